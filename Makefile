@@ -85,7 +85,7 @@ bench-scan: .venv/installed-dev
 	$(PY) -m tests.bench.scan $(ARGS)
 
 architectures: .venv/installed-dev
-	$(PY) -m tests.model.families.table
+	$(PY) -m tests.model.checkpoints.table
 
 pages: .venv/installed-dev
 	HEADLIGHT_WRITE_MANUAL=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
@@ -110,48 +110,48 @@ notebook: .venv/installed-dev
 	$(PY) -m tests.notebook
 
 scans: setup # the scans that come with the project
-	$(PY) -m headlight.model.training.recipes.scans $(ARGS)
+	$(PY) -m headlight.recipes.scans $(ARGS)
 
 train-mini: setup
-	$(PY) -m headlight.model.training.recipes.mini $(ARGS)
+	$(PY) -m headlight.recipes.mini $(ARGS)
 
 train-mini-llama: setup
-	$(PY) -m headlight.model.training.recipes.mini_llama $(ARGS)
+	$(PY) -m headlight.recipes.mini_llama $(ARGS)
 
 train-reverse: setup
-	$(PY) -m headlight.model.training.recipes.reverse
+	$(PY) -m headlight.recipes.reverse
 
 train-translate: setup
-	$(PY) -m headlight.model.training.recipes.translate
+	$(PY) -m headlight.recipes.translate
 
 train-classifier: setup
-	$(PY) -m headlight.model.training.recipes.classify
+	$(PY) -m headlight.recipes.classify
 
 fit-lens: setup # or goes on from its checkpoints
 	@test -n "$$MODEL" || { echo "Say which: make fit-lens MODEL=mini"; exit 2; }
-	$(FLAGS); $(PY) -m headlight.model.training.recipes.lenses "$$MODEL" "$$@"
+	$(FLAGS); $(PY) -m headlight.recipes.lenses "$$MODEL" "$$@"
 
 lens-card: setup # the figures of lenses that are there, measured again
 	@test -n "$$MODEL" || { echo "Say which: make lens-card MODEL=mini"; exit 2; }
-	$(FLAGS); $(PY) -m headlight.model.training.recipes.lenses "$$MODEL" --card "$$@"
+	$(FLAGS); $(PY) -m headlight.recipes.lenses "$$MODEL" --card "$$@"
 
 train-dictionary: setup
 	@test -n "$$MODEL" && test -n "$$HOOK" || { echo "Say which: make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post"; exit 2; }
 	$(FLAGS); $(PY) -m headlight.model.training.dictionaries "$$MODEL" $$HOOK "$$@"
 
 teaching: setup
-	$(PY) -m headlight.model.training.recipes.teaching
+	$(PY) -m headlight.recipes.teaching
 
 card: .venv/installed-dev
-	$(PY) -m headlight.model.training.recipes.card --write
-	$(PY) -m headlight.model.training.recipes.mini_llama_card --write
-	$(PY) -m headlight.model.training.recipes.reverse_card --write
-	$(PY) -m headlight.model.training.recipes.translate_card --write
+	$(PY) -m headlight.recipes.card --write
+	$(PY) -m headlight.recipes.mini_llama_card --write
+	$(PY) -m headlight.recipes.reverse_card --write
+	$(PY) -m headlight.recipes.translate_card --write
 	$(PY) -m headlight.model.training.dictionaries.card --write
 	$(PY) -m tests.card_pictures
 
 card-classifier: .venv/installed-dev
-	$(PY) -m headlight.model.training.recipes.classify_card --write
+	$(PY) -m headlight.recipes.classify_card --write
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Headlight needs Python 3.11 or newer, and \

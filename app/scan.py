@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from headlight.model.base.errors import HeadlightError
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.errors import HeadlightError
 
 STOPPED = 130  # what a shell gives for a command that was interrupted
 

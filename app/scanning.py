@@ -12,6 +12,8 @@ from time import monotonic
 
 from tqdm import tqdm
 
+from headlight.model.base.errors import InputError
+from headlight.model.checkpoints.loading import load
 from headlight.model.corpus.documents import Corpus, open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.figures import estimate
@@ -19,8 +21,6 @@ from headlight.model.corpus.folder import empty
 from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
-from headlight.model.errors import InputError
-from headlight.model.loading import load
 
 SCANS = Path("scans")
 

@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headlight.model.cache import ActivationCache
-    from headlight.model.comparison import Comparison, compare
-    from headlight.model.config import TransformerConfig
-    from headlight.model.errors import HeadlightError
-    from headlight.model.families.gpt2_export import save_gpt2
-    from headlight.model.families.headlight import save_transformer
-    from headlight.model.families.seq2seq import save_seq2seq
-    from headlight.model.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
-    from headlight.model.run import Run, run_prompt
-    from headlight.model.seq2seq import Seq2SeqTransformer
-    from headlight.model.seq2seq_config import Seq2SeqConfig
-    from headlight.model.source import Source
+    from headlight.model.base.errors import HeadlightError
+    from headlight.model.base.source import Source
+    from headlight.model.checkpoints.families.headlight import save_transformer
+    from headlight.model.checkpoints.families.seq2seq import save_seq2seq
+    from headlight.model.checkpoints.gpt2_export import save_gpt2
+    from headlight.model.checkpoints.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
+    from headlight.model.nn.cache import ActivationCache
+    from headlight.model.nn.config import TransformerConfig
+    from headlight.model.nn.seq2seq import Seq2SeqTransformer
+    from headlight.model.nn.seq2seq_config import Seq2SeqConfig
+    from headlight.model.nn.transformer import Transformer
+    from headlight.model.runs.comparison import Comparison, compare
+    from headlight.model.runs.run import Run, run_prompt
     from headlight.model.text.tokenizer import Tokenizer
-    from headlight.model.transformer import Transformer
 
 _HOMES = {
     "ActivationCache": "cache",

@@ -9,7 +9,7 @@ from plotly.offline import get_plotlyjs
 
 from headlight.app.figures import Plot, figure, several
 from headlight.model import embedded_models
-from headlight.model.loading import embedded_seq2seq_models
+from headlight.model.checkpoints.loading import embedded_seq2seq_models
 from headlight.model.training.curves import read_curves
 from tests.serving import chromium
 

@@ -11,10 +11,10 @@ from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis.attention import js_divergence
-from headlight.model.axis import Axis
+from headlight.model.attention.axis import Axis
 from headlight.model.corpus.cells import by_distance
-from headlight.model.edits.kinds import head_name
+from headlight.model.measure.attention import js_divergence
+from headlight.model.runs.edits.kinds import head_name
 from tests.annotations import unchecked_annotations
 
 

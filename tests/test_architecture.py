@@ -180,7 +180,7 @@ def _outside() -> list[Import]:
 
 
 def _unit(module: str) -> str:
-    """The entry of LEVELS that a module belongs to: `model.families` for `headlight.model.families.gpt2`."""
+    """The entry of LEVELS that a module belongs to: `model.checkpoints.families` for `headlight.model.checkpoints.families.gpt2`."""
     parts = module.split(".")[1:]
     names = (".".join(parts[:length]) for length in range(min(3, len(parts)), 0, -1))
     return next((name for name in names if name in LEVEL), ".".join(parts[:2]))

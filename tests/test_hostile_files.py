@@ -17,26 +17,26 @@ from safetensors.torch import save_file
 
 from headlight.app.pages.prompts import prompt_files
 from headlight.model import Tokenizer, load
+from headlight.model.base.errors import HeadlightError
+from headlight.model.base.files import read_json
+from headlight.model.base.torch_files import read_torch
+from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
+from headlight.model.checkpoints.tensors import read_safetensors
 from headlight.model.corpus.checked import read as read_checked
 from headlight.model.corpus.documents import Document, open_corpus
 from headlight.model.corpus.packing import of_texts, packed, unpacked
 from headlight.model.corpus.reading import read_tree, shipped_scans
 from headlight.model.corpus.tree import Tree
 from headlight.model.corpus.unit_files import SHAPES, UNITS, read_unit
-from headlight.model.dictionaries.npz import read_npz
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.errors import HeadlightError
-from headlight.model.families.lora_settings import CONFIG as ADAPTER_CONFIG
-from headlight.model.families.tensors import read_safetensors
-from headlight.model.files import read_json
+from headlight.model.features.npz import read_npz
+from headlight.model.features.opening import open_dictionary
 from headlight.model.graph.reading import open_graph
-from headlight.model.lenses.files import read_lens
-from headlight.model.torch_files import read_torch
+from headlight.model.lens.files import read_lens
 from tests.annotations import unchecked_annotations
 from tests.hostile import damaged, mistaken, places
-from tests.model.dictionaries.test_formats import write_layers
-from tests.model.families.test_lora import halves
-from tests.model.families.test_lora import write as write_adapter
+from tests.model.checkpoints.test_lora import halves
+from tests.model.checkpoints.test_lora import write as write_adapter
+from tests.model.features.test_formats import write_layers
 from tests.model.graph.test_json import THEIRS
 from tests.model.oracles import random_gpt2
 from tests.places import MINI

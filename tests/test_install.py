@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.commands import make
+from headlight.model.base.commands import make
 from tests.places import ROOT, STREAMLIT_CONFIG
 
 PIN = re.compile(r"[\w-]+==[\w.]+(; sys_platform [^#]+)?(  #.*)?")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from headlight.model import Transformer, TransformerConfig, load
-from headlight.model.families.headlight import save_transformer
+from headlight.model.checkpoints.families.headlight import save_transformer
 from tests.places import MINI
 
 # Odd sizes, with n_heads * d_head != d_model, tell every axis from every other.

@@ -13,28 +13,28 @@ from torch import Tensor
 from headlight.app.runs import runs
 from headlight.app.runs.passes import Layers
 from headlight.app.server.settings import settings
-from headlight.model import memory
-from headlight.model.analysis import Measure
-from headlight.model.analysis.attention import row_sum_error
-from headlight.model.analysis.residual import decomposition_residual
-from headlight.model.edits.kinds import layer_of
-from headlight.model.errors import InputError, TooLargeError
-from headlight.model.families import OWN
-from headlight.model.families.lens_reference import has_transformer_lens, lens_reference
-from headlight.model.families.reference import Reference, can_be_reference, reference, reference_ids
-from headlight.model.families.tensors import read_safetensors
-from headlight.model.hooks import Chain, Collect, Look, Tap
-from headlight.model.kernels.backend import Backend, backend, default, measure
-from headlight.model.linear import (
+from headlight.model.attention.residual import decomposition_residual
+from headlight.model.base import memory
+from headlight.model.base.errors import InputError, TooLargeError
+from headlight.model.base.source import Source
+from headlight.model.checkpoints.families import OWN
+from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
+from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
+from headlight.model.checkpoints.rounding import in_float32
+from headlight.model.checkpoints.tensors import read_safetensors
+from headlight.model.compute.backend import Backend, backend, default, measure
+from headlight.model.measure import Measure
+from headlight.model.measure.attention import row_sum_error
+from headlight.model.nn.hooks import Chain, Collect, Look, Tap
+from headlight.model.runs.edits.kinds import layer_of
+from headlight.model.runs.linear import (
     attention_bias,
     check_split,
     has_attention_bias,
     write_scales,
     writes_at_unit_scale,
 )
-from headlight.model.rounding import in_float32
-from headlight.model.run import Run, once_more
-from headlight.model.source import Source
+from headlight.model.runs.run import Run, once_more
 
 FLOAT = 4  # bytes
 MOST_COMPARED = 64  # tokens, of the prompt's first, that are run in float32

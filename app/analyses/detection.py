@@ -13,11 +13,11 @@ import torch
 from headlight.app.runs import limits, models, runs
 from headlight.app.runs.cost import FLOPS, budget, cost, cost_of
 from headlight.model import TransformerConfig, roles
-from headlight.model.analysis import Measure
-from headlight.model.analysis.detectors import Estimate, Kind
-from headlight.model.edits import Edit, Head
+from headlight.model.measure import Measure
 from headlight.model.roles import ABLATIONS, Detected, Effects, Losses, Seen
 from headlight.model.roles.ablating import verdict
+from headlight.model.roles.detectors import Estimate, Kind
+from headlight.model.runs.edits import Edit, Head
 from headlight.model.text.chat import Begin
 
 AT_ONCE = 8  # heads that are ablated side by side

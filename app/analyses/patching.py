@@ -14,9 +14,8 @@ from headlight.app.runs import runs
 from headlight.app.runs.cost import FLOPS
 from headlight.app.runs.limits import GIB
 from headlight.app.server.settings import settings
-from headlight.model.analysis import Measure
-from headlight.model.analysis.alignment import Align
-from headlight.model.edits import Edit
+from headlight.model.measure import Measure
+from headlight.model.measure.alignment import Align
 from headlight.model.patching import (
     AT_ONCE,
     EVERY_HEAD,
@@ -29,6 +28,7 @@ from headlight.model.patching import (
     patch_runs,
 )
 from headlight.model.patching.runs import Into
+from headlight.model.runs.edits import Edit
 from headlight.model.text.chat import Begin
 
 PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from headlight.app.runs import models, runs
 from headlight.app.runs.cost import FLOPS
-from headlight.model.analysis.circuits import Directions
-from headlight.model.analysis.pair_search import BLOCK_ROWS, LEADING, Ends, Found
-from headlight.model.edits import Head
-from headlight.model.explain.circuits import PIECE_BLOCKS, CircuitKind, HeadCircuit
-from headlight.model.host import Steps
+from headlight.model.runs.edits import Head
+from headlight.model.runs.host import Steps
+from headlight.model.weights.head_circuit import PIECE_BLOCKS, CircuitKind, HeadCircuit
+from headlight.model.weights.pair_search import BLOCK_ROWS, LEADING, Ends, Found
+from headlight.model.weights.qk_ov_circuits import Directions
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.exports.facts import Found, facts
-from headlight.model.analysis import Measure
+from headlight.model.measure import Measure
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headlight.model.comparison import Comparison
+from headlight.model.base.source import Source
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
-from headlight.model.edits import describe
-from headlight.model.run import Run
-from headlight.model.source import Source
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import describe
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import LITERAL, Begin, prepends
 
 Found = Comparison | Translations

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 
 from headlight.app.runs import dictionaries, models
-from headlight.model.analysis.alignment import Align
-from headlight.model.comparison import Comparison
-from headlight.model.edits import EditFeature
-from headlight.model.run import Run
+from headlight.model.measure.alignment import Align
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import EditFeature
+from headlight.model.runs.run import Run
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
-OPENING = "headlight.model.dictionaries.opening"
+OPENING = "headlight.model.features.opening"
 HOW = "The numbers of Headlight's page, without the page. Runs from any folder, with the Python that has Headlight."
 
 
@@ -59,7 +59,7 @@ def imports_of(shown: Comparison) -> dict[str, set[str]]:
     opens = any(isinstance(edit, EditFeature) for edit in edits)
     return {
         "headlight.model": {"load", "run_prompt", "Comparison" if shown.b is None else "compare"},
-        "headlight.model.edits": {type(edit).__name__ for edit in edits},
+        "headlight.model.runs.edits": {type(edit).__name__ for edit in edits},
         OPENING: {"open_dictionary"} if opens else set(),
     }
 

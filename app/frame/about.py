@@ -15,11 +15,11 @@ from headlight.app.parts import options
 from headlight.app.parts.labels import percent, quoted
 from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
-from headlight.model.analysis.best import best
-from headlight.model.comparison import Comparison
-from headlight.model.edits import describe
-from headlight.model.run import Run
-from headlight.model.source import Source
+from headlight.model.base.source import Source
+from headlight.model.measure.best import best
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import describe
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import is_begun
 
 MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens

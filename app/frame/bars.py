@@ -16,7 +16,7 @@ from headlight.app.runs import models, models_folder
 from headlight.app.runs.prompts import Example, SourceExample
 from headlight.app.selection import BarFields, Selection
 from headlight.app.selection.bars import BARS, in_b
-from headlight.model.analysis.alignment import Align
+from headlight.model.measure.alignment import Align
 
 ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
 

@@ -7,8 +7,8 @@ from headlight.app.components import Listed
 from headlight.app.frame import notices, progress, prompt_list
 from headlight.app.parts import options
 from headlight.app.runs import jobs, runs
-from headlight.model.errors import HeadlightError
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.runs.run import Run
 
 LEAST = 2  # prompts that are more than the one that is shown
 THIS, THESE, LISTED = "this", "these", "listed"

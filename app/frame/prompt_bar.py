@@ -13,8 +13,8 @@ from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
 from headlight.app.selection import PROMPT_BAR, Selection
 from headlight.app.server.settings import settings
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin, is_begun, is_literal
 
 FIRST_PAGE = "attention"

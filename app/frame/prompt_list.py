@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from headlight.app.selection import Selection
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 
 TYPED = "typed"
 UPLOADED = "uploaded"  # the address's parameter that outlives the session: how many prompts of the list were uploaded

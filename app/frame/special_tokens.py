@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import as_literal, is_literal
 from headlight.model.text.labels import label
 

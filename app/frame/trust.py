@@ -16,10 +16,10 @@ from headlight.app.runs import models, passes, runs
 from headlight.app.selection import widget_key
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
-from headlight.model.analysis import Measure
-from headlight.model.edits import describe, head_name
-from headlight.model.run import Run
-from headlight.model.source import Source
+from headlight.model.base.source import Source
+from headlight.model.measure import Measure
+from headlight.model.runs.edits import describe, head_name
+from headlight.model.runs.run import Run
 
 UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without being asked to
 MB = 10**6

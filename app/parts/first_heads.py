@@ -1,9 +1,9 @@
 """The heads that are looked at before the user has chosen any."""
 
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head
+from headlight.model.runs.run import Run
 
 FIRST_HEADS = 3
 

@@ -14,9 +14,9 @@ from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.runs.thumbnails import Thumbnails
-from headlight.model.analysis.alignment import Presence
-from headlight.model.analysis.difference import Side
-from headlight.model.edits import Head
+from headlight.model.measure.alignment import Presence
+from headlight.model.measure.difference import Side
+from headlight.model.runs.edits import Head
 
 # What can be chosen of large heads, on the page and in a file.
 CHOICES: Mapping[str, Mapping[str, Any]] = {

@@ -9,11 +9,11 @@ import numpy as np
 
 from headlight.app.analyses.detection import Repeats
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.detectors import KINDS, Kind
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.reports.heads import COPYING, TITLES
 from headlight.model.roles import most_half
+from headlight.model.roles.detectors import KINDS, Kind
+from headlight.model.roles.tables import COPYING, TITLES
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from headlight.model.analysis.difference import union
+from headlight.model.measure.difference import union
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """What a page cannot do without, as a sentence for the user where it is lacking."""
 
-from headlight.model.comparison import Comparison
-from headlight.model.edits.interventions import no_neurons
-from headlight.model.linear import no_reading, no_split
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits.interventions import no_neurons
+from headlight.model.runs.linear import no_reading, no_split
 
 
 def language_model(shown: Comparison) -> str:

@@ -22,9 +22,9 @@ from headlight.app.components import (
 from headlight.app.glossary import TERMS
 from headlight.app.parts.sides import SIDES
 from headlight.app.selection.choices import PageChoices
-from headlight.model.analysis.difference import Side
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
+from headlight.model.measure.difference import Side
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 Kind = TypeVar("Kind", Choice, Listed, Number, Several, Slider, Switch, Text)
 

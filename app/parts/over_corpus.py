@@ -2,12 +2,12 @@
 
 from headlight.app.runs import scans
 from headlight.app.selection.chosen import Selection
-from headlight.model import fields
+from headlight.model.attention import fields
+from headlight.model.base.errors import HeadlightError
 from headlight.model.corpus.titles import WEIGHT, figure
 from headlight.model.corpus.tree import Head, Tree
-from headlight.model.edits import head_name
-from headlight.model.errors import HeadlightError
-from headlight.model.run import Run
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.run import Run
 
 # The scores of a prompt that a scan has too, by its names.
 SCORES = {

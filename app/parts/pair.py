@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.explain.explained import likeliest, run_with
-from headlight.model.explain.parts import logits_at
-from headlight.model.run import Run
+from headlight.model.attribution.explanation import likeliest, run_with
+from headlight.model.attribution.parts import logits_at
+from headlight.model.base.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True)

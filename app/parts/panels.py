@@ -7,11 +7,11 @@ from headlight.app.components import Fetchable, HeadPanel, HeadPattern, encode_w
 from headlight.app.components.heads import panel_content
 from headlight.app.components.shared.fetchable import Content
 from headlight.app.runs import runs
-from headlight.model import fields
-from headlight.model.axis import Axis, Group, Unit
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
-from headlight.model.run import Run
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, Group, Unit
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head
+from headlight.model.runs.run import Run
 
 
 def panel(shown: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPanel:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from headlight.model import fields
-from headlight.model.axis import Axis
-from headlight.model.comparison import Comparison
-from headlight.model.reports.attention import SCORES as TITLES
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis
+from headlight.model.attention.tables import SCORES as TITLES
+from headlight.model.runs.comparison import Comparison
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from jaxtyping import Float, Shaped
 
 from headlight.app.parts.markdown import plain
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure, difference
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.measure import Measure, difference
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 Side = TypeVar("Side")
 Value = TypeVar("Value")

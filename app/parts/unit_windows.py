@@ -17,10 +17,10 @@ from headlight.app.parts.over_corpus import scan_of
 from headlight.app.parts.parts import heading
 from headlight.app.runs import models, scans
 from headlight.app.selection.choices import Change
-from headlight.model.commands import make
+from headlight.model.base.commands import make
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.tree import Tree, UnitDashboard, Window
-from headlight.model.errors import ScanError
-from headlight.model.run import Run
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import is_begun
 from headlight.model.text.labels import label
 

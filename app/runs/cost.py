@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from headlight.app.runs.limits import GIB, Cost
 from headlight.app.server.settings import settings
-from headlight.model import Seq2SeqTransformer, Transformer, TransformerConfig, memory
-from headlight.model.families.room import ASSUMED
+from headlight.model import Seq2SeqTransformer, Transformer, TransformerConfig
+from headlight.model.base import memory
+from headlight.model.checkpoints.room import ASSUMED
 
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from headlight.app.runs import models, models_folder
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.runs.stamps import Stamp, stamps_of
-from headlight.model.dictionaries import Dictionaries, Dictionary, check_fits
-from headlight.model.dictionaries.norms import fitted
-from headlight.model.dictionaries.opening import open_dictionary, shipped_dictionaries
-from headlight.model.edits import Edit, EditFeature
-from headlight.model.errors import CheckpointError, HeadlightError, nearest
-from headlight.model.explain.features import layer_after
+from headlight.model.base.errors import CheckpointError, HeadlightError, nearest
+from headlight.model.features import Dictionaries, Dictionary, check_fits
+from headlight.model.features.effects import layer_after
+from headlight.model.features.norms import fitted
+from headlight.model.features.opening import open_dictionary, shipped_dictionaries
 from headlight.model.graph.units import check_transcoders
-from headlight.model.run import Run
-from headlight.model.transformer import Transformer
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.edits import Edit, EditFeature
+from headlight.model.runs.run import Run
 
 MOST_BYTES = 4 * GIB  # of mapped weights
 MOST_ANSWERS = 1000

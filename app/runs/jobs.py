@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app.runs.limits import BusyError
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 
 MOST_REFUSED = 10_000  # the last ones, whose reasons a session keeps
 SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard

@@ -4,12 +4,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from headlight.app.runs import models
-from headlight.model.errors import InputError
-from headlight.model.lenses.files import read_lens
-from headlight.model.lenses.held_out import HeldOut, read
-from headlight.model.lenses.lens import Kind, Lens
-from headlight.model.lenses.opening import ASSETS, home, lens_of, located
-from headlight.model.run import Run
+from headlight.model.base.errors import InputError
+from headlight.model.lens.files import read_lens
+from headlight.model.lens.held_out import HeldOut, read
+from headlight.model.lens.kinds import Kind, Lens
+from headlight.model.lens.opening import ASSETS, home, lens_of, located
+from headlight.model.runs.run import Run
 
 MOST_LENSES = 16
 

@@ -9,7 +9,7 @@ from threading import BoundedSemaphore, Lock, local
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 
 Value = TypeVar("Value")
 

@@ -28,15 +28,15 @@ from headlight.model import (
     load,
     load_seq2seq,
 )
-from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
-from headlight.model.families import DType, transformer_lens
-from headlight.model.families.tensors import listed, read_safetensors
-from headlight.model.host import Host
-from headlight.model.loading import estimate, is_here, named_with, parted
-from headlight.model.source import Source
+from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
+from headlight.model.base.source import Source
+from headlight.model.checkpoints.families import DType, transformer_lens
+from headlight.model.checkpoints.loading import estimate, is_here, named_with, parted
+from headlight.model.checkpoints.tensors import listed, read_safetensors
+from headlight.model.runs.host import Host
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
-from headlight.model.training.recipes.teaching_weights import HEADS
+from headlight.recipes.teaching_weights import HEADS
 
 Questions = transformer_lens.Questions
 MB = 10**6

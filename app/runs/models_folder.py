@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import check_regular, is_utf8, read_json
+from headlight.model.checkpoints.loading import is_seq2seq
+from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.corpus.reading import is_tree
-from headlight.model.dictionaries.opening import is_dictionary
-from headlight.model.errors import CheckpointError
-from headlight.model.families.lora_settings import CONFIG as ADAPTER_CONFIG
-from headlight.model.files import check_regular, is_utf8, read_json
-from headlight.model.loading import is_seq2seq
+from headlight.model.features.opening import is_dictionary
 from headlight.model.text.labels import label
 
 Value = TypeVar("Value")

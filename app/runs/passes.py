@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 from torch import Tensor
 
-from headlight.model.hooks import Look, Tap
+from headlight.model.nn.hooks import Look, Tap
 
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
 WAITING = "Waiting for another run to end"

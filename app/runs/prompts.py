@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.text.chat import Begin, is_begun
 
 EMPTY = "is empty. Type a sentence, or pick one of the examples."

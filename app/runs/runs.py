@@ -17,15 +17,15 @@ from headlight.app.runs.passes import Layers
 from headlight.app.server import memory
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
-from headlight.model.analysis import Measure
-from headlight.model.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
-from headlight.model.edits.means import sum_z
-from headlight.model.errors import HeadlightError, InputError
-from headlight.model.explain import statistics
-from headlight.model.explain.statistics import HeadStatistics
-from headlight.model.host import Host
-from headlight.model.run import Run, make_run, run_key, tokenizer_of
-from headlight.model.source import Source
+from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.base.source import Source
+from headlight.model.measure import Measure
+from headlight.model.roles import statistics
+from headlight.model.roles.statistics import HeadStatistics
+from headlight.model.runs.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
+from headlight.model.runs.edits.means import sum_z
+from headlight.model.runs.host import Host
+from headlight.model.runs.run import Run, make_run, run_key, tokenizer_of
 from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 Value = TypeVar("Value")

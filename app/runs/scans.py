@@ -6,10 +6,10 @@ from pathlib import Path
 
 from headlight.app.runs import models, models_folder
 from headlight.app.runs.limits import ByteCache
+from headlight.model.base.errors import HeadlightError, ScanError, nearest
 from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_scans, trees_in
 from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree, UnitDashboard
 from headlight.model.corpus.unit_files import read_unit
-from headlight.model.errors import HeadlightError, ScanError, nearest
 
 MOST_TREES = 64
 MOST_BYTES = 64 * 2**20  # of sequences' weights

@@ -7,8 +7,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.app.runs import models, stamps
 from headlight.app.runs.stamps import Stamps
-from headlight.model.errors import CheckpointError
-from headlight.model.families.tensors import listed
+from headlight.model.base.errors import CheckpointError
+from headlight.model.checkpoints.tensors import listed
 
 
 def check(name: str, closed: list[str]) -> None:

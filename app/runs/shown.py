@@ -3,9 +3,9 @@
 from headlight.app.runs import models, runs
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Extent
-from headlight.model.comparison import Comparison, compare
-from headlight.model.errors import HeadlightError
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison, compare
+from headlight.model.runs.run import Run
 
 
 def of(chosen: Selection) -> Comparison:

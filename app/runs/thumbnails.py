@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import attention
-from headlight.model.analysis.difference import Side
-from headlight.model.axis import Axis
-from headlight.model.comparison import Comparison
-from headlight.model.fields import SIGNED, How, on_axis
-from headlight.model.kept import THUMBNAIL
+from headlight.model.attention.axis import Axis
+from headlight.model.attention.fields import SIGNED, How, on_axis
+from headlight.model.measure import attention
+from headlight.model.measure.difference import Side
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.kept import THUMBNAIL
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 

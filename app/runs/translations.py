@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from headlight.app.runs import models, prompts, runs, seen
 from headlight.app.selection import Selection
+from headlight.model.base.errors import ConfigError, HeadlightError
 from headlight.model.decoding.translation import Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
-from headlight.model.errors import ConfigError, HeadlightError
 
 MOST_BEAMS = 16
 

@@ -13,7 +13,7 @@ from typing import Any
 from headlight.app.runs import dictionaries, models, scans
 from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import changed
-from headlight.model.edits import EditFeature
+from headlight.model.runs.edits import EditFeature
 
 GB = 10**9
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from headlight.app.selection.choices import Change, Extent, PageChoices, below
 from headlight.app.selection.codecs import EDITS, PROMPT, PROMPTS, count
-from headlight.model.analysis.alignment import Align
-from headlight.model.analysis.difference import Side
-from headlight.model.edits import Edit, Head
+from headlight.model.measure.alignment import Align
+from headlight.model.measure.difference import Side
+from headlight.model.runs.edits import Edit, Head
 from headlight.model.text.chat import Begin
 
 Own = TypeVar("Own", bound=PageChoices)

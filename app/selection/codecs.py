@@ -9,8 +9,8 @@ from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import quote_plus
 
-from headlight.model.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.runs.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
 from headlight.model.text.chat import LITERAL, Begin
 
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed

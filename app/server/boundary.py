@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
 
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 
 _LOG = logging.getLogger("headlight")
 

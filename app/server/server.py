@@ -23,7 +23,7 @@ from headlight.app.server.preload import preload
 from headlight.app.server.protection import Protection
 from headlight.app.server.settings import MAIN, is_loopback
 from headlight.app.server.uploads import bound_uploads
-from headlight.model.file_copies import copy_files
+from headlight.model.base.file_copies import copy_files
 
 ADDRESS, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{rest:path}"
 NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."

@@ -29,7 +29,7 @@ from headlight.app.server.flags import (
     parser,
     variable,
 )
-from headlight.model.errors import ConfigError, nearest
+from headlight.model.base.errors import ConfigError, nearest
 
 SITE = re.compile(r"https?://(\*\.)?[\w.-]+(:\d+)?", re.ASCII)
 MAIN, SERVER = Path(__file__).parents[1] / "main.py", Path(__file__).parent / "server.py"

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headlight.model.base.errors import InputError
 from headlight.model.circuits.running import EdgeRuns, Edges
 from headlight.model.circuits.wiring import Sender, Wiring
-from headlight.model.config import TransformerConfig
-from headlight.model.errors import InputError
+from headlight.model.nn.config import TransformerConfig
 
 
 @dataclass(frozen=True, eq=False)

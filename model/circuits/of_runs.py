@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from headlight.model.base.errors import InputError
 from headlight.model.circuits.finding import Circuit, find_circuit, measure_circuit
 from headlight.model.circuits.running import EdgeRuns, Edges, edge_runs_against_means, edge_runs_of
 from headlight.model.circuits.scoring import edge_scores
 from headlight.model.circuits.wiring import Wiring
-from headlight.model.comparison import Comparison
-from headlight.model.errors import InputError
 from headlight.model.patching.sides import LogitDifference
+from headlight.model.runs.comparison import Comparison
 
 Against = Literal["b", "mean"]
 

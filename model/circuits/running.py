@@ -6,19 +6,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Align
-from headlight.model.blocks import AttnOnlyBlock, Block
+from headlight.model.base.errors import InputError
 from headlight.model.circuits.wiring import Receiver, Wiring, wiring
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Look, Tap
-from headlight.model.layers import place
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import Behind, check_split, norm_behind
+from headlight.model.measure.alignment import Align
+from headlight.model.nn.blocks import AttnOnlyBlock, Block
+from headlight.model.nn.hooks import NO_TAP, Look, Tap
+from headlight.model.nn.layers import place
+from headlight.model.nn.layers.parameters import widened
 from headlight.model.patching.means import AgainstMeans
 from headlight.model.patching.of_runs import patch_runs
 from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference
-from headlight.model.run import Run
+from headlight.model.runs.linear import Behind, check_split, norm_behind
+from headlight.model.runs.run import Run
 
 Edges = Float[Tensor, "receiver sender"]
 Streams = Float[Tensor, "some pos d_model"]

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.base.errors import InputError
 from headlight.model.circuits.running import EdgeRuns, Edges
-from headlight.model.errors import InputError
-from headlight.model.host import HERE, Host, Steps
+from headlight.model.runs.host import HERE, Host, Steps
 
 
 def edge_scores(runs: EdgeRuns, steps: int = 1, host: Host = HERE) -> Edges:

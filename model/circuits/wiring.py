@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
-from headlight.model.edits import head_name
+from headlight.model.nn.config import TransformerConfig
 from headlight.model.patching.paths import ReadAs
+from headlight.model.runs.edits import head_name
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from headlight.model.errors import ScanError
-from headlight.model.files import open_file, parse_json, reason
+from headlight.model.base.errors import ScanError
+from headlight.model.base.files import open_file, parse_json, reason
 
 LARGEST = 32 * 2**20  # bytes of one file: HeadVis's own are about 1 MB a head
 Value = TypeVar("Value")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from headlight.model.errors import ScanError, WriteError
-from headlight.model.files import replacing
+from headlight.model.base.errors import ScanError, WriteError
+from headlight.model.base.files import replacing
 
 
 def write_whole(path: Path, data: bytes) -> None:

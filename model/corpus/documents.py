@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from headlight.model.errors import CheckpointError, InputError, nearest
-from headlight.model.families.hub import is_hub_name, network_errors
-from headlight.model.files import check_regular, refuse_pointer
+from headlight.model.base.errors import CheckpointError, InputError, nearest
+from headlight.model.base.files import check_regular, refuse_pointer
+from headlight.model.checkpoints.hub import is_hub_name, network_errors
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,

@@ -10,8 +10,8 @@ from itertools import islice
 from multiprocessing import connection
 from typing import Protocol, runtime_checkable
 
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.shard import Job, Worker
-from headlight.model.errors import ScanError
 
 Done = tuple[int, bytes]  # a shard's number, and what it gave
 AHEAD = 2  # jobs for each worker that wait beside the one under way

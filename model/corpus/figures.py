@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from headlight.model.analysis.detectors import students_t
 from headlight.model.corpus.measures import AT, Quantity
 from headlight.model.corpus.titles import Estimates
+from headlight.model.roles.detectors import students_t
 
 Heads = Float[np.ndarray, "layer head"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from headlight.model.base.errors import HeadlightError, ScanError
+from headlight.model.base.files import PART, read_json
 from headlight.model.corpus.tree import CONFIG, HEADS, SCATTER
-from headlight.model.errors import HeadlightError, ScanError
-from headlight.model.files import PART, read_json
 
 WORK, IDENTITY = ".scan", "identity.json"
 SERVER, MANIFEST, UNITS = "server_config.json", "attributions/manifest.json", "units"

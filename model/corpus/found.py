@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from headlight.model.config import TransformerConfig
 from headlight.model.corpus.counts import MOST_PAIRS, MOST_TOKENS, Heaviest
 from headlight.model.corpus.effects import Effects
 from headlight.model.corpus.figures import Moments
@@ -20,6 +19,7 @@ from headlight.model.corpus.samples import Samples
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import Units
+from headlight.model.nn.config import TransformerConfig
 
 BINS = 50  # of the histogram of strengths, from 0 to 1
 DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond

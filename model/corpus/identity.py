@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from headlight.model.base.errors import ScanError
+from headlight.model.base.files import open_file
 from headlight.model.corpus.documents import Corpus
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.errors import ScanError
-from headlight.model.files import open_file
-from headlight.model.layers.parameters import widened
-from headlight.model.transformer import Transformer
+from headlight.model.features.opening import open_dictionary
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
 
 END = 2**16  # bytes of a weight file's beginning and end that tell it from others of its size
 

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.corpus.effects import AT, SUMS, Record
-from headlight.model.edits.interventions import ablate_head, abreast
-from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
-from headlight.model.layers import place
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import no_reading, norm_of, writes_at_unit_scale
+from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Tap
+from headlight.model.nn.layers import place
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
 from headlight.model.patching.grids import row_bytes
-from headlight.model.transformer import Transformer
+from headlight.model.runs.edits.interventions import ablate_head, abreast
+from headlight.model.runs.linear import no_reading, norm_of, writes_at_unit_scale
 
 ACTIVE = 0.5  # of a query's weight, beyond the first token
 AT_ONCE = 2**28  # bytes that variants side by side may take

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from headlight.model.corpus.cells import by_distance, entropy_sums, facts, strongest, sums_over
 from headlight.model.corpus.sequences import Batch, show
-from headlight.model.hooks import NO_TAP, Look, Tap
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import writes_at_unit_scale
-from headlight.model.transformer import Transformer
+from headlight.model.nn.hooks import NO_TAP, Look, Tap
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.linear import writes_at_unit_scale
 
 Quantity = Literal[
     "queries",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from jaxtyping import Shaped
 
-from headlight.model.errors import ScanError
+from headlight.model.base.errors import ScanError
 
 Arrays = Mapping[str, Shaped[np.ndarray, "..."]]
 

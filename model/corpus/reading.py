@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from headlight.model.base.errors import ScanError
+from headlight.model.base.files import is_utf8
 from headlight.model.corpus.checked import Given, read
 from headlight.model.corpus.tree import (
     CONFIG,
@@ -24,8 +26,6 @@ from headlight.model.corpus.tree import (
     TokenPair,
     Tree,
 )
-from headlight.model.errors import ScanError
-from headlight.model.files import is_utf8
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "scans"
 DEEPEST, MOST_FOLDERS = 3, 1000

@@ -7,6 +7,7 @@ from itertools import count, islice, takewhile
 from pathlib import Path
 from time import monotonic
 
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.documents import Corpus, Document
 from headlight.model.corpus.engines import Engine
 from headlight.model.corpus.folder import WORK, check_folder, identity_of
@@ -19,8 +20,7 @@ from headlight.model.corpus.shard import Job
 from headlight.model.corpus.state import State
 from headlight.model.corpus.warm import Warm, WarmUp, settled
 from headlight.model.corpus.writing import write_tree
-from headlight.model.errors import ScanError
-from headlight.model.transformer import Transformer
+from headlight.model.nn.transformer import Transformer
 
 SAVE_EVERY, WRITE_EVERY = 30.0, 120.0  # seconds; a page can open what there is so far
 

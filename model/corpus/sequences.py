@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headlight.model.hooks import Chain, Tap
-from headlight.model.transformer import Transformer
+from headlight.model.nn.hooks import Chain, Tap
+from headlight.model.nn.transformer import Transformer
 
 LEAST_FILLED, LEAST_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
 SHORTEST = 2  # tokens, of which the second has something to look at

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
-from headlight.model.config import DType
-from headlight.model.errors import ConfigError
+from headlight.model.base.errors import ConfigError
+from headlight.model.nn.config import DType
 
 DTYPES: tuple[DType, ...] = get_args(DType)
 

@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from headlight.model.analysis.detectors import is_punctuation
+from headlight.model.base.errors import InputError
+from headlight.model.checkpoints.loading import load
+from headlight.model.compute.backend import settled
 from headlight.model.corpus.documents import Document
 from headlight.model.corpus.figures import Moments
 from headlight.model.corpus.found import Found
@@ -21,12 +23,10 @@ from headlight.model.corpus.sequences import CutSequence, batches, cut, lot
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm, warm_up
 from headlight.model.corpus.watching import UnitGatherer, UnitTap, Watched, watched
-from headlight.model.errors import InputError
-from headlight.model.kernels.backend import settled
-from headlight.model.loading import load
-from headlight.model.run import tokenizer_of
+from headlight.model.nn.transformer import Transformer
+from headlight.model.roles.detectors import is_punctuation
+from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.transformer import Transformer
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headlight.model.config import TransformerConfig
+from headlight.model.base.files import PART, read_json
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import IDENTITY, WORK, check_folder, clear
 from headlight.model.corpus.found import Found
@@ -18,7 +18,7 @@ from headlight.model.corpus.identity import check_same
 from headlight.model.corpus.packing import refusing_damage, unpacked
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.warm import Warm
-from headlight.model.files import PART, read_json
+from headlight.model.nn.config import TransformerConfig
 
 
 class State:

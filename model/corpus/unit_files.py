@@ -13,15 +13,15 @@ from jaxtyping import Float, Int, Shaped
 from safetensors import safe_open
 from safetensors.numpy import save
 
+from headlight.model.base.errors import ScanError
+from headlight.model.base.file_copies import mappable
+from headlight.model.base.files import refuse_pointer
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import UNITS
 from headlight.model.corpus.packing import of_texts, refusing_damage, to_texts
 from headlight.model.corpus.sequences import MOST_CUT
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
 from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
-from headlight.model.errors import ScanError
-from headlight.model.file_copies import mappable
-from headlight.model.files import refuse_pointer
 
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
 NONE = np.iinfo(np.uint16).max  # where a window has no token, in a file of so short ones

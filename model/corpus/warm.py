@@ -17,8 +17,8 @@ from headlight.model.corpus.sequences import Batch, CutSequence, batches, show
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import BUCKETS, Begun
 from headlight.model.corpus.watching import Key, UnitTap, Watched
-from headlight.model.hooks import Look, Tap
-from headlight.model.transformer import Transformer
+from headlight.model.nn.hooks import Look, Tap
+from headlight.model.nn.transformer import Transformer
 
 
 @dataclass(frozen=True, eq=False)

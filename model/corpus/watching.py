@@ -8,15 +8,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.sequences import Batch, CutSequence
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import BEFORE, BINS, BUCKETS, OTHERS, STEPS, WIDTH, Begun, Units
-from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.errors import ScanError
-from headlight.model.hooks import Look, Tap
-from headlight.model.transformer import Transformer
+from headlight.model.features.opening import open_dictionary
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import Look, Tap
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.dictionary import Dictionary
 
 NEURONS, FEATURES = "neurons", "features"
 Key = str  # "neurons.3": of what, and of which layer

@@ -23,9 +23,9 @@ from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.titles import FIGURES, Estimates
 from headlight.model.corpus.tree import CONFIG, HEADS, PATTERN, SCATTER
 from headlight.model.corpus.unit_files import write_units
-from headlight.model.run import tokenizer_of
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.transformer import Transformer
 
 VERSION = 1
 EFFECTS = {"loss_change": "loss_change", "loss_change_active": "when_active", "direct_effect": "direct"}

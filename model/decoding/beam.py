@@ -9,12 +9,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis.best import best
-from headlight.model.checks import check_size
+from headlight.model.base.checks import check_size
+from headlight.model.base.errors import ConfigError
 from headlight.model.decoding.steps import Model, PromptMask, PromptTokens, Steps, TargetTokens, start
 from headlight.model.decoding.written import Generation, Limits, Reason, limits
-from headlight.model.errors import ConfigError
-from headlight.model.hooks import NO_TAP, Tap
+from headlight.model.measure.best import best
+from headlight.model.nn.hooks import NO_TAP, Tap
 
 Fate = Literal["kept", "finished", "dropped"]
 

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Align, Alignment, align_positions, aligned
-from headlight.model.analysis.attention import js_divergence
-from headlight.model.analysis.best import best
-from headlight.model.comparison import Comparison
 from headlight.model.decoding.continued import Writing, Written, continue_run, forced
+from headlight.model.measure.alignment import Align, Alignment, align_positions, aligned
+from headlight.model.measure.attention import js_divergence
+from headlight.model.measure.best import best
+from headlight.model.runs.comparison import Comparison
 
 MOST_CANDIDATES = 15  # tokens that are listed for a step
 BWrites = Literal["same", "own"]

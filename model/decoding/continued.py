@@ -11,14 +11,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from headlight.model.base.errors import InputError
+from headlight.model.base.source import Source
 from headlight.model.decoding.distributions import Distributions, Sampling, distributions
 from headlight.model.decoding.generate import sample, sample_anew
 from headlight.model.decoding.written import Reason
-from headlight.model.edits.edited import Means
-from headlight.model.edits.editing import tap
-from headlight.model.errors import InputError
-from headlight.model.run import Run, make_run, means_of
-from headlight.model.source import Source
+from headlight.model.runs.edits.edited import Means
+from headlight.model.runs.edits.editing import tap
+from headlight.model.runs.run import Run, make_run, means_of
 
 
 @dataclass(frozen=True)

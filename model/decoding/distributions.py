@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.analysis.best import best
-from headlight.model.checks import check_size
-from headlight.model.errors import ConfigError
+from headlight.model.base.checks import check_size
+from headlight.model.base.errors import ConfigError
+from headlight.model.measure.best import best
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
 from headlight.model.decoding.distributions import Sampling, distributions
 from headlight.model.decoding.steps import (
     LogitsOf,
@@ -19,7 +18,8 @@ from headlight.model.decoding.steps import (
     start,
 )
 from headlight.model.decoding.written import Generation, Limits, limits
-from headlight.model.hooks import NO_TAP, Tap
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import NO_TAP, Tap
 
 Choose = Callable[[Float[Tensor, "row d_vocab"]], Int[Tensor, " row"]]
 

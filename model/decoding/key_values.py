@@ -3,7 +3,7 @@
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.hooks import Look, Tap
+from headlight.model.nn.hooks import Look, Tap
 
 
 class KeyValueCache(Tap):

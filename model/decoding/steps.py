@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.config import TransformerConfig
+from headlight.model.base.errors import ConfigError, InputError
 from headlight.model.decoding.key_values import KeyValueCache
-from headlight.model.errors import ConfigError, InputError
-from headlight.model.hooks import NO_TAP, Chain, Tap
-from headlight.model.inputs import check_tokens
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.transformer import Transformer
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import NO_TAP, Chain, Tap
+from headlight.model.nn.inputs import check_tokens
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.transformer import Transformer
 
 Model = Transformer | Seq2SeqTransformer
 

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.model.analysis import attention
+from headlight.model.base.errors import InputError
+from headlight.model.base.source import Source
 from headlight.model.decoding.beam import BeamSearch, beam_search
-from headlight.model.errors import InputError
-from headlight.model.host import HERE, Host
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.source import Source
+from headlight.model.measure import attention
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.runs.host import HERE, Host
 from headlight.model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]

@@ -7,14 +7,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import Measure, alignment
-from headlight.model.analysis.alignment import Align
-from headlight.model.analysis.attention import js_divergence
-from headlight.model.analysis.difference import Side, subtract
-from headlight.model.axis import Axis, side_by_side
+from headlight.model.attention.axis import Axis, side_by_side
+from headlight.model.base.errors import InputError
 from headlight.model.decoding.translation import Attends, Translation, same_vocabularies
-from headlight.model.edits import Head
-from headlight.model.errors import InputError
+from headlight.model.measure import Measure, alignment
+from headlight.model.measure.alignment import Align
+from headlight.model.measure.attention import js_divergence
+from headlight.model.measure.difference import Side, subtract
+from headlight.model.runs.edits import Head
 
 Rows = Literal["written", "read"]
 Cells = Float[Tensor, "layer head query key"]

@@ -7,9 +7,9 @@ from typing import Literal
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.checks import check_size
+from headlight.model.base.checks import check_size
+from headlight.model.base.errors import InputError
 from headlight.model.decoding.steps import Steps
-from headlight.model.errors import InputError
 
 Reason = Literal["stop token", "length", "context"]
 

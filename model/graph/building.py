@@ -7,19 +7,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import attribution, ov
-from headlight.model.dictionaries import Dictionary
-from headlight.model.errors import InputError
-from headlight.model.explain.logits import final_norm, unembedding
-from headlight.model.explain.parts import logits_at
+from headlight.model.attribution import direct_effects
+from headlight.model.attribution.logit_attribution import final_norm, unembedding
+from headlight.model.attribution.parts import logits_at
+from headlight.model.base.errors import InputError
+from headlight.model.features import Dictionary
 from headlight.model.graph.graph import Graph, Node, Target
 from headlight.model.graph.held import Held, scales
 from headlight.model.graph.linking import edges_of
 from headlight.model.graph.pulling import Followed, Parts, Pull, Pulled, pull
 from headlight.model.graph.sources import sources_of
 from headlight.model.graph.units import units_of
-from headlight.model.linear import check_reading
-from headlight.model.run import Run
+from headlight.model.measure import ov
+from headlight.model.runs.linear import check_reading
+from headlight.model.runs.run import Run
 
 MOST_NODES = 300
 
@@ -133,7 +134,7 @@ def reading_of(run: Run, aim: Aim) -> Reading:
     stream = held.streams[-1]
     found = torch.zeros_like(stream)
     found[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
-    value = attribution.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
+    value = direct_effects.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
     probability = logits_at(run, aim.position).double().softmax(-1)[aim.token]
     return Reading(found, float(value.values), float(probability))
 

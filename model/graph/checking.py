@@ -8,18 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.dictionaries import Dictionary
-from headlight.model.edits.interventions import abreast
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.features import Dictionary
 from headlight.model.graph.building import Aim, reading_of, taken_apart
 from headlight.model.graph.graph import LEFT_OUT, Graph, Node
 from headlight.model.graph.influence import Pruned
 from headlight.model.graph.pulling import Followed, Parts, Pull, pull
 from headlight.model.graph.sources import sources_of
 from headlight.model.graph.without import HeldStill, Without
-from headlight.model.hooks import NO_TAP, Chain, Tap
-from headlight.model.host import Steps
-from headlight.model.run import Run
+from headlight.model.nn.hooks import NO_TAP, Chain, Tap
+from headlight.model.runs.edits.interventions import abreast
+from headlight.model.runs.host import Steps
+from headlight.model.runs.run import Run
 
 N_CHECKED = 20
 AT_ONCE = 8  # ablations that run side by side, or fewer: of a layer's patterns, which are there whole, at most

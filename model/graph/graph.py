@@ -7,7 +7,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.edits import head_name, neuron_name
+from headlight.model.runs.edits import head_name, neuron_name
 
 Kind = Literal[
     "token",

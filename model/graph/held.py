@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import ov
-from headlight.model.analysis.head_steps import Norm
-from headlight.model.blocks import Block, ParallelBlock
-from headlight.model.explain.parts import z_of
-from headlight.model.head import patterns
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import (
+from headlight.model.attribution.parts import z_of
+from headlight.model.measure import ov
+from headlight.model.measure.head_steps import Norm
+from headlight.model.nn.blocks import Block, ParallelBlock
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.runs.head import patterns
+from headlight.model.runs.linear import (
     attention_bias,
     norm_before,
     norm_bias,
@@ -25,7 +25,7 @@ from headlight.model.linear import (
     write_scales,
     writes_at_unit_scale,
 )
-from headlight.model.run import Run
+from headlight.model.runs.run import Run
 
 Stream = Float[Tensor, "pos d_model"]
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.graph.graph import UNEXPLAINED, Graph
 
 NODES, EDGES = 0.8, 0.98  # the shares of influence that circuit-tracer keeps

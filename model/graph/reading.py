@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.errors import InputError
-from headlight.model.files import POINTER
+from headlight.model.base.errors import InputError
+from headlight.model.base.files import POINTER
 from headlight.model.graph.graph import Graph, Kind, Node, Target
 from headlight.model.graph.influence import arriving, feeding_order
 from headlight.model.graph.writing import FIRST_HEAD, REST, TYPES, Group

@@ -15,17 +15,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.analysis import ov
-from headlight.model.analysis.head_steps import Norm, normalize
-from headlight.model.blocks import Block
-from headlight.model.dictionaries import Dictionary
-from headlight.model.edits.interventions import no_neurons
-from headlight.model.errors import InputError
-from headlight.model.explain.neurons import mlp_of
+from headlight.model.base.errors import InputError
+from headlight.model.features import Dictionary
 from headlight.model.graph.held import Held, Stream, scales
-from headlight.model.hooks import Chain, Collect
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import writes_at_unit_scale
+from headlight.model.measure import ov
+from headlight.model.measure.head_steps import Norm, normalize
+from headlight.model.neurons.activations import mlp_of
+from headlight.model.nn.blocks import Block
+from headlight.model.nn.hooks import Chain, Collect
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.runs.edits.interventions import no_neurons
+from headlight.model.runs.linear import writes_at_unit_scale
 
 UnitKind = Literal["neuron", "feature"]
 

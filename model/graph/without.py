@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from jaxtyping import Bool
 from torch import Tensor
 
-from headlight.model.dictionaries import Dictionary
-from headlight.model.hooks import Look, Tap
+from headlight.model.features import Dictionary
+from headlight.model.nn.hooks import Look, Tap
 
 Cells = Bool[Tensor, "pos _"]
 

@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import Measure
-from headlight.model.cache import ActivationCache
-from headlight.model.hooks import Chain, Collect, WithGradient
+from headlight.model.measure import Measure
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.hooks import Chain, Collect, WithGradient
 from headlight.model.patching.grids import Kind, Variant, grid
 from headlight.model.patching.runs import Patching
 

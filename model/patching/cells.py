@@ -7,13 +7,13 @@ from typing import Literal, get_args
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import Measure
-from headlight.model.edits import Head
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.measure import Measure
 from headlight.model.patching.attribution import attribution_map
 from headlight.model.patching.grids import Grid, Kind, Variant, grid
 from headlight.model.patching.paths import ReadAs, path_differences
 from headlight.model.patching.runs import AT_ONCE, Patching
+from headlight.model.runs.edits import Head
 
 PatchMap = Literal["z", "resid_pre", "attn_out", "mlp_out", "z_by_position", "path_q", "path_k", "path_v"]
 PATHS: dict[PatchMap, ReadAs] = {"path_q": "q", "path_k": "k", "path_v": "v"}

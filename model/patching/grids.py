@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headlight.model.config import TransformerConfig
-from headlight.model.edits.interventions import check_head
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.runs.edits.interventions import check_head
 
 Part = Literal["resid_pre", "attn_out", "mlp_out", "z"]
 Kind = Literal["resid_pre", "attn_out", "mlp_out", "z", "z_by_position"]

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.cache import ActivationCache
-from headlight.model.hooks import Look, Tap
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.hooks import Look, Tap
 from headlight.model.patching.grids import Variant
 
 

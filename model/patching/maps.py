@@ -3,7 +3,7 @@
 Source: Vig et al. 2020 and Meng et al. 2022 (causal tracing); Heimersheim and Nanda 2024 on how to read it.
 """
 
-from headlight.model.analysis import Measure
+from headlight.model.measure import Measure
 from headlight.model.patching.grids import Kind, grid
 from headlight.model.patching.runs import AT_ONCE, Patching
 

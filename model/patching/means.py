@@ -2,10 +2,10 @@
 
 import torch
 
-from headlight.model.cache import ActivationCache
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.transformer import Transformer
 from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, check
-from headlight.model.transformer import Transformer
 
 
 class AgainstMeans(Patching):

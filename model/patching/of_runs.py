@@ -2,14 +2,14 @@
 
 import torch
 
-from headlight.model.analysis.alignment import Align, Matches, match_positions
-from headlight.model.comparison import place_label
-from headlight.model.edits.editing import tap
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP
+from headlight.model.base.errors import InputError
+from headlight.model.measure.alignment import Align, Matches, match_positions
+from headlight.model.nn.hooks import NO_TAP
 from headlight.model.patching.runs import Into, Patching
 from headlight.model.patching.sides import LogitDifference, differing
-from headlight.model.run import Run, means_of
+from headlight.model.runs.comparison import place_label
+from headlight.model.runs.edits.editing import tap
+from headlight.model.runs.run import Run, means_of
 
 
 def patch_runs(a: Run, b: Run, measured: LogitDifference, into: Into = "A", align: Align = "tokens") -> Patching:

@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis import Measure
-from headlight.model.blocks import Block
-from headlight.model.edits import Head, head_name
-from headlight.model.edits.interventions import check_head
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Edit, HookPoint
+from headlight.model.base.errors import InputError
+from headlight.model.measure import Measure
+from headlight.model.nn.blocks import Block
+from headlight.model.nn.hooks import NO_TAP, Edit, HookPoint
 from headlight.model.patching.runs import AT_ONCE, Patching, Streams
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.edits.interventions import check_head
 
 ReadAs = Literal["q", "k", "v"]
 

@@ -13,18 +13,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Matches
-from headlight.model.cache import ActivationCache
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Chain, Collect, Tap
-from headlight.model.layers import place
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import norm_behind
+from headlight.model.base.errors import InputError
+from headlight.model.base.source import Source
+from headlight.model.measure.alignment import Matches
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Tap
+from headlight.model.nn.layers import place
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
 from headlight.model.patching.grids import Part, Variant, check_variant, row_bytes
 from headlight.model.patching.joining import Growing, Later, Put
 from headlight.model.patching.sides import LogitDifference, RunSide, Tokens, aligned, check, in_reach
-from headlight.model.source import Source
-from headlight.model.transformer import Transformer
+from headlight.model.runs.linear import norm_behind
 
 Streams = Float[Tensor, "variant pos d_model"]
 Into = Literal["A", "B"]

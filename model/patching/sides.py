@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.analysis.alignment import Matches
-from headlight.model.cache import ActivationCache
-from headlight.model.config import TransformerConfig
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Tap
-from headlight.model.transformer import Transformer
+from headlight.model.base.errors import InputError
+from headlight.model.measure.alignment import Matches
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import NO_TAP, Tap
+from headlight.model.nn.transformer import Transformer
 
 Tokens = Int[Tensor, "1 pos"]
 
@@ -99,7 +99,7 @@ def _matches(n_a: int, n_b: int, matches: Matches | None) -> Matches:
     if n_a != n_b:
         raise InputError(
             f"A has {n_a} tokens and B {n_b}: which positions belong together has to be said. Give the matches that "
-            "`model.analysis.alignment.match_positions` finds."
+            "`model.measure.alignment.match_positions` finds."
         )
     return tuple((position, position) for position in range(n_a))
 

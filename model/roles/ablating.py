@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import torch
 
-from headlight.model.analysis import Measure, detectors
-from headlight.model.analysis.detectors import Estimate, Kind, Verdict
-from headlight.model.analysis.difference import subtract
-from headlight.model.analysis.heads import next_token_loss
-from headlight.model.edits import Ablation, Head
-from headlight.model.edits.editing import tap
-from headlight.model.edits.interventions import ablate_head, abreast
-from headlight.model.hooks import NO_TAP, Chain, Tap
-from headlight.model.layers import place
-from headlight.model.roles import sequences
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import subtract
+from headlight.model.nn.hooks import NO_TAP, Chain, Tap
+from headlight.model.nn.layers import place
+from headlight.model.roles import detectors, sequences
+from headlight.model.roles.detectors import Estimate, Kind, Verdict
+from headlight.model.roles.head_scores import next_token_loss
+from headlight.model.runs.edits import Ablation, Head
+from headlight.model.runs.edits.editing import tap
+from headlight.model.runs.edits.interventions import ablate_head, abreast
 
 ABLATIONS: dict[Ablation, str] = {"zero": "zeroed", "mean": "mean-ablated"}
 

@@ -2,12 +2,12 @@
 
 import torch
 
-from headlight.model.analysis import Measure, ov
-from headlight.model.explain.circuits import value_and_output
-from headlight.model.host import HERE, Host
-from headlight.model.layers.parameters import widened
-from headlight.model.linear import embedded_tokens, norm_before, norm_of
-from headlight.model.transformer import Transformer
+from headlight.model.measure import Measure, ov
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.linear import embedded_tokens, norm_before, norm_of
+from headlight.model.weights.head_circuit import value_and_output
 
 
 def copying(model: Transformer, host: Host = HERE) -> Measure:

@@ -7,17 +7,18 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headlight.model.analysis import Measure, detectors
-from headlight.model.analysis.detectors import KINDS, Estimate, Kind
-from headlight.model.analysis.difference import subtract
-from headlight.model.analysis.mean_scores import stack
-from headlight.model.edits import Head
-from headlight.model.edits.editing import tap
-from headlight.model.hooks import Chain, Collect
-from headlight.model.layers import place
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import subtract
+from headlight.model.measure.mean_scores import stack
+from headlight.model.nn.hooks import Chain, Collect
+from headlight.model.nn.layers import place
+from headlight.model.nn.transformer import Transformer
+from headlight.model.roles import detectors
+from headlight.model.roles.detectors import KINDS, Estimate, Kind
 from headlight.model.roles.sequences import Sequence
-from headlight.model.run import tokenizer_of
-from headlight.model.transformer import Transformer
+from headlight.model.runs.edits import Head
+from headlight.model.runs.edits.editing import tap
+from headlight.model.runs.run import tokenizer_of
 
 
 @dataclass(frozen=True, eq=False)

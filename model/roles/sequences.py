@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.edits import AblateHeads, AblateNeurons, ClampNeurons, Drop, Edit, FreezePatterns, Steer
-from headlight.model.errors import InputError
-from headlight.model.host import HERE, Host
-from headlight.model.run import tokenizer_of
+from headlight.model.base.errors import InputError
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.edits import AblateHeads, AblateNeurons, ClampNeurons, Drop, Edit, FreezePatterns, Steer
+from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.chat import Begin, is_begun
-from headlight.model.transformer import Transformer
 
 SHORTEST = 4  # tokens that make a half
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from headlight.model.errors import InputError
-from headlight.model.files import POINTER, open_file
+from headlight.model.base.errors import InputError
+from headlight.model.base.files import POINTER, open_file
 
 HEAD = 4096  # bytes that tell what a file is
 BAD = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as surrogateescape gives it

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from headlight.model.errors import CheckpointError
-from headlight.model.files import read_json, refuse_pointer
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import read_json, refuse_pointer
 
 GENERATION_CONFIG = "generation_config.json"
 

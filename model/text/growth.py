@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headlight.model.errors import CheckpointError, InputError
-from headlight.model.files import open_file, parse_json
+from headlight.model.base.errors import CheckpointError, InputError
+from headlight.model.base.files import open_file, parse_json
 
 if TYPE_CHECKING:
     import tokenizers

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from headlight.model.errors import InputError
-from headlight.model.files import RepeatedNameError, unique_object
+from headlight.model.base.errors import InputError
+from headlight.model.base.files import RepeatedNameError, unique_object
 from headlight.model.text.encoding import check_text, open_text
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any
 
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 
 PROGRAM = Path(__file__).with_name("chat_process.py")
 SECONDS = 60.0  # for an answer, the process's beginning included; its own limit, of processor time, is far lower

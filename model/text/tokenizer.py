@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headlight.model.errors import CheckpointError, HeadlightError, InputError
-from headlight.model.files import write_text
+from headlight.model.base.errors import CheckpointError, HeadlightError, InputError
+from headlight.model.base.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
 from headlight.model.text.growth import check_file, check_length, growth_in
 from headlight.model.text.labels import label

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headlight.model.errors import CheckpointError
-from headlight.model.files import check_regular, read_json, refuse_pointer
-from headlight.model.importing import IMPORTING
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import check_regular, read_json, refuse_pointer
+from headlight.model.base.importing import IMPORTING
 from headlight.model.text.growth import check_file, check_size
 
 if TYPE_CHECKING:

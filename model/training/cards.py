@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from headlight.model.errors import TrainingError, exit_on_error
-from headlight.model.files import write_text
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.transformer import Transformer
+from headlight.model.base.errors import TrainingError, exit_on_error
+from headlight.model.base.files import write_text
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.transformer import Transformer
 
 Model = TypeVar("Model", bound=Transformer | Seq2SeqTransformer)
 

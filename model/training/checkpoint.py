@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from headlight.model.errors import TrainingError
-from headlight.model.files import check_regular, replacing
+from headlight.model.base.errors import TrainingError
+from headlight.model.base.files import check_regular, replacing
 
 CHECKPOINT = "checkpoint.pt"
 

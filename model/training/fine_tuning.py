@@ -18,17 +18,17 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.errors import CheckpointError, TrainingError
-from headlight.model.families.family import Opening
-from headlight.model.families.tensors import read_safetensors, taken
-from headlight.model.files import replacing
-from headlight.model.source import Source
+from headlight.model.base.errors import CheckpointError, TrainingError
+from headlight.model.base.files import replacing
+from headlight.model.base.source import Source
+from headlight.model.checkpoints.family import Opening
+from headlight.model.checkpoints.tensors import read_safetensors, taken
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.buckets import Indices, random_batches
 from headlight.model.training.labelled import Example
 from headlight.model.training.log import Row
 from headlight.model.training.loop import SetRecipe, Settings, train_as_set
 from headlight.model.training.pairs import in_parts, padded
-from headlight.model.transformer import Transformer
 
 BATCH_SIZE = 64
 TEXTS_AT_ONCE = 256  # when nothing is learned

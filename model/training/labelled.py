@@ -6,7 +6,7 @@ from pathlib import Path
 
 from numpy.random import default_rng
 
-from headlight.model.errors import InputError, TrainingError, nearest
+from headlight.model.base.errors import InputError, TrainingError, nearest
 from headlight.model.text.records import READERS, Record, as_text, place_of, read_records
 
 HELD_OUT_SHARE = 0.1

@@ -7,8 +7,8 @@ from time import perf_counter
 
 from tqdm import tqdm
 
-from headlight.model.errors import TrainingError
-from headlight.model.files import replacing, write_text, writing
+from headlight.model.base.errors import TrainingError
+from headlight.model.base.files import replacing, write_text, writing
 
 LOG = "log.csv"
 TRAINING_LOG = "training_log.csv"  # beside the weights that the run ended in

@@ -17,8 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from headlight.model.errors import TrainingError
-from headlight.model.files import writing
+from headlight.model.base.errors import TrainingError
+from headlight.model.base.files import writing
 from headlight.model.training.checkpoint import resume, save_checkpoint
 from headlight.model.training.log import Interval, Row, append_row, drop_rows_after
 from headlight.model.training.schedules import Schedule

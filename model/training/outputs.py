@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headlight.model.errors import TrainingError
+from headlight.model.base.errors import TrainingError
 from headlight.model.training.log import TRAINING_LOG, is_log
 
 

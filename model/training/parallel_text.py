@@ -8,8 +8,8 @@ import tokenizers
 from numpy.random import default_rng
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from headlight.model.errors import TrainingError
-from headlight.model.files import open_file
+from headlight.model.base.errors import TrainingError
+from headlight.model.base.files import open_file
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.training.pairs import END, END_TOKEN, START, Pair
 

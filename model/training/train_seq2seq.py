@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.families.seq2seq import save_seq2seq
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.checkpoints.families.seq2seq import save_seq2seq
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.log import Row, keep_log
 from headlight.model.training.loop import SetRecipe, Settings, train_as_set
 from headlight.model.training.pairs import Data, PairBatch

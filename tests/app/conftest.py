@@ -22,10 +22,10 @@ from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
 from headlight.app.server.settings import SERVER
 from headlight.model import Seq2SeqTransformer, save_seq2seq
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
-from headlight.model.training.recipes import reverse
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
+from headlight.recipes import reverse
 from tests.annotations import unchecked_annotations
 from tests.app.exports import hostile
 from tests.small_model import save_small

@@ -11,7 +11,7 @@ from headlight.app.frame.link import ASKS
 from headlight.app.registry import VIEWS
 from headlight.app.runs import dictionaries, lenses, models, scans, trusted
 from headlight.app.selection import from_query, to_query
-from headlight.model.edits import AblateHeads, EditFeature, to_text
+from headlight.model.runs.edits import AblateHeads, EditFeature, to_text
 from tests.app.choosing import selection_of
 from tests.places import MAIN
 from tests.tiny import save_tiny

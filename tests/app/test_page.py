@@ -24,8 +24,10 @@ from headlight.app.glossary import MODELS
 from headlight.app.runs import models, models_folder, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
-from headlight.model import Transformer, fields, file_copies, load
-from headlight.model.source import Source
+from headlight.model import Transformer, load
+from headlight.model.attention import fields
+from headlight.model.base import file_copies
+from headlight.model.base.source import Source
 from tests.app.conftest import Options
 from tests.places import MAIN, MINI
 from tests.tiny import tiny

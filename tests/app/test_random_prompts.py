@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.runs import shown
 from headlight.app.selection import Selection, from_query, to_query
-from headlight.model import fields
-from headlight.model.analysis.alignment import Align
-from headlight.model.axis import Unit, axis_of
-from headlight.model.errors import InputError
-from headlight.model.fields import How
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Unit, axis_of
+from headlight.model.attention.fields import How
+from headlight.model.base.errors import InputError
+from headlight.model.measure.alignment import Align
 from tests.examples import examples
 from tests.places import MAIN
 

@@ -6,8 +6,8 @@ from importlib import import_module
 from headlight.app.parts import needs
 from headlight.app.registry import VIEWS
 from headlight.model import Transformer
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 def test_every_page_has_a_place_of_its_own_in_the_url() -> None:

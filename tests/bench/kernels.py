@@ -1,4 +1,4 @@
-"""What each of the fast ways in `model/kernels` wins: the same work without it, over the work with it, in turns."""
+"""What each of the fast ways in `model/compute` wins: the same work without it, over the work with it, in turns."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer, load
+from headlight.model.compute import backend, products
 from headlight.model.decoding import greedy
-from headlight.model.hooks import Tap
-from headlight.model.kernels import attention, backend, weights
-from headlight.model.layers.norms import LayerNorm, LayerNormPre
+from headlight.model.nn import attention_kernel
+from headlight.model.nn.hooks import Tap
+from headlight.model.nn.layers.norms import LayerNorm, LayerNormPre
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Turns, ratio
 from tests.bench.prompt import prompt
@@ -37,14 +38,14 @@ def _plain_columns(x: Tensor, W: Tensor) -> Tensor:
 
 Without = Callable[[], AbstractContextManager[Any]]
 PASS: dict[str, Without] = {
-    "a head at a time": lambda: patch.object(attention, "LONG", NEVER),
+    "a head at a time": lambda: patch.object(attention_kernel, "LONG", NEVER),
     "the fastest product": lambda: patch.object(backend, "_in_use", backend.measured()[0]),
-    "q, k and v in one product": lambda: patch.object(weights, "_joined", return_value=None),
+    "q, k and v in one product": lambda: patch.object(products, "_joined", return_value=None),
 }
 TOKEN: dict[str, Without] = {
     "LayerNorm in one step": lambda: patch.object(LayerNorm, "forward", _plain_norm),
-    "weighted rows": lambda: patch.object(weights, "_weighted_rows", _plain_rows),
-    "dot products in blocks": lambda: patch.object(weights, "_dot_products", _plain_columns),
+    "weighted rows": lambda: patch.object(products, "_weighted_rows", _plain_rows),
+    "dot products in blocks": lambda: patch.object(products, "_dot_products", _plain_columns),
     "the fastest product": PASS["the fastest product"],
     "q, k and v in one product": PASS["q, k and v in one product"],
 }

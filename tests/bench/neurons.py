@@ -14,10 +14,10 @@ from pathlib import Path
 import torch
 
 from headlight.model import Run, load, run_prompt
-from headlight.model.comparison import Comparison
-from headlight.model.host import Host, Value
-from headlight.model.reports import mlp
-from headlight.model.reports.mlp import Asked
+from headlight.model.neurons import tables
+from headlight.model.neurons.tables import Asked
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.host import Host, Value
 from tests.bench.machine import machine
 from tests.bench.sessions import random_model
 from tests.bench.why import TOKENS, word
@@ -43,18 +43,18 @@ def listed(run: Run) -> Asked:
     """The first neurons by all measures, with the sums that they are part of."""
     target, distractor = run.next_logits.topk(2).indices.tolist()
     asked, shown = Asked(target, distractor, len(run.tokens) - 1), Comparison(run)
-    mlp.ranked(shown, asked)
-    mlp.sums_of(shown, asked)
+    tables.ranked(shown, asked)
+    tables.sums_of(shown, asked)
     return asked
 
 
 def in_full(run: Run) -> None:
     """The first neuron's activation over the prompt, its tokens and its heads; the list is kept by now."""
     asked = listed(run)
-    shown, neuron = Comparison(run), mlp.chosen(Comparison(run), asked)
-    mlp.strip_of(shown, neuron)
-    mlp.neuron_tokens(run, neuron, asked.place)
-    mlp.composed_of(run, neuron)
+    shown, neuron = Comparison(run), tables.chosen(Comparison(run), asked)
+    tables.strip_of(shown, neuron)
+    tables.neuron_tokens(run, neuron, asked.place)
+    tables.composed_of(run, neuron)
 
 
 def main() -> None:

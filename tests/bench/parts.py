@@ -22,7 +22,7 @@ from headlight.app.figures import files
 from headlight.app.pages.why import EXPORT as WHY
 from headlight.app.registry import VIEWS
 from headlight.app.runs import runs
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 from tests.app.choosing import selection_of
 from tests.bench import ui
 from tests.bench.library import PARTS

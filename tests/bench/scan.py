@@ -29,16 +29,16 @@ from typing import NamedTuple
 import torch
 
 from headlight.model import load
-from headlight.model.analysis.detectors import is_punctuation
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Engine, Here, Processes
 from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.sequences import Batch, batch, batches, cut, show
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
-from headlight.model.run import tokenizer_of
-from headlight.model.training.recipes.scans import held_out
-from headlight.model.transformer import Transformer
+from headlight.model.nn.transformer import Transformer
+from headlight.model.roles.detectors import is_punctuation
+from headlight.model.runs.run import tokenizer_of
+from headlight.recipes.scans import held_out
 from tests.bench.loop import Loop, What
 from tests.places import MINI
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Locator, expect
 from headlight.app.registry import VIEWS
 from headlight.app.runs.prompts import examples
 from headlight.model import load
-from headlight.model.edits import AblateHeads
-from headlight.model.edits.editing import run_with_edits
+from headlight.model.runs.edits import AblateHeads
+from headlight.model.runs.edits.editing import run_with_edits
 from tests.e2e.driver import Driver
 
 PROMPT = examples()[0].prompt  # a phrase that comes back

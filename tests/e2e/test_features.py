@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import expect
 
 from headlight.app.runs import runs
-from headlight.model.edits import from_text
+from headlight.model.runs.edits import from_text
 from tests.e2e.driver import Driver
 from tests.e2e.feature_walk import walk
 from tests.e2e.walk import PROMPT

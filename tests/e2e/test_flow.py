@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, expect
 
 from headlight.app.registry import VIEWS
 from headlight.model import Transformer, load
-from headlight.model.analysis.flow import Flow, flow
-from headlight.model.analysis.flow_shares import Summands
+from headlight.model.flow.information_flow import Flow, flow
+from headlight.model.flow.shares import Summands
 from tests.e2e.driver import Driver
 
 PROMPT = "The cat sat on the mat. The cat sat on the mat."

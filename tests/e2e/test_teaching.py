@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from headlight.app.registry import VIEWS
 from headlight.app.runs.prompts import examples
-from headlight.model.training.recipes.teaching_weights import HEADS
+from headlight.recipes.teaching_weights import HEADS
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 SHAPES = {"teach-induction": "2 layers by 3 heads", "teach-copy": "2 layers by 2 heads"}

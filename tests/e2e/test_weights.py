@@ -8,10 +8,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from headlight.app.registry import VIEWS
 from headlight.model import Transformer, TransformerConfig, load, save_transformer
-from headlight.model.analysis import circuits
-from headlight.model.analysis.head_steps import Norm
-from headlight.model.edits import AblateHeads, to_text
-from headlight.model.training.recipes.teaching_weights import HEADS
+from headlight.model.measure.head_steps import Norm
+from headlight.model.runs.edits import AblateHeads, to_text
+from headlight.model.weights import qk_ov_circuits
+from headlight.recipes.teaching_weights import HEADS
 from tests.e2e.driver import Driver
 
 WEIGHTS = next(view for view in VIEWS if view.slug == "weights")
@@ -40,7 +40,7 @@ def _expected(model: Transformer, layer: int, head: int) -> tuple[list[str], flo
     attn, gain = model.blocks[layer].get_submodule("attn"), model.get_parameter(f"blocks.{layer}.ln1.w").detach()
     norm = Norm(model.cfg.eps, gain, model.get_parameter(f"blocks.{layer}.ln1.b").detach())
     W_Q, W_K = (attn.get_parameter(name)[head].detach() for name in ("W_Q", "W_K"))
-    whole = circuits.qk_circuit(model.embed.W_E.detach(), W_Q, W_K, model.cfg.d_head**0.5, norm)
+    whole = qk_ov_circuits.qk_circuit(model.embed.W_E.detach(), W_Q, W_K, model.cfg.d_head**0.5, norm)
     product = whole.A @ whole.B
     row, column = divmod(int(product.argmax()), product.shape[1])
     assert model.tokenizer

@@ -9,8 +9,8 @@ from itertools import islice
 import torch
 
 from headlight.model import Transformer, load
-from headlight.model.edits import AblateHeads, Edit, FreezePatterns, Steer
-from headlight.model.edits.editing import run_with_edits
+from headlight.model.runs.edits import AblateHeads, Edit, FreezePatterns, Steer
+from headlight.model.runs.edits.editing import run_with_edits
 
 EDITS = AblateHeads(((0, 1), (2, 3)), "mean"), Steer(1, "red green", "blue", 2.0), FreezePatterns((3,))
 WORDS = (

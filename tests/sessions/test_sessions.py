@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from headlight.model.edits import to_text
+from headlight.model.runs.edits import to_text
 from tests.serving import headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import EDITS, answer, distinct, said

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from headlight.app.figures.colours import ANCHORS, TICKS
-from headlight.model.fields import TITLES, How, Sink, first_token_note, title
+from headlight.model.attention.fields import TITLES, How, Sink, first_token_note, title
 
 SAID = {
     "titles": {show: title(show) for show in TITLES},

@@ -7,9 +7,9 @@ from headlight.app.components.shared.mount import Mounted, recorded
 from headlight.app.parts.grid import lacks, legend, limits, pictures
 from headlight.app.runs.thumbnails import Thumbnails
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import Side
-from headlight.model.edits import Head
-from headlight.model.fields import How
+from headlight.model.attention.fields import How
+from headlight.model.measure.difference import Side
+from headlight.model.runs.edits import Head
 
 GROUP = "attention"
 MOST_EXACT = 150_000  # weights that a file of at most 1.5 MB has room for with all their digits

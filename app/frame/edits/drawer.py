@@ -12,7 +12,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.runs import shown as pages
 from headlight.app.selection import Selection
-from headlight.model.edits import MOST_EDITS, Edit, describe, sources
+from headlight.model.runs.edits import MOST_EDITS, Edit, describe, sources
 
 
 def link() -> Link:

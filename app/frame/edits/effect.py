@@ -7,11 +7,11 @@ from headlight.app import selection
 from headlight.app.components import CellAxis, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.labels import quoted
-from headlight.model.analysis.attribution import kl_divergence
-from headlight.model.analysis.residual import stream_change
-from headlight.model.comparison import Comparison
-from headlight.model.edits.cone import cone
-from headlight.model.run import Run
+from headlight.model.attention.residual import stream_change
+from headlight.model.attribution.direct_effects import kl_divergence
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits.cone import cone
+from headlight.model.runs.run import Run
 
 
 def draw(shown: Comparison) -> None:

@@ -18,9 +18,10 @@ from headlight.app.parts import options
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import dictionaries, runs
 from headlight.app.selection import Selection
-from headlight.model.analysis.alignment import Align, match_positions
-from headlight.model.comparison import Comparison
-from headlight.model.edits import (
+from headlight.model.base.errors import HeadlightError
+from headlight.model.measure.alignment import Align, match_positions
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import (
     MOST_CLAMP,
     MOST_EDITS,
     MOST_FACTOR,
@@ -42,9 +43,8 @@ from headlight.model.edits import (
     layer_of,
     told_sharing,
 )
-from headlight.model.edits.interventions import no_neurons
-from headlight.model.errors import HeadlightError
-from headlight.model.run import Run
+from headlight.model.runs.edits.interventions import no_neurons
+from headlight.model.runs.run import Run
 
 KINDS = {
     "ablate": "Ablate heads",

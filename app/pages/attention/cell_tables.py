@@ -13,12 +13,12 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH, of_pattern
-from headlight.model import fields
-from headlight.model.analysis.difference import Side
-from headlight.model.axis import Axis
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.fields import How
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis
+from headlight.model.attention.fields import How
+from headlight.model.measure.difference import Side
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 MOST_WIDTH = 400
 

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Self
 
 from headlight.app.selection.choices import Extent, PageChoices
 from headlight.app.selection.codecs import PAIR
-from headlight.model.axis import Unit
-from headlight.model.edits import Head
-from headlight.model.fields import How, Show, Sink
+from headlight.model.attention.axis import Unit
+from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.runs.edits import Head
 
 
 @dataclass(frozen=True)

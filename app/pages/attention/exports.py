@@ -13,12 +13,12 @@ from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
-from headlight.model import fields
-from headlight.model.analysis.difference import Side
-from headlight.model.axis import Axis, axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.reports.attention import SCORES, UNITS, read_attention
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.attention.tables import SCORES, UNITS, read_attention
+from headlight.model.measure.difference import Side
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 MOST_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
 MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike

@@ -15,11 +15,11 @@ from headlight.app.parts.panels import panel
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.parts.sides import DIFFERENCE, compared
-from headlight.model import fields
-from headlight.model.axis import Axis, axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.run import Run
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
 
 MOST_ALIKE = 8
 SINK = "To the sink"  # the share of the weights that goes to no key

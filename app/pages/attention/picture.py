@@ -10,13 +10,13 @@ from headlight.app.exports.style import Palette
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts.first_heads import clearest, heads_of
 from headlight.app.selection.chosen import Selection
-from headlight.model import fields
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.axis import Axis, axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.fields import SIGNED, How
-from headlight.model.reports.attention import cells_of
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.attention.fields import SIGNED, How
+from headlight.model.attention.tables import cells_of
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

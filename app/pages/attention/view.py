@@ -33,10 +33,10 @@ from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
-from headlight.model import fields
-from headlight.model.axis import Axis, axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}

@@ -15,11 +15,11 @@ from headlight.app.pages.corpus.found import WIDTHS, Found
 from headlight.app.parts import charts, options, over_corpus
 from headlight.app.parts.labels import quoted, readable
 from headlight.app.parts.parts import heading, title_row
-from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import WEIGHT, estimates, figure
 from headlight.model.corpus.tree import Dashboard, Effect, Head, SampledSequence, TokenPair
-from headlight.model.edits import head_name
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.run import Run
 from headlight.model.text.labels import label
 
 MOST_LISTED = 10  # tokens, or pairs of them

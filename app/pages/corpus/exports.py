@@ -17,12 +17,12 @@ from headlight.app.parts.grid import head_axes
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import scans
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure, Unit
-from headlight.model.comparison import Comparison
+from headlight.model.corpus.tables import corpus_tables
 from headlight.model.corpus.titles import FIGURES, estimates, figure
 from headlight.model.corpus.tree import Tree
-from headlight.model.edits import head_name
-from headlight.model.reports.corpus import corpus_tables
+from headlight.model.measure import Measure, Unit
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 PURPOSE = "What every head does over a corpus, and the sequences of some."
 UNITS: dict[str, Unit] = {  # of those figures that arrays are given of; the tables have all

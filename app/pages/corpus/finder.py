@@ -13,7 +13,7 @@ from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.model.corpus.titles import Estimates, estimates, figure
 from headlight.model.corpus.tree import Head
-from headlight.model.edits import head_name
+from headlight.model.runs.edits import head_name
 
 BESIDE = "loss_change"  # what a found head is worth, where the scan has it
 HOW = "Choose a row for its dashboard."

@@ -9,10 +9,10 @@ import numpy as np
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.runs import scans
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.corpus.tables import shared
 from headlight.model.corpus.titles import Estimates, change, estimates
 from headlight.model.corpus.tree import Dashboard, Head, Tree
-from headlight.model.reports.corpus import shared
+from headlight.model.runs.comparison import Comparison
 
 WIDTHS = 4, 3  # of the pictures, and of the tables beside them
 BY = ("induction_score",)  # what stands first where nothing is chosen, if the scan has it

@@ -7,9 +7,9 @@ from headlight.app import selection
 from headlight.app.pages.corpus.found import Found
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Change
+from headlight.model.base.errors import HeadlightError
 from headlight.model.corpus.tree import Head, SampledSequence, Tree
-from headlight.model.errors import HeadlightError
-from headlight.model.run import Run
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin, as_literal
 
 PAGES = {

@@ -10,8 +10,8 @@ from headlight.app.figures.corpus import Scale
 from headlight.app.pages.corpus.found import find
 from headlight.app.pages.corpus.plots import called, named, scales
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

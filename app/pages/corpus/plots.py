@@ -10,10 +10,10 @@ from headlight.app.pages.corpus.found import Found, find
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
 from headlight.model.corpus.titles import Estimates, change, estimates, figure
 from headlight.model.corpus.tree import Dashboard, Tree
-from headlight.model.edits import head_name
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 
 def of_heads(found: Found) -> Plot:

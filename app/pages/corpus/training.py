@@ -11,7 +11,7 @@ from headlight.app.parts import charts, options
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import scans
 from headlight.model.corpus.titles import change, estimates, figure, half_way
-from headlight.model.edits import head_name
+from headlight.model.runs.edits import head_name
 
 HALF_WAY = (
     "The step from which on the figure stays nearer to its last value than to its first; empty where it is not surely "

@@ -15,9 +15,9 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import models, scans
 from headlight.app.server import boundary
-from headlight.model.commands import make
-from headlight.model.comparison import Comparison
+from headlight.model.base.commands import make
 from headlight.model.corpus.titles import figure
+from headlight.model.runs.comparison import Comparison
 
 MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
 CORPUS = "README.md"

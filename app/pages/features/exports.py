@@ -9,8 +9,8 @@ from headlight.app.pages.features import maps
 from headlight.app.pages.features.found import find
 from headlight.app.parts.sides import by_side, named
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.reports.features import activations, feature_tables, missed, moved, n_active
+from headlight.model.features.tables import activations, feature_tables, missed, moved, n_active
+from headlight.model.runs.comparison import Comparison
 
 TABLES = ("dictionary", "made by", "promoted", "nearest", "read by")
 PURPOSE = "The features of a dictionary in a prompt, what it misses, and one feature in full."

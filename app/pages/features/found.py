@@ -7,9 +7,9 @@ from headlight.app.parts import needs
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.dictionaries.dictionary import Dictionaries, Dictionary
-from headlight.model.reports.features import Order, default_feature, first_features
+from headlight.model.features.tables import Order, default_feature, first_features
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.dictionary import Dictionaries, Dictionary
 
 
 @dataclass(frozen=True, eq=False)

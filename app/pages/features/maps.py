@@ -8,7 +8,7 @@ from jaxtyping import Float
 from headlight.app.components import CellAxis, MapCell, cell_map
 from headlight.app.pages.features.found import Found
 from headlight.app.parts.sides import DIFFERENCE, by_side
-from headlight.model.reports.features import activations, missed, moved
+from headlight.model.features.tables import activations, missed, moved
 
 GROUP = "features"
 Sides = Mapping[str, Float[np.ndarray, "row place"]]

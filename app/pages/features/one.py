@@ -14,11 +14,11 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
-from headlight.model.edits import EditFeature, Head, head_name
-from headlight.model.explain.feature import MadeBy, made_by, nearest, tokens_of
-from headlight.model.explain.parts import Part
-from headlight.model.reports.features import activations, heads_reading
-from headlight.model.run import Run
+from headlight.model.attribution.parts import Part
+from headlight.model.features.single_feature import MadeBy, made_by, nearest, tokens_of
+from headlight.model.features.tables import activations, heads_reading
+from headlight.model.runs.edits import EditFeature, Head, head_name
+from headlight.model.runs.run import Run
 
 MOST_PARTS, MOST_HEADS = 10, 6
 WIDTHS = 4, 5, 4  # of who made it, its tokens, and the heads that read it

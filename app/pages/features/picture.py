@@ -8,9 +8,9 @@ from headlight.app.exports.picture import Colours, label_axis, largest, maps, or
 from headlight.app.exports.style import Palette
 from headlight.app.pages.features.found import Found, find
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.comparison import Comparison
-from headlight.model.reports.features import activations, missed
+from headlight.model.features.tables import activations, missed
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,12 +14,12 @@ from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
-from headlight.model.commands import make
-from headlight.model.comparison import Comparison
-from headlight.model.explain.features import layer_after
-from headlight.model.explain.logits import CONSTANTS, Question, logit_attribution
-from headlight.model.reports.features import carried_by, feature_tables, summary
-from headlight.model.run import Run
+from headlight.model.attribution.logit_attribution import CONSTANTS, Question, logit_attribution
+from headlight.model.base.commands import make
+from headlight.model.features.effects import layer_after
+from headlight.model.features.tables import carried_by, feature_tables, summary
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 MOST_CARRIED = 5
 OPEN = "features_open"

@@ -7,11 +7,11 @@ from headlight.app.pages.flow.choices import Choices
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import positions_at
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import flow_change
-from headlight.model.analysis.flow import Edge, Flow, Place
-from headlight.model.analysis.flow_change import EdgePair, FlowChange
-from headlight.model.comparison import Comparison
-from headlight.model.explain.flow import flow_change_of, flow_of
+from headlight.model.flow import change
+from headlight.model.flow.change import EdgePair, FlowChange
+from headlight.model.flow.information_flow import Edge, Flow, Place
+from headlight.model.flow.run_flow import flow_change_of, flow_of
+from headlight.model.runs.comparison import Comparison
 
 AnyEdge = TypeVar("AnyEdge", Edge, EdgePair)
 
@@ -29,7 +29,7 @@ def change_in(shown: Comparison, chosen: Selection) -> FlowChange | None:
 
 def lacks_change(shown: Comparison) -> str:
     """Why the states of A are not those of B, where they are not."""
-    return "" if shown.b is None else flow_change.lacks_change(shown.a.cfg, shown.b.cfg)
+    return "" if shown.b is None else change.lacks_change(shown.a.cfg, shown.b.cfg)
 
 
 def chosen_in(shown: Comparison, side: str, chosen: Selection) -> tuple[int, ...]:

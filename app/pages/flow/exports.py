@@ -12,12 +12,12 @@ from headlight.app.pages.flow.chosen import change_in, chosen_in
 from headlight.app.pages.flow.graph import draw, draw_change
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.flow import Flow
-from headlight.model.analysis.flow_change import FlowChange
-from headlight.model.comparison import Comparison
-from headlight.model.explain.flow import flows_of
-from headlight.model.reports import flow_tables
+from headlight.model.flow.change import FlowChange
+from headlight.model.flow.information_flow import Flow
+from headlight.model.flow.run_flow import flows_of
+from headlight.model.flow.tables import flow_tables
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
 
 PURPOSE = "What a token's last state was made of: the information flow."
 

@@ -2,14 +2,14 @@
 
 from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.model.analysis.flow import Edge, Flow, Place, state_names
-from headlight.model.analysis.flow_change import EdgePair, FlowChange
-from headlight.model.analysis.flow_shares import ROUNDING, Kind
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.explain.flow import readout_of, readouts_of
-from headlight.model.linear import has_attention_biases
-from headlight.model.run import Run
+from headlight.model.flow.change import EdgePair, FlowChange
+from headlight.model.flow.information_flow import Edge, Flow, Place, state_names
+from headlight.model.flow.run_flow import readout_of, readouts_of
+from headlight.model.flow.shares import ROUNDING, Kind
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.linear import has_attention_biases
+from headlight.model.runs.run import Run
 
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "mlp": "MLP"}
 MOST_NAMED = 3  # heads in a line's tooltip

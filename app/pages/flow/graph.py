@@ -4,10 +4,10 @@ from headlight.app.components import FlowChoice, GraphEdge, GraphNode, flow_grap
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.model.analysis.flow import Edge, Flow, state_names
-from headlight.model.analysis.flow_change import EdgePair, FlowChange, NodePair
-from headlight.model.analysis.flow_shares import ROUNDING
-from headlight.model.comparison import Comparison
+from headlight.model.flow.change import EdgePair, FlowChange, NodePair
+from headlight.model.flow.information_flow import Edge, Flow, state_names
+from headlight.model.flow.shares import ROUNDING
+from headlight.model.runs.comparison import Comparison
 
 
 def draw(

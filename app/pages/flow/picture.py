@@ -14,9 +14,9 @@ from headlight.app.pages.flow.exports import graphs
 from headlight.app.pages.flow.graph import limit_of, states_of, told
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.flow import Edge, Place, state_names
-from headlight.model.analysis.flow_change import EdgePair, FlowChange
-from headlight.model.comparison import Comparison
+from headlight.model.flow.change import EdgePair, FlowChange
+from headlight.model.flow.information_flow import Edge, Place, state_names
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,11 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.parts.tables import draw
-from headlight.model.analysis.flow import Edge, Flow, Place, state_names
-from headlight.model.analysis.flow_change import EdgePair, FlowChange
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.run import Run
+from headlight.model.flow.change import EdgePair, FlowChange
+from headlight.model.flow.information_flow import Edge, Flow, Place, state_names
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
 
 
 def of_both(shown: Comparison, change: FlowChange) -> None:

@@ -15,10 +15,10 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, positions_at, say_what_is_common, say_what_is_missing
-from headlight.model.analysis.flow import Flow
-from headlight.model.analysis.flow_change import FlowChange
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.flow.change import FlowChange
+from headlight.model.flow.information_flow import Flow
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 def render(shown: Comparison) -> None:

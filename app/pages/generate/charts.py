@@ -5,8 +5,8 @@ from headlight.app.pages.generate import generation
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.sides import named, with_difference
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
 from headlight.model.decoding.compared import Continuations
+from headlight.model.runs.comparison import Comparison
 
 
 def of(shown: Comparison, chosen: Selection) -> Rows:

@@ -10,14 +10,14 @@ from headlight.app.pages.generate import generation, heads, steps
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import axis, heads_of, panel, step_of
 from headlight.app.selection.chosen import Selection
-from headlight.model import fields as cells
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import sides_of
-from headlight.model.comparison import Comparison
+from headlight.model.attention import fields as cells
+from headlight.model.attention.fields import How
 from headlight.model.decoding.compared import Continuations
-from headlight.model.edits import head_name
-from headlight.model.fields import How
-from headlight.model.reports.generate import step_tables
+from headlight.model.decoding.generate_tables import step_tables
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import sides_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 PURPOSE = "What a model writes behind a prompt, and what each token was drawn from."
 

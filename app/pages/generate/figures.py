@@ -10,10 +10,10 @@ from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.sides import SIDES, with_difference
-from headlight.model import fields
+from headlight.model.attention import fields
+from headlight.model.attention.fields import How
 from headlight.model.decoding.compared import Continuations
-from headlight.model.edits import head_name
-from headlight.model.fields import How
+from headlight.model.runs.edits import head_name
 
 
 def draw(found: Continuations) -> None:

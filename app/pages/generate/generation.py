@@ -5,13 +5,13 @@ from headlight.app.runs import limits
 from headlight.app.runs.cost import budget, cost, reading_seconds
 from headlight.app.runs.limits import Cost
 from headlight.app.selection import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.base.errors import ConfigError
 from headlight.model.decoding import Sampling
 from headlight.model.decoding.compared import Continuations, generate_steps
 from headlight.model.decoding.continued import Writing, Written, continue_run
-from headlight.model.edits import sources
-from headlight.model.errors import ConfigError
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import sources
+from headlight.model.runs.run import Run
 
 
 def writing_of(chosen: Choices) -> Writing:

@@ -12,9 +12,9 @@ from headlight.app.parts import grid, options
 from headlight.app.parts.parts import heading
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
+from headlight.model.attention.fields import How
 from headlight.model.decoding.compared import Continuations
-from headlight.model.edits import Head
-from headlight.model.fields import How
+from headlight.model.runs.edits import Head
 
 
 def title(found: Continuations) -> None:

@@ -12,12 +12,12 @@ from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.written import axis, heads_of, step_of, steps_of
 from headlight.app.parts.first_heads import clearest
 from headlight.app.selection.chosen import Selection
-from headlight.model import fields
-from headlight.model.analysis.difference import DIFFERENCE, SIDES, sides_of
-from headlight.model.comparison import Comparison
+from headlight.model.attention import fields
+from headlight.model.attention.fields import How
 from headlight.model.decoding.compared import Continuations
-from headlight.model.edits import Head, head_name
-from headlight.model.fields import How
+from headlight.model.measure.difference import DIFFERENCE, SIDES, sides_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from headlight.app.pages.generate.choices import Choices
 from headlight.app.pages.generate.written import GROUP, beside, step_of, steps_of
 from headlight.app.parts.markdown import plain
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.base.errors import HeadlightError
 from headlight.model.decoding.compared import Continuations
 from headlight.model.decoding.continued import Written
-from headlight.model.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison
 
 REASONS = {
     "stop token": "The model ended the text with one of its end tokens.",

@@ -14,9 +14,9 @@ from headlight.app.pages.generate.choices import LEAST_TOP_P, MOST_NEW, MOST_TEM
 from headlight.app.parts import charts, options
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
-from headlight.model.comparison import Comparison
+from headlight.model.base.errors import HeadlightError
 from headlight.model.decoding.compared import Continuations
-from headlight.model.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison
 
 LARGEST = 999_999  # that a link holds
 B_WRITES = {"same": "A's tokens", "own": "its own tokens"}

@@ -5,10 +5,10 @@ from headlight.app.pages.generate.choices import Choices
 from headlight.app.parts import panels
 from headlight.app.parts.first_heads import clearest
 from headlight.app.selection import Selection
-from headlight.model.axis import Axis, axis_of
+from headlight.model.attention.axis import Axis, axis_of
 from headlight.model.decoding.compared import Candidates, Continuations
 from headlight.model.decoding.continued import Written
-from headlight.model.edits import Head
+from headlight.model.runs.edits import Head
 
 GROUP = "generated"  # of the components that point at the same tokens
 

@@ -8,13 +8,13 @@ from headlight.app.pages.graph.choices import Choices
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
+from headlight.model.base.errors import InputError
 from headlight.model.circuits.finding import strongest
 from headlight.model.circuits.of_runs import Against, Found, circuit_of
 from headlight.model.circuits.wiring import Receiver, Sender
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.errors import InputError
 from headlight.model.patching.sides import LogitDifference
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 ENDS = "embeddings", "logits"
 

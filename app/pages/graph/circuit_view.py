@@ -17,11 +17,11 @@ from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of
 from headlight.app.parts.parts import heading
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head
-from headlight.model.errors import HeadlightError
-from headlight.model.reports.edges import EDGES, edge_rows
-from headlight.model.reports.tables import columns
+from headlight.model.base.errors import HeadlightError
+from headlight.model.circuits.tables import EDGES, edge_rows
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head
+from headlight.model.runs.tables import columns
 
 
 def draw(shown: Comparison) -> None:

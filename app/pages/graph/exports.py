@@ -9,11 +9,11 @@ from headlight.app.pages.graph.circuit import against_of, measured_of
 from headlight.app.pages.graph.found import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.parts.pair import place_of, said_of_cap
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
 from headlight.model.circuits.of_runs import circuit_of
-from headlight.model.comparison import Comparison
-from headlight.model.reports.edges import edge_tables
-from headlight.model.reports.graph import Settings, graph_tables
+from headlight.model.circuits.tables import edge_tables
+from headlight.model.graph.tables import Settings, graph_tables
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
 
 TITLES = {
     "target": "What is explained",

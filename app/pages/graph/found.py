@@ -9,16 +9,16 @@ from headlight.app.parts import needs as parts_needs
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.dictionaries.dictionary import Dictionaries
-from headlight.model.edits.interventions import no_neurons
 from headlight.model.graph.building import Aim, graph_of
 from headlight.model.graph.checking import Check, check_graph, top_nodes
 from headlight.model.graph.graph import Graph, Node
 from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
+from headlight.model.graph.tables import Settings
 from headlight.model.graph.writing import Group, node_id
-from headlight.model.reports.graph import Settings
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.dictionary import Dictionaries
+from headlight.model.runs.edits.interventions import no_neurons
+from headlight.model.runs.run import Run
 
 NEURONS = "neurons"
 

@@ -8,7 +8,7 @@ from headlight.app.figures.graph import REST, SYMBOLS, Scene, laid_out
 from headlight.app.pages.graph.plot import scenes
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

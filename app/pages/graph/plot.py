@@ -10,8 +10,8 @@ from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE, side_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
 from headlight.model.graph.graph import UNEXPLAINED, Node
+from headlight.model.runs.comparison import Comparison
 
 FAINT_LINES = 150  # the strongest edges, drawn beneath those of the chosen node
 

@@ -16,10 +16,10 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.selection.chosen import Selection
-from headlight.model.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.graph.graph import Node
-from headlight.model.reports.graph import EDGE, NODE, edge_rows, node_rows
-from headlight.model.reports.tables import columns
+from headlight.model.graph.tables import EDGE, NODE, edge_rows, node_rows
+from headlight.model.runs.edits import AblateHeads, AblateNeurons, Edit, EditFeature
+from headlight.model.runs.tables import columns
 
 MOST_ROWS = 40
 ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias

@@ -17,9 +17,9 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, say_what_is_missing, side_of
-from headlight.model.comparison import Comparison
 from headlight.model.graph.checking import Check
-from headlight.model.reports.graph import check_rows, in_words, node_changes
+from headlight.model.graph.tables import check_rows, in_words, node_changes
+from headlight.model.runs.comparison import Comparison
 
 EFFECT = "What it changes about the target, in logits."
 KEY = (

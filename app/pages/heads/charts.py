@@ -9,7 +9,7 @@ from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import SCORES
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 
 def of(texts: Sequence[str], shown: Comparison, chosen: Selection) -> Rows:

@@ -17,12 +17,12 @@ from headlight.app.pages.heads.subjects import Subject, subjects
 from headlight.app.parts.labels import SCORES, FinderScore
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure, difference
-from headlight.model.analysis.detectors import KINDS
-from headlight.model.comparison import Comparison
-from headlight.model.edits import describe
-from headlight.model.errors import HeadlightError, InputError
-from headlight.model.reports.heads import Roles, role_tables
+from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.measure import Measure, difference
+from headlight.model.roles.detectors import KINDS
+from headlight.model.roles.tables import Roles, role_tables
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import describe
 
 WRITTEN: tuple[FinderScore, ...] = (*KINDS, "copying")
 
@@ -49,7 +49,7 @@ def script(texts: Sequence[str], shown: Comparison, chosen: Selection) -> str:
     purpose = f"What the heads of {names} do on {'random repeats' if on_repeats else 'prompts'}."
     imports = {
         "headlight.model": {"load"},
-        "headlight.model.edits": {type(edit).__name__ for subject in sides.values() for edit in subject.edits},
+        "headlight.model.runs.edits": {type(edit).__name__ for subject in sides.values() for edit in subject.edits},
     }
     return printing(purpose, imports, lines, "head_tables", "model", **options)
 

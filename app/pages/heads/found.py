@@ -18,12 +18,12 @@ from headlight.app.pages.heads.subjects import Subject
 from headlight.app.parts.labels import SCORES, FinderScore, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure, Unit
-from headlight.model.analysis.detectors import Estimate, Kind, Verdict, ranks
-from headlight.model.analysis.difference import subtract
-from headlight.model.edits import Head, head_name
+from headlight.model.measure import Measure, Unit
+from headlight.model.measure.difference import subtract
 from headlight.model.roles import ABLATIONS, Detected, Effects
 from headlight.model.roles.ablating import verdict
+from headlight.model.roles.detectors import Estimate, Kind, Verdict, ranks
+from headlight.model.runs.edits import Head, head_name
 
 EVIDENCE: dict[Verdict, str] = {
     "supported": "pattern and ablation",

@@ -10,7 +10,7 @@ from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Scored
 from headlight.app.parts.labels import SCORES
 from headlight.app.selection.chosen import Selection
-from headlight.model.edits import Head
+from headlight.model.runs.edits import Head
 
 FIRST = 10
 PITCH = 72  # pixels of a head in the map at most

@@ -13,7 +13,7 @@ from headlight.app.pages.heads.head_map import limit_of
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from headlight.app.analyses.detection import Input, Repeats
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.parts.labels import drawn
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Edit, FreezePatterns, Head, describe, sources
 from headlight.model.roles import edits_anywhere, half_of
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Edit, FreezePatterns, Head, describe, sources
+from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,9 +24,9 @@ from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
 from headlight.model.roles import ABLATIONS
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 from headlight.model.text.chat import is_begun
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}

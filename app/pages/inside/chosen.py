@@ -8,11 +8,11 @@ import numpy as np
 from headlight.app.pages.inside.choices import Choices
 from headlight.app.parts.first_heads import head_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.head_steps import HeadSteps, terms
-from headlight.model.comparison import Comparison
-from headlight.model.head import HeadWeights, head_weights
-from headlight.model.linear import BiasName, has_bias
-from headlight.model.reports.inside import HeadAt, head_at
+from headlight.model.attention.inside_tables import HeadAt, head_at
+from headlight.model.measure.head_steps import HeadSteps, terms
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import HeadWeights, head_weights
+from headlight.model.runs.linear import BiasName, has_bias
 
 MOST_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query are shown
 MASKED_KEYS = 2  # of them, where there are that many, after the query, so that the mask is to be seen

@@ -14,7 +14,7 @@ from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
 from headlight.app.pages.inside.writer import BIASES, Writer, row, scalar
 from headlight.app.parts.labels import number
-from headlight.model.analysis.difference import subtract
+from headlight.model.measure.difference import subtract
 
 Cells = Float[np.ndarray, "row column"]
 

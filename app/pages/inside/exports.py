@@ -12,10 +12,10 @@ from headlight.app.pages.inside.view import draw
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.reports.inside import head_tables
+from headlight.model.attention.inside_tables import head_tables
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 
 def script(shown: Comparison, chosen: Selection) -> str:

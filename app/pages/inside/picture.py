@@ -15,9 +15,9 @@ from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import union
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
+from headlight.model.measure.difference import union
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

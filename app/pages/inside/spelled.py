@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.app.pages.inside.chosen import Inside
 from headlight.app.parts.labels import number
-from headlight.model.analysis.head_steps import Terms, terms
+from headlight.model.measure.head_steps import Terms, terms
 
 TERMS_SHOWN = 3
 

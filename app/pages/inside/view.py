@@ -18,9 +18,9 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, as_shown, compared, is_there, side_of
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name, touches
-from headlight.model.reports.inside import by_component, by_entry, by_key
+from headlight.model.attention.inside_tables import by_component, by_entry, by_key
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name, touches
 
 CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
 

@@ -12,7 +12,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.inside import spelled
 from headlight.app.pages.inside.choices import Convention
 from headlight.app.pages.inside.chosen import Inside
-from headlight.model.linear import BiasName
+from headlight.model.runs.linear import BiasName
 
 Projection = Literal["Q", "K", "V"]
 BIASES: dict[Projection, BiasName] = {"Q": "b_Q", "K": "b_K", "V": "b_V"}

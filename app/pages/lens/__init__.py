@@ -11,7 +11,7 @@ from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import lens_by_side
 from headlight.app.parts import needs
 from headlight.app.runs import shown as shown_runs
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 
 EXPORT = Export("lens", exports.script, exports.data, picture.draw, exports.page, exports.plots)
 

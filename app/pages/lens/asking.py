@@ -6,9 +6,9 @@ from headlight.app.frame import progress
 from headlight.app.parts.sides import positions_at
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.cost import cost_of
-from headlight.model.comparison import Comparison
-from headlight.model.patching.patchscope import Scope, patchscopes, scope_key
-from headlight.model.run import Run
+from headlight.model.lens.patchscope import Scope, patchscopes, scope_key
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True)

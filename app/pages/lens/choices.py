@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.chosen import Prompt
 from headlight.app.selection.codecs import count
-from headlight.model.lenses.lens import Kind
-from headlight.model.patching.patchscope import IDENTITY, MOST_TOKENS, Scope
+from headlight.model.lens.kinds import Kind
+from headlight.model.lens.patchscope import IDENTITY, MOST_TOKENS, Scope
 
 ColourBy = Literal["top", "target", "rank", "entropy", "kl"]
 

@@ -3,13 +3,13 @@
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.runs import lenses
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.lenses.lens import Lens
-from headlight.model.patching.patchscope import Scope, no_scope
-from headlight.model.reports.lens import lenses_of as beside_each_other
-from headlight.model.reports.lens import name_for
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.lens.kinds import Lens
+from headlight.model.lens.patchscope import Scope, no_scope
+from headlight.model.lens.tables import lenses_of as beside_each_other
+from headlight.model.lens.tables import name_for
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 def followed_token(shown: Comparison, chosen: Selection) -> int:

@@ -18,11 +18,11 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.runs import lenses, models
 from headlight.app.selection.chosen import Selection
-from headlight.model.commands import make
-from headlight.model.comparison import Comparison
-from headlight.model.explain.lens import mean_divergences
-from headlight.model.lenses.lens import TITLES, Kind, Lens
-from headlight.model.reports.lens import name_for
+from headlight.model.base.commands import make
+from headlight.model.lens.kinds import TITLES, Kind, Lens
+from headlight.model.lens.run_lens import mean_divergences
+from headlight.model.lens.tables import name_for
+from headlight.model.runs.comparison import Comparison
 
 UNIT, WHAT = "nats", "KL(final ‖ layer)"
 LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("orange", "solid")}

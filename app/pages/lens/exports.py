@@ -11,9 +11,9 @@ from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, scope_of, title_of
 from headlight.app.parts.charts import Rows
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.lenses.lens import TITLES
-from headlight.model.reports.lens import lens_tables, measures_of, readings
+from headlight.model.lens.kinds import TITLES
+from headlight.model.lens.tables import lens_tables, measures_of, readings
+from headlight.model.runs.comparison import Comparison
 
 PURPOSE = "What the model would say after each layer: the {}."
 

@@ -16,9 +16,9 @@ from headlight.app.parts import charts, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at, say_what_is_missing, with_difference
-from headlight.model.comparison import Comparison
-from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
-from headlight.model.lenses.lens import LOGIT, Lens
+from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.runs.comparison import Comparison
 
 By = Mapping[str, Lens]
 

@@ -11,12 +11,12 @@ from headlight.app.exports.style import Palette
 from headlight.app.pages.lens.choices import Choices, ColourBy
 from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, title_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.comparison import Comparison
-from headlight.model.explain.lens import followed_ranks
-from headlight.model.reports.lens import MEASURES, Reading, measures_of, readings
-from headlight.model.run import Run
+from headlight.model.lens.run_lens import followed_ranks
+from headlight.model.lens.tables import MEASURES, Reading, measures_of, readings
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

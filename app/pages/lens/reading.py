@@ -10,11 +10,11 @@ from math import inf
 from headlight.app.frame import progress
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.cost import FLOPS
-from headlight.model.analysis import lens
-from headlight.model.comparison import Comparison
-from headlight.model.explain import lens as explained
-from headlight.model.lenses.lens import Lens
-from headlight.model.run import Run
+from headlight.model.lens import logit_lens
+from headlight.model.lens import run_lens as explained
+from headlight.model.lens.kinds import Lens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def is_quick(run: Run, by: Lens) -> bool:
     return _seconds(run) * missing <= progress.AT_ONCE
 
 
-def so_far(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, lens.LogitLens] | None:
+def so_far(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, logit_lens.LogitLens] | None:
     """The lens of each run with -1 and not-a-number at positions that are not read; None before any is."""
     known = {
         side: [_known(run, begin, by[side]) for begin in explained.lens_begins(run)]
@@ -59,11 +59,15 @@ def so_far(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, lens.LogitLen
     return {side: _joined(run, known[side], example) for side, run in shown.sides.items()}
 
 
-def _joined(run: Run, known: Sequence[lens.LogitLens | None], example: lens.LogitLens) -> lens.LogitLens:
+def _joined(
+    run: Run, known: Sequence[logit_lens.LogitLens | None], example: logit_lens.LogitLens
+) -> logit_lens.LogitLens:
     begins = explained.lens_begins(run)
     n_positions = (min(begins.step, len(run.tokens) - begin) for begin in begins)
     parts = zip(known, n_positions, strict=True)
-    return lens.joined([part or lens.unread(example, len(run.layer_labels), count) for part, count in parts])
+    return logit_lens.joined(
+        [part or logit_lens.unread(example, len(run.layer_labels), count) for part, count in parts]
+    )
 
 
 def go_on() -> None:
@@ -93,7 +97,7 @@ def _is_known(run: Run, begin: int, by: Lens) -> bool:
     return runs.kept((*run.key, explained.lens_key(by))) is not None or _known(run, begin, by) is not None
 
 
-def _known(run: Run, begin: int, by: Lens) -> lens.LogitLens | None:
+def _known(run: Run, begin: int, by: Lens) -> logit_lens.LogitLens | None:
     return runs.kept((*run.key, explained.lens_key(by, begin)))
 
 

@@ -16,11 +16,11 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at
 from headlight.app.server import boundary
-from headlight.model.analysis.best import best
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.patching.patchscope import IDENTITY, MOST_TOKENS, Patchscopes, Scope, no_scope, patchscopes
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.lens.patchscope import IDENTITY, MOST_TOKENS, Patchscopes, Scope, no_scope, patchscopes
+from headlight.model.measure.best import best
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 BEST = 10
 SAME = -1  # the layer that the state is from

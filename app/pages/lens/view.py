@@ -20,13 +20,13 @@ from headlight.app.parts.parts import title_row
 from headlight.app.parts.sides import named, on_places, placed, say_what_is_common, with_difference
 from headlight.app.runs import models
 from headlight.app.server import boundary
-from headlight.model.analysis import Measure
-from headlight.model.analysis.lens import LogitLens
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.explain.lens import followed_probabilities, followed_ranks, logit_lens
-from headlight.model.lenses.lens import Kind, Lens
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.lens.kinds import Kind, Lens
+from headlight.model.lens.logit_lens import LogitLens
+from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 MEASURES: dict[ColourBy, str] = {
     "top": "Top token",

@@ -5,9 +5,9 @@ from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import signed
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import neuron_name
-from headlight.model.reports.mlp import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
+from headlight.model.neurons.tables import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import neuron_name
 
 SERIES = ("direct, all else held still", "measured, without it")
 

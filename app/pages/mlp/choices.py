@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.codecs import count
-from headlight.model.reports.mlp import Ranking
+from headlight.model.neurons.tables import Ranking
 
 COUNTS = 4, 100
 

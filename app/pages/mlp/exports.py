@@ -9,9 +9,9 @@ from headlight.app.pages.mlp.found import find
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import by_side, named
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import neuron_name
-from headlight.model.reports.mlp import mlp_tables, strip_of, sums_of, values_of
+from headlight.model.neurons.tables import mlp_tables, strip_of, sums_of, values_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import neuron_name
 
 PURPOSE = "The neurons at a token: what they read, give and add to a prediction, and one of them in full."
 TABLES = {"sums": "What adds up", "weights": "{}: tokens", "heads": "{}: heads"}  # under that of all neurons

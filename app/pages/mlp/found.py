@@ -11,13 +11,13 @@ from headlight.app.pages.mlp.choices import Choices
 from headlight.app.parts.pair import Pair, pair_of, place_of
 from headlight.app.parts.sides import as_shown
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import DIFFERENCE, SIDES, with_difference
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Neuron
-from headlight.model.reports import mlp
-from headlight.model.reports.mlp import MEASURED, MEASURES, Asked
-from headlight.model.run import Run
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import DIFFERENCE, SIDES, with_difference
+from headlight.model.neurons import tables
+from headlight.model.neurons.tables import MEASURED, MEASURES, Asked
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Neuron
+from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Found:
     @cached_property
     def side(self) -> str:
         """The side whose numbers are listed, by its name in files: the one that is chosen, if it has the place."""
-        sides = mlp.values_of(self.shown, self.asked)
+        sides = tables.values_of(self.shown, self.asked)
         return self.asked.side if self.asked.side in sides else next(iter(sides))
 
     @property
@@ -42,12 +42,12 @@ class Found:
     @cached_property
     def neurons(self) -> list[Neuron]:
         """The neurons that are listed."""
-        return mlp.ranked(self.shown, self.asked)
+        return tables.ranked(self.shown, self.asked)
 
     @cached_property
     def neuron(self) -> Neuron:
         """The chosen one."""
-        return mlp.chosen(self.shown, self.asked)
+        return tables.chosen(self.shown, self.asked)
 
     @property
     def at(self) -> tuple[Run, int]:
@@ -58,12 +58,12 @@ class Found:
     @property
     def values(self) -> Mapping[str, Measure]:
         """What is known of every neuron on the side [layer, neuron], by its name."""
-        return mlp.values_of(self.shown, self.asked)[self.side]
+        return tables.values_of(self.shown, self.asked)[self.side]
 
     def of_listed(self, name: str) -> Float[np.ndarray, " neuron"]:
         """A measure of the neurons that are listed."""
         if name == MEASURED:
-            return mlp.measured_of(self.shown, self.asked, self.neurons)[self.side].values.float().numpy()
+            return tables.measured_of(self.shown, self.asked, self.neurons)[self.side].values.float().numpy()
         return np.array([float(self.values[name].values[neuron]) for neuron in self.neurons])
 
     @property
@@ -74,7 +74,7 @@ class Found:
     @property
     def n_ranked(self) -> int:
         """How many neurons the layers have that are ranked; of B - A those that either run has."""
-        known = mlp.values_of(self.shown, self.asked)
+        known = tables.values_of(self.shown, self.asked)
         layers = slice(None) if self.asked.layer is None else slice(self.asked.layer, self.asked.layer + 1)
         counts = {side: values[MEASURES["activation"]].values[layers].numel() for side, values in known.items()}
         if self.side != DIFFERENCE:
@@ -84,7 +84,7 @@ class Found:
     @property
     def sums(self) -> Mapping[str, Measure]:
         """The parts of the MLPs' direct effects [layer], by name: only those that the side has."""
-        return mlp.sums_of(self.shown, self.asked)[self.side]
+        return tables.sums_of(self.shown, self.asked)[self.side]
 
     def sum_of(self, name: str) -> float:
         """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
@@ -93,7 +93,7 @@ class Found:
 
     def total_of(self, name: str) -> float:
         """A measure summed over all neurons of the layers that are ranked; of B - A over those of either run."""
-        sides = mlp.values_of(self.shown, self.asked)
+        sides = tables.values_of(self.shown, self.asked)
         layers = slice(None) if self.asked.layer is None else self.asked.layer
         sums = {side: float(sides[side][name].values[layers].double().sum()) for side in "AB" if side in sides}
         return with_difference(sums)[self.side]
@@ -103,7 +103,7 @@ def find(shown: Comparison, now: Selection) -> Found:
     """What is chosen, or stands for what is not."""
     own, pair = now.of(Choices), pair_of(shown, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
-    by = own.neurons_by if own.neurons_by != "direct" or mlp.reads_logits(shown) else "gradient"
+    by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(shown) else "gradient"
     asked = Asked(
         target=pair.target,
         distractor=pair.distractor,

@@ -15,12 +15,12 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
-from headlight.model.analysis.attribution import Promoted
-from headlight.model.edits import AblateNeurons, Neuron, head_name, neuron_name
-from headlight.model.explain.neuron_weights import neuron_composition, neuron_tokens
-from headlight.model.explain.neurons import over_prompt
-from headlight.model.linear import no_reading
-from headlight.model.reports.mlp import composed_of, strip_of
+from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.neurons.activations import over_prompt
+from headlight.model.neurons.tables import composed_of, strip_of
+from headlight.model.neurons.weights import neuron_composition, neuron_tokens
+from headlight.model.runs.edits import AblateNeurons, Neuron, head_name, neuron_name
+from headlight.model.runs.linear import no_reading
 
 MOST_HEADS, MOST_TOKENS = 10, 8
 ORDER = ("activation", "direct effect", "gradient × activation")

@@ -16,7 +16,7 @@ from headlight.app.parts.parts import heading
 from headlight.app.runs import jobs, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.choices import Change
-from headlight.model.edits import Neuron, neuron_name
+from headlight.model.runs.edits import Neuron, neuron_name
 from headlight.model.text.chat import Begin
 
 CUT = 90  # characters of a prompt in the table

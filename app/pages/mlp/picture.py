@@ -10,10 +10,10 @@ from headlight.app.pages.mlp.charts import neurons
 from headlight.app.pages.mlp.found import Found, find
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.comparison import Comparison
-from headlight.model.edits import neuron_name
-from headlight.model.reports.mlp import strip_of
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.neurons.tables import strip_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import neuron_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

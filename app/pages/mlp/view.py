@@ -17,10 +17,10 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, say_what_is_common, say_what_is_missing
-from headlight.model.comparison import Comparison
-from headlight.model.edits import neuron_name
-from headlight.model.linear import no_reading
-from headlight.model.reports.mlp import MEASURED, MEASURES, Ranking, measured_of, mlp_tables, reads_logits
+from headlight.model.neurons.tables import MEASURED, MEASURES, Ranking, measured_of, mlp_tables, reads_logits
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import neuron_name
+from headlight.model.runs.linear import no_reading
 
 BY: dict[Ranking, str] = {"direct": "Direct effect", "gradient": "Gradient × activation", "activation": "Activation"}
 

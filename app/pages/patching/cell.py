@@ -12,9 +12,9 @@ from headlight.app.pages.patching.patches import Patched, axes, measured_at
 from headlight.app.parts import options
 from headlight.app.parts.labels import number
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, Head, head_name
 from headlight.model.patching import PATHS
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, Head, head_name
 
 HEAD_PAGES = {"attention": "Attention", "inside": "Internals", "why": "Why"}
 ABLATE = "Shows A without this head as B, on every page. B's prompt gives way to it."

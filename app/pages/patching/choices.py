@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from headlight.app.selection.choices import Extent, PageChoices, below
-from headlight.model.edits import Head
 from headlight.model.patching import PatchMap
 from headlight.model.patching.runs import Into
+from headlight.model.runs.edits import Head
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from headlight.app.pages.patching.patches import asked_of, axes, finished, said_
 from headlight.app.pages.patching.view import draw_map, drawn
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.comparison import Comparison
+from headlight.model.measure import Measure
 from headlight.model.patching import PATHS
-from headlight.model.reports.patching import map_tables
+from headlight.model.patching.tables import map_tables
+from headlight.model.runs.comparison import Comparison
 
 PURPOSE = "What parts of one run change in another."
 

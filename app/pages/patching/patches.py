@@ -13,13 +13,13 @@ from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import Pair, pair_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.alignment import Matches
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.measure.alignment import Matches
 from headlight.model.patching import PATHS, LogitDifference, Parts, PatchMap, of_runs, rank_correlation
 from headlight.model.patching.runs import Into
-from headlight.model.reports.patching import cells_axes, cells_named
+from headlight.model.patching.tables import cells_axes, cells_named
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 TITLES: dict[PatchMap, str] = {
     "z": "Heads",

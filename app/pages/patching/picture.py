@@ -8,7 +8,7 @@ from headlight.app.pages.patching.patches import finished, title
 from headlight.app.pages.patching.view import drawn
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -40,9 +40,9 @@ from headlight.app.parts.parts import heading, title_row
 from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 from headlight.model.patching import PATHS
+from headlight.model.runs.comparison import Comparison
 
 SHARE = "share of the logit difference (0 = A, 1 = B)"
 ESTIMATE = "estimate of that, from gradients"

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from headlight.app.selection.choices import Extent, PageChoices
-from headlight.model.edits import Head
+from headlight.model.runs.edits import Head
 
 Statistic = Literal[
     "induction", "previous_token", "current_token", "duplicate_token", "first_token", "entropy", "mean_distance"

@@ -18,12 +18,12 @@ from headlight.app.parts.charts import Rows
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.spread import Spread
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.statistics import HeadStatistics
-from headlight.model.reports.prompts import heads_table
+from headlight.model.measure import Measure
+from headlight.model.measure.spread import Spread
+from headlight.model.roles.prompt_tables import heads_table
+from headlight.model.roles.statistics import HeadStatistics
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 
 def script(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> str:

@@ -10,7 +10,7 @@ from headlight.app.pages.prompts.exports import found_of
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from headlight.app.frame.prompt_list import Prompt
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,

@@ -20,10 +20,10 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.spread import Spread, spread
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.statistics import HeadStatistics
-from headlight.model.run import Run
+from headlight.model.measure.spread import Spread, spread
+from headlight.model.roles.statistics import HeadStatistics
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
 
 PerHead = Shaped[np.ndarray, "layer head"]
 Measured = Literal["mean", "standard deviation"]

@@ -20,9 +20,9 @@ from headlight.app.parts.scores import SCORES
 from headlight.app.runs import jobs, runs
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.statistics import HeadStatistics
+from headlight.model.roles.statistics import HeadStatistics
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
 OPENED_ON = "attention"

@@ -12,15 +12,15 @@ from headlight.app.parts.charts import Rows
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import (
+from headlight.model.attention.residual_tables import (
     component_names,
     component_norms,
     component_shares,
     layer_cosines,
     stream_norms,
 )
-from headlight.model.run import EDITED, EMBEDDINGS, NORMALISED
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import EDITED, EMBEDDINGS, NORMALISED
 
 Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 Parts = Mapping[str, Float[np.ndarray, "component place"]]

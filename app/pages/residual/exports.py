@@ -11,8 +11,7 @@ from headlight.app.parts import needs
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import by_side
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import (
+from headlight.model.attention.residual_tables import (
     component_names,
     component_norms,
     component_shares,
@@ -20,6 +19,7 @@ from headlight.model.reports.residual import (
     residual_tables,
     stream_norms,
 )
+from headlight.model.runs.comparison import Comparison
 
 PURPOSE = "The residual stream: how long it is, where it turns, and who writes it."
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from headlight.app.components import CellAxis, MapCell, cell_map
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 
 GROUP = "residual"
 

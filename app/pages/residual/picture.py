@@ -10,10 +10,10 @@ from headlight.app.figures import plots
 from headlight.app.pages.residual.charts import COLOURS, by_kind, places_of
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import component_norms, component_shares, layer_cosines, stream_norms
+from headlight.model.attention.residual_tables import component_norms, component_shares, layer_cosines, stream_norms
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.runs.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

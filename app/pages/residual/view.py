@@ -20,14 +20,14 @@ from headlight.app.parts.sides import (
     say_what_is_common,
     say_what_is_missing,
 )
-from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import (
+from headlight.model.attention.residual_tables import (
     component_names,
     component_norms,
     component_shares,
     layer_cosines,
     stream_norms,
 )
+from headlight.model.runs.comparison import Comparison
 
 
 def render(shown: Comparison) -> None:

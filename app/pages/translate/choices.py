@@ -8,7 +8,7 @@ from headlight.app.selection import Selection
 from headlight.app.selection.choices import PageChoices
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
-from headlight.model.edits import Head
+from headlight.model.runs.edits import Head
 
 
 @dataclass(frozen=True)

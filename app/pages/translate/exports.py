@@ -9,13 +9,13 @@ from headlight.app.pages.translate.heads import chosen_of, panel, thumbnails, to
 from headlight.app.pages.translate.view import ATTENDS
 from headlight.app.runs import models
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import Side, sides_of
+from headlight.model.attention.fields import How
+from headlight.model.decoding.translate_tables import translate_tables
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
-from headlight.model.edits import head_name
-from headlight.model.fields import How
-from headlight.model.reports.translate import translate_tables
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import Side, sides_of
+from headlight.model.runs.edits import head_name
 
 PURPOSE = "What an encoder-decoder writes for a source, and where its heads look."
 

@@ -21,11 +21,11 @@ from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL, of_pattern
 from headlight.app.runs.thumbnails import Thumbnails, farthest_from_zero, largest, scale_end
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import Side
-from headlight.model.axis import Axis
+from headlight.model.attention.axis import Axis
 from headlight.model.decoding.translation import Attends, Translation
 from headlight.model.decoding.translations import Rows, Translations, clearest
-from headlight.model.edits import Head, head_name
+from headlight.model.measure.difference import Side
+from headlight.model.runs.edits import Head, head_name
 
 FIRST_HEADS = 3
 

@@ -7,9 +7,9 @@ from headlight.app.exports.style import Palette
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.difference import DIFFERENCE, sides_of
 from headlight.model.decoding.translations import Translations, clearest
-from headlight.model.edits import head_name
+from headlight.model.measure.difference import DIFFERENCE, sides_of
+from headlight.model.runs.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

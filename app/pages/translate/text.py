@@ -8,9 +8,9 @@ from headlight.app.parts.labels import percent
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import with_difference
-from headlight.model.analysis.alignment import on_axis
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
+from headlight.model.measure.alignment import on_axis
 
 
 def draw(found: Translations) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import count
-from headlight.model.explain.circuits import CircuitKind
+from headlight.model.weights.head_circuit import CircuitKind
 
 MOST_DISTANCE = 4096  # tokens between a query and its key
 

@@ -5,7 +5,7 @@ import numpy as np
 from headlight.app.analyses.weights import circuit_of
 from headlight.app.figures import Plot, plots
 from headlight.app.pages.weights.weight_tables import Weights, turns
-from headlight.model.analysis.circuits import Pairs
+from headlight.model.weights.qk_ov_circuits import Pairs
 
 FARTHEST = 64  # tokens apart, in the plot
 MOST_PAIRS = 5  # that have a line of their own

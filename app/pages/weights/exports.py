@@ -20,14 +20,14 @@ from headlight.app.pages.weights.weight_tables import (
     weights_of,
 )
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.analysis.difference import DIFFERENCE
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.errors import HeadlightError
-from headlight.model.explain.circuits import THROUGH
-from headlight.model.reports import circuit_tables
-from headlight.model.run import Run
+from headlight.model.base.errors import HeadlightError
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.run import Run
+from headlight.model.weights.head_circuit import THROUGH
+from headlight.model.weights.tables import circuit_tables
 
 
 def script(shown: Comparison, chosen: Selection) -> str:

@@ -18,9 +18,9 @@ from headlight.app.pages.weights.weight_tables import (
     weights_of,
 )
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.explain.circuits import THROUGH
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.weights.head_circuit import THROUGH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

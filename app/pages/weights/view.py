@@ -41,13 +41,13 @@ from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
-from headlight.model.analysis.circuits import Directions
-from headlight.model.analysis.composition import Through
-from headlight.model.analysis.pair_search import Ends
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.errors import HeadlightError
-from headlight.model.explain.circuits import THROUGH, CircuitKind
+from headlight.model.base.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.weights.composition import Through
+from headlight.model.weights.head_circuit import THROUGH, CircuitKind
+from headlight.model.weights.pair_search import Ends
+from headlight.model.weights.qk_ov_circuits import Directions
 
 CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click

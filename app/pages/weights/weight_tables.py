@@ -14,14 +14,14 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
 from headlight.app.parts.tables import Columns
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis.circuits import Directions, Pairs
-from headlight.model.analysis.composition import Through
-from headlight.model.analysis.pair_search import Ends
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.circuits import CircuitKind, Composed, compositions
-from headlight.model.linear import has_any_bias
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.linear import has_any_bias
+from headlight.model.runs.run import Run
+from headlight.model.weights.composition import Through
+from headlight.model.weights.head_circuit import CircuitKind, Composed, compositions
+from headlight.model.weights.pair_search import Ends
+from headlight.model.weights.qk_ov_circuits import Directions, Pairs
 
 AXES: dict[CircuitKind, tuple[str, str]] = {
     "qk": ("Query tokens", "Key tokens"),

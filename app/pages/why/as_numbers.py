@@ -10,9 +10,9 @@ from headlight.app.pages.why import panels, spelled
 from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
-from headlight.model.comparison import Comparison
-from headlight.model.explain.explained import Explained
-from headlight.model.reports.why import effect_by_name
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.tables import effect_by_name
+from headlight.model.runs.comparison import Comparison
 
 
 def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:

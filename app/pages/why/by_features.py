@@ -19,14 +19,14 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, placed
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.edits import head_name
-from headlight.model.explain.carried import carried
-from headlight.model.explain.explained import Explained
-from headlight.model.explain.features import explain_cell_by_features, moved_effects
-from headlight.model.explain.score import Why
-from headlight.model.reports.why import moved_by_part
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.score import Why
+from headlight.model.attribution.tables import moved_by_part
+from headlight.model.features.carried import carried
+from headlight.model.features.effects import explain_cell_by_features, moved_effects
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.dictionary import Dictionary
+from headlight.model.runs.edits import head_name
 
 MOST_LINKS, MOST_MOVED = 4, 10
 FROM_NOWHERE = "whatever it looks at"

@@ -11,9 +11,9 @@ from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.sides import DIFFERENCE, compared_parts, is_there, side_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.explain.explained import Explained
-from headlight.model.reports.why import Change, effect_by_name
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.tables import Change, effect_by_name
+from headlight.model.runs.comparison import Comparison
 
 MOST = 5  # tokens that a cell promotes, and that it suppresses
 

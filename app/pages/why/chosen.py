@@ -3,8 +3,8 @@
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.explain.explained import Asked, Explained, explain
+from headlight.model.attribution.explanation import Asked, Explained, explain
+from headlight.model.runs.comparison import Comparison
 
 
 def query_place(shown: Comparison, chosen: Selection) -> int:

@@ -21,11 +21,16 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.app.selection.chosen import Selection
-from headlight.model.analysis import Measure
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.explained import Asked, Explained
-from headlight.model.reports.why import capped_difference, effect_by_name, explained_by_features, explained_tables
+from headlight.model.attribution.explanation import Asked, Explained
+from headlight.model.attribution.tables import (
+    capped_difference,
+    effect_by_name,
+    explained_by_features,
+    explained_tables,
+)
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 
 def script(shown: Comparison, chosen: Selection) -> str:
@@ -43,7 +48,7 @@ def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: As
     imports = {
         **imports_of(shown),
         OPENING: {"open_dictionary"},
-        "headlight.model.explain.explained": {"Asked"},
+        "headlight.model.attribution.explanation": {"Asked"},
         "headlight.model.reports": {"print_tables", "why_feature_tables", "why_tables"},
     }
     lines = [

@@ -9,13 +9,13 @@ from jaxtyping import Float
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, as_shown, placed
-from headlight.model.analysis.attribution import Promoted
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.explain.explained import Explained
-from headlight.model.explain.parts import Part
-from headlight.model.reports import why
-from headlight.model.reports.why import Change
+from headlight.model.attribution import tables
+from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.parts import Part
+from headlight.model.attribution.tables import Change
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 REST = "the other {}"
 SUM = "sum"
@@ -115,9 +115,9 @@ def _largest(matrix: Matrix) -> float:
 
 def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
     """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
-    return as_shown(why.promoted_of(sides))
+    return as_shown(tables.promoted_of(sides))
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
     """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
-    return as_shown(why.changes_of(sides))
+    return as_shown(tables.changes_of(sides))

@@ -9,10 +9,10 @@ from headlight.app import selection
 from headlight.app.glossary import TERMS
 from headlight.app.parts.labels import isolated
 from headlight.app.parts.markdown import plain
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Head, head_name
-from headlight.model.explain.explained import Explained
-from headlight.model.explain.parts import names_at
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.parts import names_at
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
 
 MOST = 2  # heads of a side
 LEAST = 0.04  # of the score's size: what a head must add to be worth going on with

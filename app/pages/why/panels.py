@@ -9,8 +9,8 @@ from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.tables import Columns
-from headlight.model.reports.why import Change
-from headlight.model.run import Run
+from headlight.model.attribution.tables import Change
+from headlight.model.runs.run import Run
 
 SCORE = "part of the score"
 EFFECT = "direct effect on target − distractor (logits)"

@@ -16,9 +16,9 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import compared, compared_parts
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.reports.why import effect_by_name
+from headlight.model.attribution.tables import effect_by_name
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

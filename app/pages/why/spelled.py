@@ -6,10 +6,10 @@ from headlight.app.parts.labels import number, signed
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
-from headlight.model.comparison import Comparison
-from headlight.model.explain.explained import Explained
-from headlight.model.explain.score import Why
-from headlight.model.reports.why import capped_difference, edge_effect
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.score import Why
+from headlight.model.attribution.tables import capped_difference, edge_effect
+from headlight.model.runs.comparison import Comparison
 
 
 def rounding(value: float) -> str:

@@ -23,12 +23,12 @@ from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
 from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import head_name
-from headlight.model.explain.explained import Explained
-from headlight.model.explain.parts import logits_at
-from headlight.model.reports.why import summary
-from headlight.model.run import Run
+from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.parts import logits_at
+from headlight.model.attribution.tables import summary
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.run import Run
 
 MAP, MEAN, CELL = "effects_map", "of_why", "why_cell"
 

@@ -9,10 +9,11 @@ from typing import get_args
 
 import torch
 
-from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
-from headlight.model.errors import TrainingError, exit_on_error, nearest
-from headlight.model.files import writing
-from headlight.model.loading import load
+from headlight.model.base.errors import TrainingError, exit_on_error, nearest
+from headlight.model.base.files import writing
+from headlight.model.checkpoints.loading import load
+from headlight.model.features.sae_lens import CONFIG, WEIGHTS
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, activations, place_of
 from headlight.model.training.dictionaries.saving import save
 from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
@@ -20,7 +21,6 @@ from headlight.model.training.dictionaries.text import training_rows
 from headlight.model.training.log import keep_log
 from headlight.model.training.loop import faster_products, train
 from headlight.model.training.outputs import check_out
-from headlight.model.transformer import Transformer
 
 
 def arguments() -> argparse.Namespace:

@@ -14,16 +14,16 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.dictionaries.dictionary import Dictionaries
-from headlight.model.dictionaries.opening import open_dictionary, shipped_dictionaries
-from headlight.model.dictionaries.standing import StandIn
-from headlight.model.loading import load
+from headlight.model.checkpoints.loading import load
+from headlight.model.features.opening import open_dictionary, shipped_dictionaries
+from headlight.model.features.splice import StandIn
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.training.cards import fill
 from headlight.model.training.dictionaries.measures import N_POS, N_ROWS, agreement, figures, loss_of, tokens_of
 from headlight.model.training.dictionaries.recipe import TOKENS_PER_STEP
 from headlight.model.training.dictionaries.text import held_out_rows
 from headlight.model.training.log import TRAINING_LOG, read_rows
-from headlight.model.transformer import Transformer
 
 TEMPLATE = Path(__file__).with_name("card.md")
 SEEDS = "seeds.csv"

@@ -8,11 +8,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.dictionaries.standing import StandIn
-from headlight.model.hooks import NO_TAP, Look, Tap
+from headlight.model.features.splice import StandIn
+from headlight.model.nn.hooks import NO_TAP, Look, Tap
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.dictionary import Dictionary
 from headlight.model.training.dictionaries.recipe import Rows, activations
-from headlight.model.transformer import Transformer
 
 N_ROWS, N_POS = 256, 128
 

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 
-from headlight.model.hooks import Collect
+from headlight.model.nn.hooks import Collect
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.sparse import DEAD_SHARE, Sparse
 from headlight.model.training.log import Row
 from headlight.model.training.loop import Recipe
-from headlight.model.transformer import Transformer
 
 TOKENS_PER_STEP = 1024
 # Contexts of several lengths, in turn: so many tokens of one long row alone would be too much alike.

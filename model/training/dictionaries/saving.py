@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from headlight.model.config import TransformerConfig
-from headlight.model.dictionaries.sae_lens import CONFIG, WEIGHTS
-from headlight.model.files import replacing
+from headlight.model.base.files import replacing
+from headlight.model.features.sae_lens import CONFIG, WEIGHTS
+from headlight.model.nn.config import TransformerConfig
 from headlight.model.training.dictionaries.recipe import Place
 from headlight.model.training.dictionaries.sparse import Sparse
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import tokenizers
 
+from headlight.model.base.errors import TrainingError
+from headlight.model.checkpoints.loading import embedded_models
 from headlight.model.corpus.documents import open_corpus
-from headlight.model.errors import TrainingError
-from headlight.model.loading import embedded_models
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.recipe import Rows
-from headlight.model.training.recipes import bpe
-from headlight.model.training.recipes.prose import prose_tokens
-from headlight.model.training.recipes.scans import held_out
-from headlight.model.transformer import Transformer
+from headlight.recipes import bpe
+from headlight.recipes.prose import prose_tokens
+from headlight.recipes.scans import held_out
 
 CORPUS_SEED = 5  # other documents of the grammar than the model was trained on
 MOST_TOKENS = 4_000_000

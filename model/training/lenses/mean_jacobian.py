@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
-from headlight.model.lenses.jacobian import prompt_jacobians
+from headlight.model.lens.jacobian import prompt_jacobians
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.checkpoint import save_whole, saved_whole
 from headlight.model.training.log import MOVED, append_row, drop_rows_after
-from headlight.model.transformer import Transformer
 
 SUMS = "jacobians.pt"
 EVERY = 10  # prompts between two checkpoints and lines of the log

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from headlight.model.errors import TrainingError
-from headlight.model.run import tokenizer_of
-from headlight.model.transformer import Transformer
+from headlight.model.base.errors import TrainingError
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.run import tokenizer_of
 
 LENGTH = 128  # tokens; or the model's context where that is shorter
 

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from headlight.model.hooks import Collect
-from headlight.model.layers.parameters import widened
+from headlight.model.nn.hooks import Collect
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training.log import Row
 from headlight.model.training.loop import Recipe, train
-from headlight.model.transformer import Transformer
 
 Rows = Int[Tensor, "row pos"]
 

@@ -19,18 +19,18 @@ from headlight.app.analyses import checks
 from headlight.app.frame import trust
 from headlight.app.runs import models, runs
 from headlight.app.server import settings as settings_module
-from headlight.model import memory
-from headlight.model.edits import AblateHeads, Edit, Patch, Steer
-from headlight.model.errors import ConfigError, InputError, TooLargeError
-from headlight.model.families import lens_reference
-from headlight.model.families import reference as reference_module
-from headlight.model.families.reference import reference
-from headlight.model.head import attend
-from headlight.model.kernels.backend import measured
-from headlight.model.loading import named_with
-from headlight.model.run import Run
+from headlight.model.base import memory
+from headlight.model.base.errors import ConfigError, InputError, TooLargeError
+from headlight.model.checkpoints import lens_reference
+from headlight.model.checkpoints import reference as reference_module
+from headlight.model.checkpoints.loading import named_with
+from headlight.model.checkpoints.reference import reference
+from headlight.model.compute.backend import measured
+from headlight.model.runs.edits import AblateHeads, Edit, Patch, Steer
+from headlight.model.runs.head import attend
+from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin
-from tests.model.lens_twin import lens_twin
+from tests.model.lens.lens_twin import lens_twin
 from tests.model.oracles import random_model
 from tests.places import MAIN, MINI
 from tests.tiny import save_tiny

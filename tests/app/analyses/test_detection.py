@@ -15,11 +15,11 @@ from headlight.app.pages.heads.subjects import Subject
 from headlight.app.runs import jobs, models, runs
 from headlight.app.selection import Selection
 from headlight.model import Tokenizer, Transformer, load
-from headlight.model.errors import HeadlightError, InputError
+from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.base.source import Source
 from headlight.model.roles import half_of
-from headlight.model.source import Source
-from headlight.model.training.recipes.repeat_scores import repeat_scores
-from headlight.model.training.recipes.teaching_weights import BOS, INDUCTION_HEADS, induction_circuit
+from headlight.recipes.repeat_scores import repeat_scores
+from headlight.recipes.teaching_weights import BOS, INDUCTION_HEADS, induction_circuit
 
 
 @pytest.fixture

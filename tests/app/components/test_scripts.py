@@ -15,8 +15,8 @@ from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared import mount
 from headlight.app.components.shared.packing import pack
 from headlight.app.runs import thumbnails
-from headlight.model import fields
-from headlight.model.fields import Show, Sink
+from headlight.model.attention import fields
+from headlight.model.attention.fields import Show, Sink
 from tests.app.components import compared, crossed
 
 SHARED = Path(components.__file__).parent / "shared"

@@ -15,8 +15,8 @@ from torch import Tensor
 from headlight.app.exports.export import Export
 from headlight.app.exports.style import LIGHT
 from headlight.app.selection import Selection
-from headlight.model.cache import ActivationCache
-from headlight.model.comparison import Comparison
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.runs.comparison import Comparison
 from tests.unpacking import unpack
 
 

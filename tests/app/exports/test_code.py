@@ -25,8 +25,8 @@ from headlight.app.pages.prompts.choices import Statistic
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
 from headlight.app.runs import models, shown
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
-from headlight.model.source import Source
+from headlight.model.base.source import Source
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
 from tests.app.exports.hostile import HOSTILE, OTHER, PROMPTS, RUN, chosen
 from tests.places import ROOT
 

@@ -20,8 +20,8 @@ from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.runs import shown
 from headlight.model import Transformer, TransformerConfig, save_gpt2
-from headlight.model.comparison import Comparison
-from headlight.model.reports.residual import component_norms
+from headlight.model.attention.residual_tables import component_norms
+from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, TEXTS, chosen, listing
 from tests.places import MINI
 

@@ -13,7 +13,7 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import OTHER, PROMPTS, chosen
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side

@@ -17,7 +17,7 @@ from headlight.app.exports.data import archive
 from headlight.app.pages.weights.weight_tables import above_random, compositions_of, weights_of
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
-from headlight.model.explain.circuits import THROUGH
+from headlight.model.weights.head_circuit import THROUGH
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, places, titled
 from tests.tiny import KINDS, save_tiny

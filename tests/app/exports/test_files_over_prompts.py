@@ -17,7 +17,7 @@ from headlight.app.pages.prompts import export as export_prompts
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.pages.translate import EXPORT as TRANSLATE
 from headlight.app.runs import shown, translations
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, titled
 from tests.app.exports.test_code import compare_tables, computed, run_here

@@ -18,7 +18,7 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.glossary import TERMS
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
-from headlight.model.families.llama import save_llama
+from headlight.model.checkpoints.families.llama import save_llama
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files
 from tests.places import MINI

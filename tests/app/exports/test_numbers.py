@@ -20,8 +20,8 @@ from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.prompts import export as of_prompts
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.runs import runs
-from headlight.model.comparison import Comparison
-from headlight.model.head import attend
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
 from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, RUN, chosen
 
 Files = dict[str, bytes]

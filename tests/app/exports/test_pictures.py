@@ -21,9 +21,9 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
-from headlight.model.comparison import Comparison
-from headlight.model.head import attend
-from headlight.model.source import Source
+from headlight.model.base.source import Source
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
 from tests.app.exports.hostile import LISTED, OTHER, PROMPTS, chosen, listing
 from tests.places import STREAMLIT_CONFIG
 

@@ -32,7 +32,7 @@ from headlight.app.pages.prompts.view import Listed
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown, translations
 from headlight.app.selection import Selection
-from headlight.model.edits import AblateHeads, EditFeature, Patch, Steer
+from headlight.model.runs.edits import AblateHeads, EditFeature, Patch, Steer
 from tests.app.choosing import selection_of
 from tests.headvis_tree import write_tree
 from tests.saved_dictionary import save_dictionary

@@ -16,8 +16,8 @@ from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.bar_list import ROOM
 from headlight.app.figures.layout import TEMPLATES
-from headlight.model.analysis import Measure
-from headlight.model.analysis.residual import decompose, layer_cosine, stream_norms
+from headlight.model.attention.residual import decompose, layer_cosine, stream_norms
+from headlight.model.measure import Measure
 from tests.places import ROOT, STREAMLIT_CONFIG
 
 HOSTILE = ["<b>x</b>", '<a href="//e">y</a>', "$x^2$", "&lt;", "the", "the", "%{x}", "<br>", "\ud800"]

@@ -14,7 +14,7 @@ from headlight.app.parts.labels import percent
 from headlight.app.runs import models
 from headlight.model import load
 from tests.app.conftest import Options
-from tests.model.lens_twin import HookedTransformer, HookedTransformerConfig
+from tests.model.lens.lens_twin import HookedTransformer, HookedTransformerConfig
 from tests.model.oracles import ATOL, RTOL
 from tests.places import MAIN, MINI
 

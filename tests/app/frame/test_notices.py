@@ -6,7 +6,7 @@ from headlight.app.frame.notices import LONG_NAMES, LONGEST, in_one_line
 from headlight.app.selection import Selection, from_query, too_long_for_url
 from headlight.app.selection.chosen import Prompt
 from headlight.app.selection.links import MAX_URL_PROMPT
-from headlight.model.edits import Steer
+from headlight.model.runs.edits import Steer
 
 LONG = "".join(chr(0x4E00 + 7919 * number % 20_000) for number in range(MAX_URL_PROMPT))  # cannot be compressed
 

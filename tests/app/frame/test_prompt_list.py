@@ -21,7 +21,7 @@ from headlight.app.frame.prompt_list import (
     remove,
 )
 from headlight.app.selection import Selection
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from tests.app.choosing import selection_of
 
 

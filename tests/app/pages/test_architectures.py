@@ -17,12 +17,12 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
 from headlight.app.server import boundary
-from headlight.model.errors import HeadlightError
-from headlight.model.families import FAMILIES as ARCHITECTURES
-from headlight.model.families import OWN
+from headlight.model.base.errors import HeadlightError
+from headlight.model.checkpoints.families import FAMILIES as ARCHITECTURES
+from headlight.model.checkpoints.families import OWN
 from tests.app.choosing import selection_of
 from tests.bench.table import put_into
-from tests.model.families.table import ARCHITECTURES as ARCHITECTURES_PAGE
+from tests.model.checkpoints.table import ARCHITECTURES as ARCHITECTURES_PAGE
 from tests.places import MAIN
 from tests.tiny import FAMILIES, KINDS, save_tiny
 

@@ -18,9 +18,9 @@ from headlight.app.parts import charts
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
 from headlight.model import Transformer, compare, load, run_prompt, save_gpt2
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.pages.test_sides import on_axis, page
 from tests.small_model import CFG
 

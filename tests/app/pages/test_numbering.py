@@ -10,10 +10,10 @@ from headlight.app.pages.patching import view as patching
 from headlight.app.pages.patching.patches import patched_of
 from headlight.app.runs import shown as pages
 from headlight.app.selection import Selection
-from headlight.model.comparison import Comparison, compare
-from headlight.model.fields import How
-from headlight.model.reports.attention import read_attention
-from headlight.model.run import Run, run_prompt
+from headlight.model.attention.fields import How
+from headlight.model.attention.tables import read_attention
+from headlight.model.runs.comparison import Comparison, compare
+from headlight.model.runs.run import Run, run_prompt
 from tests.app.choosing import selection_of
 from tests.tiny import open_tiny
 

@@ -19,10 +19,10 @@ from headlight.app.runs import runs
 from headlight.app.runs import shown as pages
 from headlight.app.selection import Selection
 from headlight.model import Transformer, save_gpt2
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
-from headlight.model.explain import lens
-from headlight.model.run import Run
+from headlight.model.lens import run_lens
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.conftest import Options
 from tests.small_model import CFG
 
@@ -168,7 +168,7 @@ def test_another_followed_token_does_not_read_the_layers_again(
     def again(run: Run) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(lens, "_logit_lens", again)
+    monkeypatch.setattr(run_lens, "_logit_lens", again)
     page("lens", both, target=" three", measure="target")
     page("lens", both, target=" one", measure="rank")
 

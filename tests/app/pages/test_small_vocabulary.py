@@ -32,8 +32,8 @@ from headlight.model.corpus.shard import Worker
 from headlight.model.corpus.unit_files import read_unit
 from headlight.model.decoding.beam import beam_search
 from headlight.model.decoding.distributions import Sampling, distributions
-from headlight.model.explain.lens import logit_lens
-from headlight.model.run import run_prompt
+from headlight.model.lens.run_lens import logit_lens
+from headlight.model.runs.run import run_prompt
 from tests.app.choosing import selection_of
 from tests.places import MAIN
 from tests.saved_dictionary import save_dictionary

@@ -8,9 +8,9 @@ from headlight.app.pages.why.figures import score_matrix
 from headlight.app.runs import models, runs, shown
 from headlight.app.runs.prompts import first_prompt
 from headlight.app.selection import Selection
-from headlight.model.explain.circuits import compositions
-from headlight.model.explain.lens import logit_lens
-from headlight.model.training.recipes.teaching_weights import HEADS
+from headlight.model.lens.run_lens import logit_lens
+from headlight.model.weights.head_circuit import compositions
+from headlight.recipes.teaching_weights import HEADS
 from tests.app.conftest import Options
 from tests.app.pages.why.cells import explained_of
 from tests.app.test_page import SECONDS

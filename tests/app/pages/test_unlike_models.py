@@ -18,7 +18,7 @@ from headlight.app.parts.first_heads import clearest, head_of
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
 from headlight.model import Transformer, TransformerConfig, load, save_gpt2
-from headlight.model.edits import head_name
+from headlight.model.runs.edits import head_name
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.places import MAIN, MINI

@@ -11,8 +11,8 @@ from headlight.app.components.shared.fetchable import fetch
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
-from headlight.model.axis import Unit, axis_of
-from headlight.model.comparison import Comparison
+from headlight.model.attention.axis import Unit, axis_of
+from headlight.model.runs.comparison import Comparison
 from tests.unpacking import unpack
 
 PROMPT, OTHER = "The cat sat on the mat. It ran.", "The dog sat on the mat."

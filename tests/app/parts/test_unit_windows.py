@@ -7,10 +7,10 @@ from headlight.app.components import SampledText
 from headlight.app.parts import unit_windows
 from headlight.app.selection.chosen import Selection
 from headlight.model import load
-from headlight.model.comparison import Comparison
 from headlight.model.corpus.reading import SHIPPED, read_tree
 from headlight.model.corpus.unit_files import read_unit
-from headlight.model.run import Run, run_prompt
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run, run_prompt
 from tests.app.choosing import selection_of
 from tests.app.pages.test_sides import page
 

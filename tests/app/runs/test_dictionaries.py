@@ -7,9 +7,9 @@ import pytest
 from headlight.app.pages.graph.found import units_offered
 from headlight.app.runs import dictionaries
 from headlight.app.runs.limits import ByteCache
-from headlight.model.dictionaries import Dictionaries
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.run import Run
+from headlight.model.features import Dictionaries
+from headlight.model.features.opening import open_dictionary
+from headlight.model.runs.run import Run
 from tests.saved_dictionary import save_dictionary
 
 

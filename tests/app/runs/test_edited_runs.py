@@ -21,13 +21,13 @@ from headlight.app.runs import runs, shown
 from headlight.app.runs.cost import cost
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe
-from headlight.model.edits.editing import run_with_edits
-from headlight.model.errors import HeadlightError, InputError
-from headlight.model.fields import attention_of
-from headlight.model.head import attend
-from headlight.model.kept import STREAMS
-from headlight.model.run import EDITED, Run
+from headlight.model.attention.fields import attention_of
+from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer, describe
+from headlight.model.runs.edits.editing import run_with_edits
+from headlight.model.runs.head import attend
+from headlight.model.runs.kept import STREAMS
+from headlight.model.runs.run import EDITED, Run
 
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
 EDITS: dict[str, tuple[Edit, ...]] = {

@@ -8,9 +8,9 @@ import torch
 
 from headlight.app.runs import shown, thumbnails
 from headlight.app.selection import Selection
-from headlight.model import fields
-from headlight.model.axis import Axis, Unit, axis_of
-from headlight.model.fields import How, Show
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, Unit, axis_of
+from headlight.model.attention.fields import How, Show
 
 HEAD = (1, 2)
 A, B = "one two three unbelievably one two three.", "one two four unbelievably one two three five."

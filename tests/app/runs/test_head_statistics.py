@@ -5,8 +5,8 @@ import torch
 
 from headlight.app.runs import limits, runs
 from headlight.app.server.settings import settings as server_settings
-from headlight.model.errors import InputError
-from headlight.model.explain.lens import logit_lens
+from headlight.model.base.errors import InputError
+from headlight.model.lens.run_lens import logit_lens
 
 PROMPT = "one two three one two three"
 

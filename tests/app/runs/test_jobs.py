@@ -4,7 +4,7 @@ import pytest
 
 from headlight.app.runs import jobs
 from headlight.app.runs.jobs import Jobs
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 
 
 def test_what_is_left_is_told_by_the_pace_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ import torch
 
 from headlight.app.runs import lenses, models
 from headlight.model import load
-from headlight.model.errors import CheckpointError
-from headlight.model.lenses.files import write_tuned
-from headlight.model.lenses.opening import ASSETS
+from headlight.model.base.errors import CheckpointError
+from headlight.model.lens.files import write_tuned
+from headlight.model.lens.opening import ASSETS
 
 
 def test_a_server_unpickles_no_lens_but_those_that_come_with_the_project(

@@ -10,7 +10,7 @@ import torch
 
 from headlight.app.runs import limits, passes, runs
 from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
-from headlight.model.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError
 
 
 def test_the_gate_lets_some_in_has_some_wait_and_turns_the_rest_away() -> None:

@@ -17,9 +17,10 @@ from safetensors.torch import load_file, save, save_file
 from headlight.app.runs import cost, dictionaries, limits, models, models_folder, passes, runs, scans, shown
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
-from headlight.model import file_copies, load, memory
-from headlight.model.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError, TooLargeError
-from headlight.model.families import room
+from headlight.model import load
+from headlight.model.base import file_copies, memory
+from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError, TooLargeError
+from headlight.model.checkpoints import room
 
 PROMPT = "one two three"
 

@@ -5,7 +5,7 @@ import pytest
 from headlight.app.registry import VIEWS
 from headlight.app.runs import models
 from headlight.app.runs.prompts import MAX_CHARACTERS, check_length, check_text, examples
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 
 
 @pytest.mark.parametrize(

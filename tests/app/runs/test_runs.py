@@ -9,13 +9,13 @@ from headlight.app.runs import limits, runs
 from headlight.app.runs.cost import cost
 from headlight.app.server.settings import settings as server_settings
 from headlight.model import ActivationCache, load
-from headlight.model.analysis import attention
-from headlight.model.analysis.mean_scores import MeanScores
-from headlight.model.errors import HeadlightError, InputError
-from headlight.model.explain.lens import followed_probabilities, followed_ranks
-from headlight.model.head import attend, write_norms
-from headlight.model.kept import THUMBNAIL
-from headlight.model.run import Run, make_run
+from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.lens.run_lens import followed_probabilities, followed_ranks
+from headlight.model.measure import attention
+from headlight.model.measure.mean_scores import MeanScores
+from headlight.model.runs.head import attend, write_norms
+from headlight.model.runs.kept import THUMBNAIL
+from headlight.model.runs.run import Run, make_run
 
 PROMPT = "one two three one two three"
 

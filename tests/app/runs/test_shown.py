@@ -11,10 +11,10 @@ from tokenizers import Tokenizer as Backend
 
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
+from headlight.model.base.errors import InputError
 from headlight.model.decoding import Sampling
 from headlight.model.decoding.compared import generate_steps
 from headlight.model.decoding.continued import Writing
-from headlight.model.errors import InputError
 from tests.app.pages.test_sides import page
 
 A, B = "one two three one two three", "one two four one two three five"

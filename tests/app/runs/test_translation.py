@@ -10,9 +10,9 @@ from headlight.app.pages.translate.choices import Choices, within
 from headlight.app.runs import models, runs, translations
 from headlight.app.selection import Selection, from_query, to_query
 from headlight.model import Seq2SeqTransformer, load_seq2seq
+from headlight.model.base.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
 from headlight.model.decoding import greedy
 from headlight.model.decoding.translation import Translation
-from headlight.model.errors import ConfigError, HeadlightError, InputError, ModelNotFoundError
 
 SOURCE = "ba ko li su fe"
 

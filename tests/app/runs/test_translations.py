@@ -11,9 +11,9 @@ from headlight.app.pages.translate import heads
 from headlight.app.runs import translations
 from headlight.app.selection import Selection, from_query, to_query
 from headlight.model import load_seq2seq, save_seq2seq
+from headlight.model.base.errors import HeadlightError, InputError
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Translations
-from headlight.model.errors import HeadlightError, InputError
 
 A, B = "ba ko li su fe", "ba li su ko ne"
 

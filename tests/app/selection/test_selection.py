@@ -26,15 +26,15 @@ from headlight.app.selection.choices import Change, Extent
 from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Scale, Sort
 from headlight.app.selection.codecs import LONGEST_PLAIN, MAX_HEADS
 from headlight.app.selection.links import MAX_URL_PROMPT, codecs
-from headlight.model.analysis.alignment import Align
-from headlight.model.analysis.difference import Side
-from headlight.model.axis import Unit
+from headlight.model.attention.axis import Unit
+from headlight.model.attention.fields import Show, Sink
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows
-from headlight.model.edits import Steer, from_text
-from headlight.model.fields import Show, Sink
+from headlight.model.measure.alignment import Align
+from headlight.model.measure.difference import Side
 from headlight.model.patching import PatchMap
 from headlight.model.patching.runs import Into
+from headlight.model.runs.edits import Steer, from_text
 from tests.app.choosing import PAGES
 
 INDEX = st.integers(0, 999_999)

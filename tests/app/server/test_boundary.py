@@ -6,7 +6,7 @@ import re
 import pytest
 
 from headlight.app.server.boundary import guard
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 
 
 def test_what_a_user_can_mend_is_said_as_it_is() -> None:

@@ -16,9 +16,9 @@ from headlight.app.parts import panels
 from headlight.app.runs import runs
 from headlight.app.runs.limits import Gate
 from headlight.app.server import server
-from headlight.model.axis import axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.attention.axis import axis_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.serving import headlight
 
 

@@ -16,7 +16,7 @@ from headlight.app.__main__ import server_options
 from headlight.app.runs import models
 from headlight.app.server.flags import Hosts, Settings, flag, parser, variable
 from headlight.app.server.settings import SERVER, is_loopback, only_this_machine, read
-from headlight.model.errors import ConfigError
+from headlight.model.base.errors import ConfigError
 from tests.places import ROOT
 
 # Of every setting another value than its default: as text, and as it is to be read.

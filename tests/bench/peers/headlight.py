@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from headlight.model import load
-from headlight.model.analysis.lens import logit_lens
+from headlight.model.checkpoints import tensors
+from headlight.model.compute import affine
 from headlight.model.decoding import greedy
-from headlight.model.families import tensors
-from headlight.model.hooks import Tap
-from headlight.model.kernels import affine
+from headlight.model.lens.logit_lens import logit_lens
+from headlight.model.nn.hooks import Tap
 from headlight.model.patching import LogitDifference, Patching, patching_map
 from tests.bench.prompt import head, prompt
 

@@ -2,7 +2,7 @@
 
 from headlight.model import load
 from tests.bench.peers.transformer_lens_models import TransformerLensPeer
-from tests.model.lens_twin import lens_twin
+from tests.model.lens.lens_twin import lens_twin
 
 
 class Peer(TransformerLensPeer):

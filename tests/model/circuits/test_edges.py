@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer, load, run_prompt
+from headlight.model.base.errors import InputError
 from headlight.model.circuits import Receiver, Sender, edge_scores, find_circuit, measure_circuit
 from headlight.model.circuits.running import EdgeRuns, edge_runs_against_means, edge_runs_of
-from headlight.model.edits import AblateHeads
-from headlight.model.errors import InputError
-from headlight.model.hooks import Tap
+from headlight.model.nn.hooks import Tap
 from headlight.model.patching import LogitDifference
 from headlight.model.patching.paths import path_differences
+from headlight.model.runs.edits import AblateHeads
 from tests.tiny import KINDS, open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # each receiver's stream travels as a row of a batch

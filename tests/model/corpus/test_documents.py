@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from headlight.model.base.errors import InputError
 from headlight.model.corpus.documents import PIECE, open_corpus
 from headlight.model.corpus.sequences import cut, lot
-from headlight.model.errors import InputError
 
 TEXTS = ["one", "two, too", 'three "3"\nlines']
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from headlight.model import Transformer, load
-from headlight.model.analysis.detectors import students_t
+from headlight.model.checkpoints.reference import reference
 from headlight.model.corpus.figures import RATIOS, Moments, estimate
 from headlight.model.corpus.measures import AT, QUANTITIES, measure
 from headlight.model.corpus.sequences import CutSequence, batch
-from headlight.model.families.reference import reference
+from headlight.model.roles.detectors import students_t
 from tests.places import MINI
 from tests.tiny import tiny
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headlight.app.scan import main
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.folder import check_folder, empty
-from headlight.model.errors import ScanError
-from headlight.model.training.recipes import scans
+from headlight.recipes import scans
 
 IDENTITY = {"model": {"name": "m"}, "corpus": {"corpus": "c"}, "settings": {}}
 OURS = {

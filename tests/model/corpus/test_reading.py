@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.reading import is_tree, read_dashboard, read_tree
 from headlight.model.corpus.titles import estimates
-from headlight.model.errors import ScanError
 from tests.headvis_tree import METRICS, figures, head_file, write, write_tree
 
 TOLD = {"version": 1, "model": "mini", "corpus": "held-out.txt", "step": 400, "n_documents": 90, "loss": 2.5}

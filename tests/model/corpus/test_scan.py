@@ -16,7 +16,7 @@ import pytest
 
 from headlight.app.scan import main
 from headlight.model import load
-from headlight.model.config import TransformerConfig
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here, Processes
 from headlight.model.corpus.packing import packed
@@ -25,7 +25,7 @@ from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.corpus.state import State
-from headlight.model.errors import ScanError
+from headlight.model.nn.config import TransformerConfig
 from tests.places import ROOT
 from tests.small_disk import small_disk
 from tests.tiny import save_tiny

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from headlight.model import load
+from headlight.model.base.errors import HeadlightError, ScanError
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
 from headlight.model.corpus.reading import read_tree
@@ -19,9 +20,8 @@ from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.corpus.tree import Tree
 from headlight.model.corpus.unit_files import UNITS, read_unit
-from headlight.model.dictionaries import Dictionary
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.errors import HeadlightError, ScanError
+from headlight.model.features import Dictionary
+from headlight.model.features.opening import open_dictionary
 from tests.tiny import save_tiny
 
 WORDS = ("a", "cat", "sat", "on", "the", "mat", "one", "two", "said", "yes", "no", "end", "again", ",", ".", "!")

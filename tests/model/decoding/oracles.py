@@ -9,8 +9,8 @@ from transformers import GPT2LMHeadModel
 
 from headlight.model import Transformer, load
 from headlight.model.decoding.steps import Model
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 from tests.model.oracles import random_gpt2
 
 SEQ2SEQ: dict[str, Any] = {

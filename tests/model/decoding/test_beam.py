@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from headlight.model.base.errors import ConfigError, InputError
 from headlight.model.decoding import BeamSearch, beam_search, greedy
 from headlight.model.decoding.steps import Model
-from headlight.model.errors import ConfigError, InputError
 from tests.model.decoding.oracles import gpt2_twins, next_log_probs, padded, random_seq2seq
 from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer
+from headlight.model.base.errors import ConfigError, InputError
 from headlight.model.decoding import greedy
-from headlight.model.errors import ConfigError, InputError
 from tests.model.decoding.oracles import gpt2_twins, padded, plain_greedy, random_seq2seq
 from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from headlight.model import Transformer
 from headlight.model.decoding import KeyValueCache
-from headlight.model.hooks import NO_TAP, Chain, Collect
+from headlight.model.nn.hooks import NO_TAP, Chain, Collect
 from tests.model.decoding.oracles import random_seq2seq
 from tests.model.oracles import ATOL, RTOL, random_model, random_tokens
 

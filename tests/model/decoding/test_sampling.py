@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
+from headlight.model.base.errors import ConfigError, InputError
 from headlight.model.decoding import Sampling, distributions, greedy, sample, sample_anew
-from headlight.model.errors import ConfigError, InputError
 from tests.model.decoding.oracles import next_log_probs, random_seq2seq
 from tests.model.oracles import random_model, random_tokens
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headlight.model import Run
 from headlight.model.graph import Aim, Graph, Node
-from headlight.model.hooks import Chain, Collect, Tap
+from headlight.model.nn.hooks import Chain, Collect, Tap
 
 
 class Still(Tap):

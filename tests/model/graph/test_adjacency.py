@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from headlight.model import Run, run_prompt
-from headlight.model.edits import AblateHeads, ClampNeurons, Drop, Steer
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.graph import Aim, Graph, graph_of
+from headlight.model.runs.edits import AblateHeads, ClampNeurons, Drop, Steer
 from tests.model.graph.oracle import Autograd, followed
 from tests.tiny import KINDS, open_tiny
 

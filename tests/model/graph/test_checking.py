@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from headlight.model import Run, Transformer, TransformerConfig, load, run_prompt
-from headlight.model.edits import FreezePatterns
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.graph import Aim, checking, graph_of
 from headlight.model.graph.checking import Check, Outcome, check_graph, top_nodes
 from headlight.model.graph.influence import prune
+from headlight.model.graph.tables import in_words
 from headlight.model.graph.without import HeldStill
-from headlight.model.hooks import Tap
-from headlight.model.reports.graph import in_words
+from headlight.model.nn.hooks import Tap
+from headlight.model.runs.edits import FreezePatterns
 from tests.tiny import SIZES, open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where ablations run side by side

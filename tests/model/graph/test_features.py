@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from headlight.model import Run, run_prompt
-from headlight.model.dictionaries import Dictionaries, Dictionary
-from headlight.model.dictionaries.dictionary import Output
-from headlight.model.dictionaries.norms import fitted
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
+from headlight.model.features import Dictionaries, Dictionary
+from headlight.model.features.norms import fitted
 from headlight.model.graph import Aim, Graph, Node, graph_of
-from headlight.model.hooks import Collect, Tap
+from headlight.model.nn.hooks import Collect, Tap
+from headlight.model.runs.dictionary import Output
 from tests.tiny import SIZES, open_tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.graph import Graph, Node, Target
 from headlight.model.graph.influence import graph_scores, influence, normalised, prune
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from headlight.model import Run, run_prompt
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.graph import Aim, graph_of
 from headlight.model.graph.influence import graph_scores, influence, prune, target_weights
 from headlight.model.graph.reading import open_graph

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer
-from headlight.model.cache import ActivationCache
+from headlight.model.nn.cache import ActivationCache
 from headlight.model.patching import LogitDifference, Patching, Variant
 from headlight.model.patching.attribution import attribution_map
 from headlight.model.patching.paths import path_differences

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from headlight.model.cache import ActivationCache
+from headlight.model.nn.cache import ActivationCache
 from headlight.model.patching import Kind, Variant, attribution_map, patching_map, rank_correlation
 from tests.model.oracles import VARIANTS
 from tests.model.patching.cases import TOLERANCE, case

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.model.errors import InputError
-from headlight.model.hooks import HookPoint
+from headlight.model.base.errors import InputError
+from headlight.model.nn.hooks import HookPoint
 from headlight.model.patching import Kind, LogitDifference, Patching, Variant, grid, patching_map
 from headlight.model.patching.grids import operations, row_bytes
-from tests.model.lens_twin import lens_twin
+from tests.model.lens.lens_twin import lens_twin
 from tests.model.oracles import VARIANTS, random_tokens
 from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, Case, case
 

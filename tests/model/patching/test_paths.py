@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.model.errors import InputError
-from headlight.model.hooks import HookPoint
+from headlight.model.base.errors import InputError
+from headlight.model.nn.hooks import HookPoint
 from headlight.model.patching import ReadAs, path_differences, path_map
 from headlight.model.patching.grids import row_bytes
-from headlight.model.training.recipes.teaching_weights import induction_circuit
+from headlight.recipes.teaching_weights import induction_circuit
 from tests.model.oracles import VARIANTS
 from tests.model.patching.cases import N_POS, TOLERANCE, Case, LogitDifference, Patching, case
 

@@ -4,11 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns
-from headlight.model.edits.editing import tap
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Chain, HookPoint, Tap
-from headlight.model.hooks import Edit as Hooks
+from headlight.model.base.errors import InputError
+from headlight.model.nn.hooks import NO_TAP, Chain, HookPoint, Tap
+from headlight.model.nn.hooks import Edit as Hooks
+from headlight.model.nn.transformer import Transformer
 from headlight.model.patching import (
     Kind,
     LogitDifference,
@@ -20,7 +19,8 @@ from headlight.model.patching import (
     path_map,
     rank_correlation,
 )
-from headlight.model.transformer import Transformer
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns
+from headlight.model.runs.edits.editing import tap
 from tests.model.oracles import random_model, random_tokens
 from tests.model.patching.cases import ASKED, N_POS, TOLERANCE, case
 

@@ -6,9 +6,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model import Transformer, load
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Steer
 from headlight.model.roles.ablating import Losses, ablation_losses, effect_differences
 from headlight.model.roles.sequences import edits_anywhere, most_half, random_repeat
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Steer
 
 HALF = 12
 

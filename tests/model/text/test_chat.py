@@ -8,7 +8,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from headlight.model import Tokenizer
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from headlight.model.text.chat import ChatTemplate
 from tests.model.text.small_tokenizer import sentence_piece, write
 

@@ -9,9 +9,9 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5ForConditionalGeneration
 
 from headlight.model import load, load_seq2seq, run_prompt
+from headlight.model.base.errors import CheckpointError
 from headlight.model.decoding import Sampling, greedy
 from headlight.model.decoding.continued import Writing, continue_run
-from headlight.model.errors import CheckpointError
 from headlight.model.text.end_tokens import end_tokens
 from tests.model.text.small_tokenizer import sentence_piece, write
 

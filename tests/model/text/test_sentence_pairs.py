@@ -9,9 +9,9 @@ from tokenizers import processors
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from headlight.model import load, run_prompt
-from headlight.model.errors import InputError
-from headlight.model.families.reference import reference_ids
-from headlight.model.transformer import Transformer
+from headlight.model.base.errors import InputError
+from headlight.model.checkpoints.reference import reference_ids
+from headlight.model.nn.transformer import Transformer
 from tests.model.text.small_tokenizer import word_piece
 
 A, B = "the cat sat", "on the mat"

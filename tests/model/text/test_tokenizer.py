@@ -13,7 +13,7 @@ from tokenizers import Tokenizer as Backend
 from transformers import GPT2Tokenizer
 
 from headlight.model import Tokenizer
-from headlight.model.errors import CheckpointError, InputError
+from headlight.model.base.errors import CheckpointError, InputError
 from tests.model.text.small_tokenizer import END, TEXT, small_backend, write
 from tests.places import ROOT
 

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer as Backend
 from transformers import AutoTokenizer
 
 from headlight.model import Tokenizer
-from headlight.model.errors import CheckpointError, InputError
-from headlight.model.loading import EMBEDDED, embedded_models
+from headlight.model.base.errors import CheckpointError, InputError
+from headlight.model.checkpoints.loading import EMBEDDED, embedded_models
 from tests.model.text.small_tokenizer import TEXT, sentence_piece, small_backend, unigram, word_piece, write
 from tests.places import MINI
 

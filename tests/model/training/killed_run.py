@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.seq2seq_config import Seq2SeqConfig
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 from headlight.model.training.buckets import Bucketed
 from headlight.model.training.loop import Settings
 from headlight.model.training.pairs import Pair, PairBatch

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.seq2seq import Seq2SeqTransformer
-from headlight.model.source import Source
+from headlight.model.base.source import Source
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from headlight.model.training.cards import Card, Figure, command_line
-from headlight.model.training.recipes.reverse import CONFIG
 from headlight.model.training.train_seq2seq import new_model
+from headlight.recipes.reverse import CONFIG
 
 
 @pytest.fixture

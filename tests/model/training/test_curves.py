@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from headlight.model import embedded_models
-from headlight.model.loading import embedded_seq2seq_models
+from headlight.model.checkpoints.loading import embedded_seq2seq_models
 from headlight.model.training.curves import read_curves
 
 MODELS = embedded_models() | embedded_seq2seq_models()

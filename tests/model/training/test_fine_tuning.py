@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from torch.nn import functional as F
 
 from headlight.model import Transformer, TransformerConfig, load
-from headlight.model.errors import CheckpointError, InputError, TrainingError
-from headlight.model.source import Source
+from headlight.model.base.errors import CheckpointError, InputError, TrainingError
+from headlight.model.base.source import Source
 from headlight.model.training.fine_tuning import (
     FILE,
     Task,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.errors import TrainingError
+from headlight.model.base.errors import TrainingError
 from headlight.model.training.bag_of_words import bag_of_words_accuracy, majority_accuracy
 from headlight.model.training.labelled import read_labelled, split
 

@@ -12,14 +12,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.config import TransformerConfig
-from headlight.model.errors import TrainingError, WriteError
-from headlight.model.files import replacing
+from headlight.model.base.errors import TrainingError, WriteError
+from headlight.model.base.files import replacing
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.transformer import Transformer
 from headlight.model.training import loop
 from headlight.model.training.log import Row, append_row
 from headlight.model.training.loop import Recipe, optimizer_for, train
-from headlight.model.training.recipes.repeats import Batch, draw_repeats, targets_loss
-from headlight.model.transformer import Transformer
+from headlight.recipes.repeats import Batch, draw_repeats, targets_loss
 from tests.small_disk import small_disk
 
 CFG = TransformerConfig(n_layers=1, d_model=16, n_ctx=16, n_heads=2, d_head=8, d_vocab=20, tie_word_embeddings=True)

@@ -8,16 +8,16 @@ import pytest
 import torch
 
 from headlight.model import load
-from headlight.model.errors import CheckpointError, TrainingError, WriteError
-from headlight.model.families.gpt2_export import save_gpt2
-from headlight.model.families.headlight import save_transformer
-from headlight.model.files import replacing, write_text
+from headlight.model.base.errors import CheckpointError, TrainingError, WriteError
+from headlight.model.base.files import replacing, write_text
+from headlight.model.checkpoints.families.headlight import save_transformer
+from headlight.model.checkpoints.gpt2_export import save_gpt2
 from headlight.model.training.cards import fill
 from headlight.model.training.dictionaries.__main__ import main as train_dictionary
 from headlight.model.training.log import LOG, TRAINING_LOG, drop_rows_after
 from headlight.model.training.loop import train
 from headlight.model.training.outputs import check_out
-from headlight.model.training.recipes import bpe, classify, lenses, mini, mini_llama, reverse, translate
+from headlight.recipes import bpe, classify, lenses, mini, mini_llama, reverse, translate
 from tests.model.training.test_loop import TinyRecipe, new_model
 from tests.places import ROOT
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.model.errors import TrainingError
+from headlight.model.base.errors import TrainingError
 from headlight.model.training.parallel_text import Corpus, bpe_tokenizer, encode, read_parallel, split, word_tokenizer
 
 GOOD = b"Ein Hund.\nZwei Katzen.\n"

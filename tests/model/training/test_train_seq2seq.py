@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from headlight.model.errors import TrainingError
+from headlight.model.base.errors import TrainingError
 from headlight.model.training.buckets import Bucketed
 from headlight.model.training.pairs import pad_pairs
 from headlight.model.training.schedules import InverseSqrt

@@ -12,9 +12,9 @@ from headlight.app.frame.prompt_list import Prompt
 from headlight.app.runs import runs
 from headlight.app.runs.prompts import examples
 from headlight.app.selection import from_query
-from headlight.model.analysis.alignment import Alignment
-from headlight.model.comparison import Comparison
-from headlight.model.edits import (
+from headlight.model.measure.alignment import Alignment
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import (
     AblateHeads,
     AblateNeurons,
     ClampNeurons,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from headlight.app.pages.attention.cell_tables import said_of_cells, with_sums
-from headlight.model import fields
-from headlight.model.axis import axis_of
-from headlight.model.comparison import Comparison
-from headlight.model.fields import How, Show
-from headlight.model.run import Run
+from headlight.model.attention import fields
+from headlight.model.attention.axis import axis_of
+from headlight.model.attention.fields import How, Show
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.run import Run
+from headlight.model.runs.run import Run
 from tests.headvis_tree import figures, write, write_tree
 
 HOSTILE = "<b>$x$</b> ![i](https://e.example/p.png)"

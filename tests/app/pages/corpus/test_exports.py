@@ -12,8 +12,8 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.figures import files
 from headlight.app.pages.corpus import EXPORT
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.exports.hostile import chosen
 from tests.app.exports.test_code import compare, run_here

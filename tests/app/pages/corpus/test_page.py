@@ -13,12 +13,12 @@ from headlight.app.pages.corpus.found import Found, find
 from headlight.app.parts import over_corpus
 from headlight.app.runs import runs
 from headlight.app.runs import scans as opened
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
+from headlight.model.base.errors import ScanError
 from headlight.model.corpus.reading import SHIPPED, read_tree
 from headlight.model.corpus.titles import half_way
-from headlight.model.errors import ScanError
-from headlight.model.run import Run
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.corpus.conftest import HOSTILE, TEXT, later

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.model.run import Run
+from headlight.model.runs.run import Run
 from tests.saved_dictionary import save_dictionary
 
 HOOK = "blocks.1.hook_resid_pre"

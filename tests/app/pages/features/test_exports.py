@@ -13,7 +13,7 @@ from headlight.app.pages.features import EXPORT
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.registry import VIEWS
 from headlight.app.runs import shown
-from headlight.model.edits import EditFeature
+from headlight.model.runs.edits import EditFeature
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened

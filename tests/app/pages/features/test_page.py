@@ -15,10 +15,10 @@ from headlight.app.pages.features.view import worth
 from headlight.app.parts import options
 from headlight.app.runs import dictionaries, models, shown
 from headlight.app.selection.links import from_query, to_query
-from headlight.model.comparison import Comparison, compare
-from headlight.model.edits import EditFeature
-from headlight.model.errors import CheckpointError
-from headlight.model.run import Run
+from headlight.model.base.errors import CheckpointError
+from headlight.model.runs.comparison import Comparison, compare
+from headlight.model.runs.edits import EditFeature
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.features.conftest import HOOK

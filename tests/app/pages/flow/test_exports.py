@@ -9,8 +9,8 @@ from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.flow import EXPORT as FLOW
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened

@@ -29,14 +29,14 @@ from headlight.app.pages.flow.graph import limit_of
 from headlight.app.parts.pair import place_of
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
-from headlight.model.analysis.alignment import Alignment
-from headlight.model.analysis.flow import Edge, Flow, Place, flow, state_names
-from headlight.model.analysis.flow_shares import Summands, mid_shares
-from headlight.model.comparison import Comparison
-from headlight.model.edits import Steer
-from headlight.model.explain.flow import flow_of, readout_of
-from headlight.model.explain.lens import logit_lens
-from headlight.model.run import Run
+from headlight.model.flow.information_flow import Edge, Flow, Place, flow, state_names
+from headlight.model.flow.run_flow import flow_of, readout_of
+from headlight.model.flow.shares import Summands, mid_shares
+from headlight.model.lens.run_lens import logit_lens
+from headlight.model.measure.alignment import Alignment
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Steer
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.pages.test_sides import page
 

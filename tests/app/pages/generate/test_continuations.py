@@ -14,14 +14,14 @@ from headlight.app.pages.generate.choices import Choices
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
 from headlight.model import load
+from headlight.model.attention.fields import How, on_axis
+from headlight.model.base.errors import InputError
 from headlight.model.decoding import Sampling, sample
 from headlight.model.decoding.compared import Continuations, divergence
 from headlight.model.decoding.continued import forced
-from headlight.model.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
-from headlight.model.edits.editing import run_with_edits
-from headlight.model.errors import InputError
-from headlight.model.fields import How, on_axis
-from headlight.model.head import attend
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
+from headlight.model.runs.edits.editing import run_with_edits
+from headlight.model.runs.head import attend
 from tests.app.pages.generate.test_generation import view
 
 PROMPT, OTHER = "one two three one two three one", "two three four five one"

@@ -10,9 +10,9 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge, FreezePatterns, Patch, Steer
-from headlight.model.head import attend
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge, FreezePatterns, Patch, Steer
+from headlight.model.runs.head import attend
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_pictures import texts

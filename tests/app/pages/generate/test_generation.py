@@ -17,14 +17,14 @@ from headlight.app.parts import panels
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model import Transformer, load
-from headlight.model.axis import axis_of
-from headlight.model.comparison import Comparison
+from headlight.model.attention.axis import axis_of
+from headlight.model.base.errors import ConfigError, HeadlightError, InputError
 from headlight.model.decoding import Sampling, sample
 from headlight.model.decoding.compared import Continuations
 from headlight.model.decoding.continued import Written
-from headlight.model.errors import ConfigError, HeadlightError, InputError
-from headlight.model.head import attend
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
+from headlight.model.runs.run import Run
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page as view
 from tests.app.test_page import SECONDS

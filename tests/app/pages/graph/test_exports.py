@@ -9,7 +9,7 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.graph import EXPORT
 from headlight.app.runs import shown
-from headlight.model.edits import AblateHeads
+from headlight.model.runs.edits import AblateHeads
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 

@@ -14,12 +14,12 @@ from headlight.app.pages.graph.grouping import put, without
 from headlight.app.pages.graph.plot import marks_of
 from headlight.app.runs import shown as pages
 from headlight.app.selection.links import from_query, to_query
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateNeurons
 from headlight.model.graph.influence import prune
+from headlight.model.graph.tables import Settings, check_rows, edge_rows, graph_tables, node_changes, node_rows
 from headlight.model.graph.writing import graph_json
-from headlight.model.reports.graph import Settings, check_rows, edge_rows, graph_tables, node_changes, node_rows
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateNeurons
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page

@@ -20,11 +20,11 @@ from headlight.app.pages.heads.subjects import edits_left_out, prompt_against_pr
 from headlight.app.parts.labels import drawn
 from headlight.app.runs import shown
 from headlight.app.selection import Selection
-from headlight.model.analysis.attention import head_scores
-from headlight.model.analysis.detectors import KINDS
-from headlight.model.analysis.heads import next_token_loss
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge, Drop, FreezePatterns, Patch, Steer
+from headlight.model.measure.attention import head_scores
+from headlight.model.roles.detectors import KINDS
+from headlight.model.roles.head_scores import next_token_loss
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, FreezePatterns, Patch, Steer
 from tests.app.choosing import selection_of
 
 PROMPT = "one two three one two three one"

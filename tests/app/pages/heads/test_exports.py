@@ -15,8 +15,8 @@ from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.heads import export as of_heads
 from headlight.app.pages.heads.subjects import subjects
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge
 from tests.app.exports.hostile import OTHER, TEXTS, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened

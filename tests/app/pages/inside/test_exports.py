@@ -14,8 +14,8 @@ from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import inside_of
 from headlight.app.parts.labels import number
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.head import attend
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
 from tests.app.choosing import selection_of
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare_tables, run_here

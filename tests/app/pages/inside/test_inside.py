@@ -16,10 +16,10 @@ from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts.labels import number
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.head import attend, head_weights, inside
-from headlight.model.reports.inside import by_component, by_entry, by_key
-from headlight.model.run import Run
+from headlight.model.attention.inside_tables import by_component, by_entry, by_key
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend, head_weights, inside
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page

@@ -15,11 +15,11 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.lens import EXPORT, VIEW
 from headlight.app.runs import models
 from headlight.app.runs import shown as pages
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.explain.lens import logit_lens
-from headlight.model.lenses.opening import lens_of
-from headlight.model.patching.patchscope import Scope, patchscopes
+from headlight.model.base.errors import HeadlightError
+from headlight.model.lens.opening import lens_of
+from headlight.model.lens.patchscope import Scope, patchscopes
+from headlight.model.lens.run_lens import logit_lens
+from headlight.model.runs.comparison import Comparison
 from tests.app.choosing import selection_of
 from tests.app.pages.test_sides import page
 

@@ -9,10 +9,10 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.frame import progress
 from headlight.app.pages.lens import view
 from headlight.app.runs import jobs, runs
-from headlight.model.analysis import lens
-from headlight.model.explain import lens as explained
-from headlight.model.lenses.lens import LOGIT, Lens
-from headlight.model.run import Run
+from headlight.model.lens import logit_lens
+from headlight.model.lens import run_lens as explained
+from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.runs.run import Run
 from tests.places import MAIN
 
 SECONDS = 120
@@ -25,7 +25,7 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
     settings["model"] = "mini"
     monkeypatch.setattr(progress, "AT_ONCE", -1.0)
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(lens, "ROWS", 1)  # a position at a time
+    monkeypatch.setattr(logit_lens, "ROWS", 1)  # a position at a time
     opened = AppTest.from_file(MAIN, default_timeout=SECONDS)
     opened.query_params["prompt"] = PROMPT
     opened.query_params["page"] = "lens"
@@ -35,7 +35,7 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
 def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     read, part = list[int](), explained.logit_lens_from
 
-    def stopped_after_two(made: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
+    def stopped_after_two(made: Run, begin: int, by: Lens = LOGIT) -> logit_lens.LogitLens:
         read.append(begin)
         if len(read) == 2:
             jobs.of("lens").stop()
@@ -58,6 +58,6 @@ def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.
     assert (
         read == positions[::-1] + positions
     )  # in jobs, the last ones first, and once more where they are put together
-    whole = lens.logit_lens(*explained._read_with(made, slice(None)), multiply=explained.affine)
+    whole = logit_lens.logit_lens(*explained._read_with(made, slice(None)), multiply=explained.affine)
     for name, measure in vars(runs.kept((*made.key, "lens"))).items():
         torch.testing.assert_close(measure.values, vars(whole)[name].values)

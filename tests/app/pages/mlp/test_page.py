@@ -13,14 +13,14 @@ from headlight.app.pages.mlp.found import Found, find
 from headlight.app.runs import runs, shown
 from headlight.app.selection.links import from_query, to_query
 from headlight.model import Transformer, TransformerConfig
-from headlight.model.analysis.difference import with_difference
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateNeurons, neuron_name
-from headlight.model.explain.logits import Question, logit_attribution
-from headlight.model.explain.neurons import over_prompt
-from headlight.model.families.headlight import save_transformer
-from headlight.model.reports.mlp import BIASES, MEASURED, WRITTEN
-from headlight.model.run import Run, run_prompt
+from headlight.model.attribution.logit_attribution import Question, logit_attribution
+from headlight.model.checkpoints.families.headlight import save_transformer
+from headlight.model.measure.difference import with_difference
+from headlight.model.neurons.activations import over_prompt
+from headlight.model.neurons.tables import BIASES, MEASURED, WRITTEN
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateNeurons, neuron_name
+from headlight.model.runs.run import Run, run_prompt
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.exports.hostile import OTHER, chosen

@@ -31,15 +31,15 @@ from headlight.app.pages.patching.view import draw_map
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, Drop, Edit, Head, Patch, Steer
-from headlight.model.errors import InputError
-from headlight.model.hooks import NO_TAP, Chain
-from headlight.model.hooks import Edit as Hooks
+from headlight.model.base.errors import InputError
+from headlight.model.nn.hooks import NO_TAP, Chain
+from headlight.model.nn.hooks import Edit as Hooks
 from headlight.model.patching import KINDS, PATHS, LogitDifference, Parts, Patching, PatchMap, patching_map, path_map
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, Drop, Edit, Head, Patch, Steer
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
-from tests.model.test_masked_runs import CONFIGS, saved
+from tests.model.runs.test_masked_runs import CONFIGS, saved
 from tests.unpacking import unpack
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way

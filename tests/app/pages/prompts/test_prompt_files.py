@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.pages.prompts.prompt_files import MAX_COLUMNS, read
-from headlight.model.errors import InputError
+from headlight.model.base.errors import InputError
 from tests.examples import examples
 
 MOST = 1000

@@ -16,7 +16,7 @@ from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.weights import EXPORT as WEIGHTS
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
+from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened

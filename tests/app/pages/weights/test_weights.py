@@ -9,11 +9,11 @@ from headlight.app.analyses.weights import Asked, circuit_of, is_done, known_pai
 from headlight.app.pages.weights import weight_tables
 from headlight.app.runs import models
 from headlight.model import Transformer
-from headlight.model.analysis import Measure
-from headlight.model.analysis.composition import random_composition
-from headlight.model.analysis.pair_search import PairSearch
-from headlight.model.edits import Head
-from headlight.model.explain.circuits import N_DIRECTIONS, CircuitKind, Composed, compositions
+from headlight.model.measure import Measure
+from headlight.model.runs.edits import Head
+from headlight.model.weights.composition import random_composition
+from headlight.model.weights.head_circuit import N_DIRECTIONS, CircuitKind, Composed, compositions
+from headlight.model.weights.pair_search import PairSearch
 
 HEAD = (1, 2)
 

@@ -2,9 +2,9 @@
 
 from headlight.app.pages.why.chosen import asked_of
 from headlight.app.selection import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge, Steer
-from headlight.model.explain.explained import Explained, explain_side
+from headlight.model.attribution.explanation import Explained, explain_side
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge, Steer
 
 HEAD = (1, 2)
 EDITS = (AblateHeads(((0, 1),), "mean"), CutEdge(HEAD, 7, 3), Steer(1, "one two", "four", 1.5))

@@ -9,9 +9,9 @@ from headlight.app.pages.features.found import find
 from headlight.app.pages.why import EXPORT, by_features
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.runs import shown
-from headlight.model.comparison import Comparison
-from headlight.model.reports.why import effect_by_name
-from headlight.model.run import Run
+from headlight.model.attribution.tables import effect_by_name
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import PROMPT_B, Options
 from tests.app.exports.hostile import OTHER, chosen

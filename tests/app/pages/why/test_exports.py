@@ -13,8 +13,8 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.why import EXPORT as WHY
 from headlight.model import run_prompt
-from headlight.model.comparison import Comparison
-from headlight.model.edits import AblateHeads, CutEdge, Steer
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import AblateHeads, CutEdge, Steer
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
 from tests.app.exports.test_documents import Opened

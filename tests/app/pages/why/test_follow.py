@@ -5,8 +5,8 @@ import pytest
 from headlight.app.pages.why.figures import score_matrix
 from headlight.app.pages.why.follow import LEAST, sources
 from headlight.app.selection import Selection
-from headlight.model.comparison import Comparison
-from headlight.model.run import Run
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.pages.why.cells import explained_of
 
 

@@ -15,15 +15,15 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, with_difference
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
-from headlight.model.errors import HeadlightError
-from headlight.model.explain import Cell, Question, ablation, ablation_effects, explain_cell, logit_attribution
-from headlight.model.explain.parts import logits_at
-from headlight.model.explain.score import check
-from headlight.model.head import attend
-from headlight.model.reports.why import edge_effect, effect_by_name
-from headlight.model.run import Run, run_prompt
+from headlight.model.attribution import Cell, Question, ablation, ablation_effects, explain_cell, logit_attribution
+from headlight.model.attribution.parts import logits_at
+from headlight.model.attribution.score import check
+from headlight.model.attribution.tables import edge_effect, effect_by_name
+from headlight.model.base.errors import HeadlightError
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
+from headlight.model.runs.run import Run, run_prompt
 from tests.app.pages.why.cells import EDITS, HEAD, LOGITS, SUM, at_cell, explained_of
 
 

@@ -12,11 +12,11 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, typeable
 from headlight.app.runs import runs, shown
 from headlight.app.selection import Selection
-from headlight.model.analysis.alignment import align_tokens
-from headlight.model.comparison import Comparison
-from headlight.model.errors import InputError
-from headlight.model.reports.why import summary
-from headlight.model.run import Run
+from headlight.model.attribution.tables import summary
+from headlight.model.base.errors import InputError
+from headlight.model.measure.alignment import align_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page

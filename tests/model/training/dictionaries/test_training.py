@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.dictionaries.dictionary import Dictionary
-from headlight.model.dictionaries.fits import check_fits
-from headlight.model.dictionaries.opening import open_dictionary
-from headlight.model.errors import CheckpointError
+from headlight.model.base.errors import CheckpointError
+from headlight.model.features.fits import check_fits
+from headlight.model.features.opening import open_dictionary
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.dictionary import Dictionary
 from headlight.model.training.dictionaries.measures import agreement, figures, loss_of
 from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Rows, place_of
 from headlight.model.training.dictionaries.saving import save
 from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
 from headlight.model.training.loop import train
-from headlight.model.transformer import Transformer
 from tests.model.oracles import TINY, random_model
 
 WIDTH, TRUE, ACTIVE = 16, 24, 3
@@ -139,7 +139,7 @@ def test_what_is_saved_computes_what_was_trained(kinds: tuple[Kind, ...], tmp_pa
 
 def identity(hook: str, width: int) -> Dictionary:
     """A dictionary that leaves nothing out: each direction and its opposite."""
-    from headlight.model.dictionaries.dictionary import Output
+    from headlight.model.runs.dictionary import Output
 
     both = torch.cat([torch.eye(width), -torch.eye(width)])
     return Dictionary(

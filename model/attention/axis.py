@@ -1,0 +1,59 @@
+"""The axis of the attention page: tokens, or the words or sentences that they make up, of A or of A and B together."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.attention.grouping import sentences, words
+from headlight.model.measure.alignment import Align, Presence, aligned, presence
+from headlight.model.runs.comparison import BOTH, Comparison, place_labels
+from headlight.model.runs.run import Run
+
+Unit = Literal["token", "word", "sentence"]
+Group = Int[Tensor, "_"]  # each token's unit; of two runs as many as each has
+GROUPINGS = {"word": words, "sentence": sentences}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Places with their labels; for each run, by its index, which unit stands at a place, and each token's unit.
+
+    `groups` holds None where the units are the tokens themselves.
+    """
+
+    labels: tuple[str, ...]
+    presence: tuple[Presence, ...]
+    positions: tuple[tuple[int | None, ...], ...]
+    groups: tuple[Group | None, ...]
+
+
+def axis_of(shown: Comparison, unit: Unit, align: Align) -> Axis:
+    """The axis of what is shown, in tokens, words or sentences."""
+    if unit == "token":
+        positions = tuple(shown.positions(run) for run in shown.runs)
+        return Axis(shown.labels, shown.presence, positions, (None,) * len(positions))
+    groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in shown.runs)
+    labels = [_labels(run, group) for run, group in zip(shown.runs, groups, strict=True)]
+    return side_by_side(labels, labels, align, groups)
+
+
+def side_by_side(
+    labels: Sequence[tuple[str, ...]],
+    units: Sequence[Sequence[Hashable]],
+    align: Align,
+    groups: tuple[Group | None, ...] = (None, None),
+) -> Axis:
+    """The axis of one list of units, or of two, which are the same where they are equal."""
+    if len(labels) == 1:
+        return Axis(labels[0], (BOTH,) * len(labels[0]), (tuple(range(len(labels[0]))),), groups[:1])
+    alignment = aligned(units[0], units[1], align)
+    kinds = presence(alignment, *units)
+    return Axis(place_labels(alignment, kinds, labels[0], labels[1]), kinds, (alignment.a, alignment.b), groups)
+
+
+def _labels(run: Run, group: Group) -> tuple[str, ...]:
+    """Each unit's label: those of its tokens in a row."""
+    return tuple(run.tokenizer.label_together(run.tokens[group == unit]) for unit in range(int(group[-1]) + 1))

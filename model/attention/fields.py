@@ -1,0 +1,197 @@
+"""What the cells of a head's picture hold: its weights, scores or writes, on the page's axis, for A, B or B - A.
+
+NaN is a cell without a value: masked, hidden, or of a token that the run does not have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.attention.axis import Axis, Group
+from headlight.model.attention.grouping import grouped
+from headlight.model.measure import Measure, alignment, attention
+from headlight.model.measure.difference import Side, subtract
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head
+from headlight.model.runs.head import attend, normalizers, write_lengths, write_norms
+from headlight.model.runs.host import kept
+from headlight.model.runs.linear import write_scales
+from headlight.model.runs.run import Run
+
+Show = Literal["weight", "score", "write", "disagreement"]
+Sink = Literal["keep", "hide", "renormalise"]
+Cells = Float[Tensor, "query key"]
+TITLES: dict[Show, tuple[str, str]] = {  # name, unit
+    "weight": ("attention weight", ""),
+    "score": ("score before the softmax", ""),
+    "write": ("value-weighted norm", "L2 norm"),
+    "disagreement": ("weight − share of the written norm", ""),
+}
+ROUNDING = 1e-5  # of a softmax in float32, with room
+SIGNED: tuple[Show, ...] = ("score", "disagreement")
+
+
+@dataclass(frozen=True)
+class How:
+    """What the cells hold, and what becomes of the first token, on which many heads rest."""
+
+    show: Show = "weight"
+    sink: Sink = "keep"
+
+
+def first_token_note(how: How) -> str:
+    """What became of the first token; nothing where it is kept."""
+    if how.sink == "keep":
+        return ""
+    if how.sink == "hide" or how.show == "score":
+        return "first token hidden"
+    return "first token hidden, the other weights of a row sum to 1"
+
+
+def title(show: Show) -> str:
+    """What the cells hold, with its unit where it has one."""
+    name, unit = TITLES[show]
+    return f"{name} ({unit})" if unit else name
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """One head's attention over the units of one run: weights, scores (-inf where masked), and per key ‖v W_O‖.
+
+    `write_scales` are what each query's writes are divided by, where a norm stands behind the heads.
+
+    Words and sentences have weights alone: a score or a write belongs to a token. Weights that were `edited` may be
+    another softmax than the scores'.
+    """
+
+    weights: Cells
+    scores: Cells
+    write_norms: Float[Tensor, " key"]
+    edited: bool = False
+    write_scales: Float[Tensor, " query"] | None = None
+    sink: float | None = None
+
+    @property
+    def logsumexp(self) -> Float[Tensor, " query"]:
+        """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
+        normalizer = normalizers(self.scores, self.sink)
+        if not self.edited:
+            return normalizer
+        parted = ((self.scores - normalizer[:, None]).exp() - self.weights).abs().amax(-1) > ROUNDING
+        return normalizer.masked_fill(parted, torch.nan)
+
+
+def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
+    """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
+    attended = attend(run, *head)
+    if group is None:
+        norms, scales = write_norms(run, *head), write_scales(run, head[0])
+        return Attention(attended.pattern, attended.scores, norms, attended.edited, scales, attended.sink)
+    weights = grouped(attended.pattern, group)
+    seen = run.rule(head[0]).mask[0, 0].float()  # a unit is seen where one of its tokens is, by one of the other's
+    masked = grouped(seen, group) == 0
+    nothing = torch.full_like(weights, torch.nan)
+    return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
+
+
+def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:
+    """What of each query's weight goes to the head's sink, which stands for no key; None where heads have none."""
+    return attend(run, *head).to_sink if run.cfg.use_attention_sinks else None
+
+
+def cells(attended: Attention, how: How) -> Cells:
+    """The chosen measure on the run's own units."""
+    weights = attended.weights
+    if how.sink == "renormalise":
+        weights = attention.without_first_key(weights, renormalise=True)
+    match how.show:
+        case "weight":
+            values = weights
+        case "score":
+            values = attended.scores
+        case "write":
+            lengths, scales = weights * attended.write_norms, attended.write_scales
+            values = lengths if scales is None else lengths / scales[:, None]
+        case "disagreement":
+            values = attention.disagreement(weights, attended.write_norms).values
+    hidden = attended.scores.isneginf()
+    if how.sink != "keep":
+        hidden = hidden.index_fill(-1, torch.tensor(0), True)
+    return values.masked_fill(hidden, torch.nan)
+
+
+def on_axis(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Cells:
+    """One head's cells of A, of B or of B - A on the axis."""
+    if side != "difference":
+        return _placed(shown, "ab".index(side), head, how, axis, torch.nan)
+    # A key that only one run has got no weight from the other; a score that was never computed is no zero.
+    absent = torch.nan if how.show == "score" else 0.0
+    a, b = (_placed(shown, index, head, how, axis, absent) for index in (0, 1))
+    return subtract(a, b)
+
+
+def _placed(shown: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
+    values = cells(attention_of(shown.runs[index], head, axis.groups[index]), how)
+    positions = axis.positions[index]
+    return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
+
+
+def divergence(shown: Comparison, axis: Axis) -> Measure:
+    """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows that both have."""
+    values = [
+        [_divergence(shown, (layer, head), axis) for head in range(shown.n_heads)] for layer in range(shown.n_layers)
+    ]
+    return Measure("Jensen–Shannon divergence of A and B", "nats", ("layer", "head"), torch.tensor(values))
+
+
+def _divergence(shown: Comparison, head: Head, axis: Axis) -> float:
+    a, b = (attention_of(run, head, group).weights for run, group in zip(shown.runs, axis.groups, strict=True))
+    return alignment.pattern_divergence(a, b, alignment.Alignment(*axis.positions)).values.nanmean().item()
+
+
+def apart(run: Run, chosen: Sequence[Head]) -> Measure:
+    """How differently the chosen heads attend: the mean Jensen-Shannon divergence between their rows."""
+    values = torch.zeros(len(chosen), len(chosen))
+    for (i, one), (j, other) in combinations(enumerate(chosen), 2):
+        values[i, j] = values[j, i] = _apart(run, one, other)
+    return Measure("Jensen–Shannon divergence", "nats", ("head", "other_head"), values)
+
+
+@kept
+def _apart(run: Run, one: Head, other: Head) -> float:
+    patterns = (attend(run, *head).pattern for head in (one, other))
+    return attention.js_divergence(*patterns).values.mean().item()
+
+
+def alike(run: Run, head: Head) -> Measure:
+    """How far every head's rows are from one head's: the mean Jensen-Shannon divergence."""
+    patterns = (
+        torch.stack([attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
+        for layer in range(run.cfg.n_layers)
+    )
+    return attention.most_alike(attend(run, *head).pattern, patterns)
+
+
+def largest_write(run: Run, head: Head) -> float:
+    """The largest ‖weight · v W_O‖ (L2 norm) of a head's cells."""
+    return float(write_lengths(run, *head, attend(run, *head).pattern).max())
+
+
+def head_score(run: Run, name: str, head: Head) -> float:
+    """One head's score in one run; the largest write takes its pattern, so it is computed for the heads asked for."""
+    if name in run.scores:
+        return float(run.scores[name].values[head])
+    return run.keep((name, head), lambda: largest_write(run, head))
+
+
+def head_scores(run: Run, name: str) -> Float[Tensor, "layer head"]:
+    """Every head's score in one run."""
+    if name in run.scores:
+        return run.scores[name].values
+    layers, heads = range(run.cfg.n_layers), range(run.cfg.n_heads)
+    return torch.tensor([[head_score(run, name, (layer, head)) for head in heads] for layer in layers])

@@ -1,0 +1,116 @@
+"""The residual stream: its norm at every layer, how far its direction turns, and what each part of the model adds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import torch
+
+from headlight.model.attention import residual
+from headlight.model.measure import Measure
+from headlight.model.measure.alignment import on_axis
+from headlight.model.measure.difference import DIFFERENCE, by_name, subtract, union
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.linear import no_split
+from headlight.model.runs.run import Run
+from headlight.model.runs.tables import Rows, Table, Tables, columns, finite, number, tokens_of
+
+
+def residual_tables(shown: Comparison, place: int | None = None) -> Tables:
+    """Norms at every layer and place, cosines between layers, and the components at one place, by default the last."""
+    place = shown.default_place if place is None else place
+    return {
+        "tokens": tokens_of(shown),
+        "norms": _norms(shown, stream_norms(shown)),
+        "cosines": _cosines(shown, layer_cosines(shown)),
+        "components": _components(shown, component_norms(shown), component_shares(shown), place),
+    }
+
+
+def stream_norms(shown: Comparison) -> dict[str, Measure]:
+    """The stream's norm [layer, place] of A, B and B - A."""
+    return shown.measured_by_place(lambda run: run.keep("norms", lambda: residual.stream_norms(run.streams())))
+
+
+def layer_cosines(shown: Comparison) -> dict[str, Measure]:
+    """The cosine between every two layers' streams [layer, other layer] of A, B and B - A."""
+    return shown.measured(lambda run: run.keep("cosine", lambda: residual.layer_cosine(run.streams())))
+
+
+def component_norms(shown: Comparison) -> dict[str, Measure]:
+    """The norm of what each component wrote [component, place], of A, B and B - A."""
+    return _by_component(shown, lambda found: found.norms)
+
+
+def component_shares(shown: Comparison) -> dict[str, Measure]:
+    """Each component's share of the final stream [component, place], of A, B and B - A."""
+    return _by_component(shown, lambda found: found.shares)
+
+
+def component_names(shown: Comparison) -> tuple[str, ...]:
+    """What writes to the residual stream of any of the runs, in the order of writing."""
+    first, *others = (decomposition(run).components for run in shown.runs)
+    return union(first, others[0]) if others else first
+
+
+def _by_component(shown: Comparison, of: Callable[[residual.Decomposition], Measure]) -> dict[str, Measure]:
+    """A measure [component, place] of A, B and B - A under the `component_names`.
+
+    A component that a run lacks is NaN there, and counts as 0 in B - A.
+    """
+    names = component_names(shown)
+
+    def named(run: Run, absent: float) -> Measure:
+        found = decomposition(run)
+        measure = of(found)
+        absent = torch.nan if bool(measure.values.isnan().all()) else absent  # as shares are where there are none
+        values = by_name(measure.values.float(), found.components, names, absent)
+        placed = on_axis(values, shown.positions(run), torch.nan)
+        return Measure(measure.name, measure.unit, ("component", "place"), placed)
+
+    sides = {side: named(run, torch.nan) for side, run in shown.sides.items()}
+    if shown.b is None:
+        return sides
+    return {**sides, DIFFERENCE: subtract(named(shown.a, 0.0), named(shown.b, 0.0))}
+
+
+def decomposition(run: Run) -> residual.Decomposition:
+    """Every component's norm and share, in the order of writing; no shares where the stream is no sum of them."""
+
+    def decompose() -> residual.Decomposition:
+        *_, final = run.streams()
+        found = residual.decompose(dict(run.writes()), final)
+        if not no_split(run.model):
+            return found
+        shares = found.shares.values
+        return replace(found, shares=replace(found.shares, values=torch.full_like(shares, torch.nan)))
+
+    return run.keep("decomposition", decompose)
+
+
+def _norms(shown: Comparison, norms: Mapping[str, Measure]) -> Table:
+    layers = shown.layer_labels
+    rows = [
+        (side, layers[layer], place, value)
+        for side, measure in norms.items()
+        for (layer, place), value in finite(measure.values)
+    ]
+    return columns(["run", "after layer", "place", "L2 norm"], rows)
+
+
+def _cosines(shown: Comparison, cosines: Mapping[str, Measure]) -> Table:
+    layers = shown.layer_labels
+    rows = [
+        (side, layers[layer], layers[other], value)
+        for side, measure in cosines.items()
+        for (layer, other), value in finite(measure.values)
+    ]
+    return columns(["run", "after layer", "other layer", "cosine"], rows)
+
+
+def _components(shown: Comparison, norms: Mapping[str, Measure], shares: Mapping[str, Measure], place: int) -> Table:
+    names = component_names(shown)
+    rows = Rows()
+    for side, measure in norms.items():
+        pairs = torch.stack([measure.values[:, place], shares[side].values[:, place]], -1).tolist()
+        rows += [(side, name, number(norm), number(share)) for name, (norm, share) in zip(names, pairs, strict=True)]
+    return columns(["run", "component", "L2 norm", "share of the final stream"], rows)

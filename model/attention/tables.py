@@ -1,0 +1,157 @@
+"""The heads' attention: the chosen heads' cells, every head's scores, and how far heads and runs are apart."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from headlight.model.attention import fields
+from headlight.model.attention.axis import Axis, Unit, axis_of
+from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.measure import Measure
+from headlight.model.measure import Unit as MeasureUnit
+from headlight.model.measure.difference import sides_of
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
+from headlight.model.runs.tables import Row, Rows, Table, Tables, columns, finite, number, tokens_table
+
+UNITS: dict[Show, MeasureUnit] = {
+    "weight": "probability",
+    "score": "score",
+    "write": "L2 norm",
+    "disagreement": "share",
+}
+SCORES = {
+    "entropy": "Entropy (nats)",
+    "mean_distance": "Distance (tokens)",
+    "previous_token": "Previous token",
+    "induction": "Induction",
+    "duplicate_token": "Same token",
+    "first_token": "First token",
+    "current_token": "Current token",
+    "largest_write": "Largest write (norm)",
+}
+
+
+def attention_tables(
+    shown: Comparison, heads: Sequence[Head], show: Show = "weight", sink: Sink = "keep", unit: Unit = "token"
+) -> Tables:
+    """Cells of some heads, scores of all, and how far heads and runs are apart.
+
+    The cells hold what is to be shown; of words and sentences that is weights alone. `sink` says what becomes of the
+    first token.
+    """
+    return read_attention(shown, heads, How(show if unit == "token" else "weight", sink), unit).tables(shown)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionReport:
+    """Every head's scores [score, layer, head], the heads' cells [head, query, key], and how far heads are apart.
+
+    `apart` [head, other head] is of run A, `divergence` [layer, head] of A and B; None where there are no two.
+    """
+
+    heads: tuple[Head, ...]
+    unit: Unit
+    axis: Axis
+    scores: Mapping[str, Measure]
+    cells: Mapping[str, Measure]
+    apart: Measure | None
+    divergence: Measure | None
+
+    @property
+    def n_cells(self) -> int:
+        """The cells that have a value."""
+        return sum(int(measure.values.isfinite().sum()) for measure in self.cells.values())
+
+    def tables(self, shown: Comparison, with_cells: bool = True) -> Tables:
+        """All of it as tables."""
+        tables: Tables = {"tokens": _tokens(shown, self.axis, self.unit), "scores": _scores_table(self.scores)}
+        if self.apart:
+            tables["apart"] = _apart(self.heads, self.apart)
+        if self.cells and with_cells:
+            tables["cells"] = _cells(self.heads, self.cells)
+        if sinks := _sinks(shown, self.heads):
+            tables["sinks"] = columns(["head", "run", "place", "share that goes to the sink"], sinks)
+        if self.divergence:
+            tables["divergence"] = _divergence(self.divergence)
+        return tables
+
+
+def read_attention(shown: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
+    """What the heads of a run, or of two, do."""
+    axis = axis_of(shown, unit, shown.align)
+    return AttentionReport(
+        heads=tuple(heads),
+        unit=unit,
+        axis=axis,
+        scores=shown.measured(_scores),
+        cells=cells_of(shown, heads, how, axis) if heads else {},
+        apart=fields.apart(shown.a, heads) if heads else None,
+        divergence=fields.divergence(shown, axis) if shown.b is not None else None,
+    )
+
+
+def cells_of(shown: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
+    """What each head's picture holds [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
+    title, _ = fields.TITLES[how.show]
+    found = {}
+    for name, side in sides_of(shown.b is not None).items():
+        values = torch.stack([fields.on_axis(shown, side, head, how, axis) for head in heads])
+        found[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
+    return found
+
+
+def _tokens(shown: Comparison, axis: Axis, unit: Unit) -> Table:
+    labels = {side: axis_of(Comparison(run), unit, "tokens").labels for side, run in shown.sides.items()}
+    return tokens_table(labels, dict(zip(shown.sides, axis.positions, strict=True)))
+
+
+def _scores(run: Run) -> Measure:
+    """Every head's scores in a run; their units differ and stand in the names."""
+    values = torch.stack([fields.head_scores(run, name) for name in SCORES])
+    return Measure("scores", "share", ("score", "layer", "head"), values)
+
+
+def _scores_table(scores: Mapping[str, Measure]) -> Table:
+    rows = (row for side, measure in scores.items() for row in _score_rows(side, measure))
+    return columns(["run", "head", *SCORES.values()], rows)
+
+
+def _score_rows(side: str, measure: Measure) -> Iterator[Row]:
+    for layer, by_head in enumerate(measure.values.permute(1, 2, 0).tolist()):
+        for head, values in enumerate(by_head):
+            yield side, head_name((layer, head)), *map(number, values)
+
+
+def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
+    rows = [
+        (head_name(head), side, query, key, value)
+        for slot, head in enumerate(heads)
+        for side, measure in cells.items()
+        for (query, key), value in finite(measure.values[slot])
+    ]
+    return columns(["head", "run", "query", "key", next(iter(cells.values())).name], rows)
+
+
+def _sinks(shown: Comparison, heads: Sequence[Head]) -> Rows:
+    """What of each query's weight goes to no key; nothing where heads have no sinks."""
+    return [
+        (head_name(head), side, place, share)
+        for head in heads
+        for side, run in shown.sides.items()
+        if (shares := fields.to_sink(run, head)) is not None
+        for place, share in zip(shown.places(run), shares.tolist(), strict=True)
+    ]
+
+
+def _apart(heads: Sequence[Head], apart: Measure) -> Table:
+    pairs = [(one, other) for one in range(len(heads)) for other in range(one + 1, len(heads))]
+    rows = [(head_name(heads[one]), head_name(heads[other]), float(apart.values[one, other])) for one, other in pairs]
+    return columns(["head", "other head", "Jensen-Shannon divergence (nats)"], rows)
+
+
+def _divergence(divergence: Measure) -> Table:
+    rows = [(head_name((layer, head)), value) for (layer, head), value in finite(divergence.values)]
+    return columns(["head", "A and B apart (nats)"], rows)

@@ -1,0 +1,24 @@
+"""Why a head looks where it does: a cell's score and write, who made a prediction, and what ablating changes.
+
+Everything is computed from what a run kept, but for the ablations, for which the model runs on.
+"""
+
+from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
+from headlight.model.attribution.logit_attribution import Effects, Question, attribution_by_source, logit_attribution
+from headlight.model.attribution.score import Cell, Why, explain_cell
+from headlight.model.attribution.write import Written, explain_write
+
+__all__ = [
+    "Cell",
+    "Effects",
+    "Given",
+    "Outcomes",
+    "Question",
+    "Why",
+    "Written",
+    "ablation_effects",
+    "attribution_by_source",
+    "explain_cell",
+    "explain_write",
+    "logit_attribution",
+]

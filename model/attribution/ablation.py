@@ -1,0 +1,151 @@
+"""Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.attribution import direct_effects
+from headlight.model.attribution.logit_attribution import Question, read_of
+from headlight.model.attribution.parts import before_cap_at, parts_at, z_of
+from headlight.model.attribution.resume import end_of, run_on
+from headlight.model.attribution.score import Cell
+from headlight.model.measure import Measure
+from headlight.model.measure.alignment import Matches
+from headlight.model.runs.edits.interventions import ablate_head, cut_edge
+from headlight.model.runs.head import attend, head_weights
+from headlight.model.runs.host import Steps, kept
+from headlight.model.runs.linear import written
+from headlight.model.runs.run import Run
+
+CUTS = ("edge cut", "edge cut, row renormalised")
+ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample-ablated"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a head can be given in place of its own output, beside nothing.
+
+    `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
+    `mean_over` are the prompts over whose positions its mean is taken; without any it is the run's own.
+    """
+
+    other: Run | None = None
+    matches: Matches = ()
+    mean_over: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """What tells it from every other."""
+        return self.other and self.other.key, tuple(self.matches), self.mean_over
+
+    def can_resample(self, run: Run) -> bool:
+        """Whether the other run has something in a head's place: the same model, and positions that match."""
+        return self.other is not None and self.other.same_model(run) and bool(self.matches)
+
+
+ITS_OWN = Given()
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
+
+    `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else held still;
+    `total` is measured, by running the model on from there. Both are of logits before any soft cap. `top` are the
+    tokens predicted then.
+    """
+
+    names: tuple[str, ...]
+    direct: Measure
+    total: Measure
+    kl: Measure
+    top: Measure
+
+
+@kept
+@torch.inference_mode()
+def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = ITS_OWN) -> Outcomes:
+    """What becomes of the prediction at the question's position.
+
+    Raises:
+        HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
+    """
+    own = before_cap_at(run, question.position)
+    replaced = _replacements(run, cell, given)
+    steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
+    # What is done to the whole head is the same whichever of its cells is looked at.
+    key = "ablated", given.identity, cell.layer, cell.head, question.position
+    ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
+    logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
+    pair = [question.target, question.distractor]
+    target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
+    names = (*CUTS, *replaced)
+    axes = ("variant",)
+    return Outcomes(
+        names,
+        direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
+        total=Measure("total effect", "logits", axes, target - distractor),
+        kl=direct_effects.kl_divergence(run.model.capped(own), run.model.capped(logits)),
+        top=Measure("top token", "token id", axes, logits.argmax(-1)),
+    )
+
+
+def _replacements(run: Run, cell: Cell, given: Given) -> dict[str, Float[Tensor, "#pos d_value"]]:
+    """What the head gives in place of its own z, by the intervention's name."""
+    z = _own_z(run, cell)
+    mean = z.mean(0, keepdim=True)
+    if given.mean_over:
+        over = run.host.mean_z(run.model, given.mean_over, run.bos)
+        mean = over[cell.layer, cell.head][None].to(z)
+    found = {ZERO: torch.zeros_like(z[:1]), MEAN: mean}
+    if given.other is not None and given.can_resample(run):
+        here, there = (list(positions) for positions in zip(*given.matches, strict=True))
+        found[RESAMPLED] = z.clone()
+        found[RESAMPLED][here] = _own_z(given.other, cell)[there]
+    return found
+
+
+def _own_z(run: Run, cell: Cell) -> Float[Tensor, "pos d_value"]:
+    return z_of(run, cell.layer, list(range(len(run.tokens))))[:, cell.head]
+
+
+def _direct(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, " variant"]:
+    """The change of the head's write at the position, read off the final stream; none where it only cut elsewhere."""
+    position = question.position
+    z = z_of(run, cell.layer, [position])[0, cell.head]
+    weight = attend(run, cell.layer, cell.head).pattern[cell.query, cell.key]
+    without = z - weight * run.values_of(cell.layer, cell.head)[cell.key]
+    rest = 1 - weight
+    cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
+    given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
+    change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
+    change = written(run, cell.layer, change, position)
+    read = read_of(run, question)
+    return direct_effects.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
+
+
+def _cut(
+    run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"], steps: Steps
+) -> Float[Tensor, "variant d_vocab"]:
+    """Only what comes after the query can change, so that no more than that is run again."""
+    causal = run.cfg.attention_dir == "causal"
+    if causal and cell.query > question.position:
+        return own.expand(2, -1)
+    n_past = cell.query if causal and not run.edits else 0
+    where = (cell.layer, cell.head, cell.query, cell.key)
+    taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
+    return run_on(run, cell.layer, taps, question.position, n_past, steps)
+
+
+def _ablated(
+    run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]], steps: Steps
+) -> Float[Tensor, "variant d_vocab"]:
+    end = end_of(run, question.position)
+    given = [rows[:end].to(run.host.device) for rows in replaced.values()]
+    taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
+    return run_on(run, cell.layer, taps, question.position, 0, steps)

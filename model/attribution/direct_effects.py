@@ -1,0 +1,113 @@
+"""Who made a logit: what each part of the stream adds to the difference of two tokens' logits.
+
+The final LayerNorm's scale is held at the run's own, which makes the way from the stream to the logits linear: the
+effects of all parts add up to the difference. That is the direct effect alone; what later layers make of a part is
+counted as theirs.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.measure import Measure, Unit
+from headlight.model.measure.best import best
+from headlight.model.measure.head_steps import Norm, normalize
+from headlight.model.measure.score_parts import Parts, normalized, read_back, scale_of
+
+Vector = Float[Tensor, " d_model"]
+
+
+def direct_effects(parts: Parts, stream: Vector, norm: Norm | None, direction: Vector) -> Measure:
+    """What each part of a final stream adds to target minus distractor (logits) [part].
+
+    `direction` is the target's column of W_U less the distractor's. With `constant_effects` they add up to the
+    difference, if `parts` add up to `stream`.
+
+    Source: nostalgebraist 2020, "interpreting GPT: the logit lens"; Elhage et al. 2021 for the sum over components.
+    """
+    return Measure("direct effect", "logits", ("part",), normalized(parts, stream, norm) @ direction.double())
+
+
+def towards(stream: Vector, norm: Norm | None, direction: Vector) -> Vector:
+    """The vector whose product with a part of a final stream is that part's direct effect, in float64.
+
+    For more parts than are worth being normalised one by one.
+    """
+    return direction.double() if norm is None else read_back(direction.double(), norm, scale_of(stream, norm))
+
+
+def constant_effects(norm: Norm | None, direction: Vector, bias: float) -> Measure:
+    """What no part wrote: LayerNorm's bias, and the unembedding's (target minus distractor) (logits) [constant]."""
+    of_norm = 0.0 if norm is None or norm.b is None else float(norm.b.double() @ direction.double())
+    return Measure("direct effect", "logits", ("constant",), torch.tensor([of_norm, bias], dtype=torch.float64))
+
+
+def difference_of(stream: Vector, norm: Norm | None, direction: Vector, bias: float) -> Measure:
+    """Target minus distractor (logits) [] as the model's own last steps make it of a stream."""
+    read = stream if norm is None else normalize(stream[None], norm).values.values[0]
+    return Measure("logit difference", "logits", (), read.double() @ direction.double() + bias)
+
+
+def lens_differences(streams: Iterable[Vector], norm: Norm | None, direction: Vector, bias: float) -> Measure:
+    """Target minus distractor (logits) [layer] if the model stopped there, each stream at its own LayerNorm scale."""
+    values = torch.stack([difference_of(stream, norm, direction, bias).values for stream in streams])
+    return Measure("logit lens", "logits", ("layer",), values)
+
+
+def edge_writes(
+    weights: Float[Tensor, " key"], v: Float[Tensor, "key d_value"], W_O: Float[Tensor, "d_value d_model"]
+) -> Measure:
+    """What a query takes from each key through a head [key, d_model]: weight times value, through W_O."""
+    return Measure("write", "activation", ("key", "d_model"), (weights[:, None] * v) @ W_O)
+
+
+@dataclass(frozen=True, eq=False)
+class Promoted:
+    """The k tokens (ids) whose logits a write raises most, best first, and those it lowers most, by how much."""
+
+    raised: Measure
+    raised_by: Measure
+    lowered: Measure
+    lowered_by: Measure
+
+
+@torch.no_grad()
+def promoted(
+    write: Vector, stream: Vector, norm: Norm | None, W_U: Float[Tensor, "d_model d_vocab"], k: int
+) -> Promoted:
+    """The tokens on which a write's `token_effects` are largest, and lowest.
+
+    Raises:
+        InputError: k is below 1.
+    """
+    return most_moved(token_effects(write, stream, norm, W_U), k)
+
+
+def token_effects(
+    write: Vector, stream: Vector, norm: Norm | None, W_U: Float[Tensor, "d_model d_vocab"]
+) -> Float[Tensor, " d_vocab"]:
+    """What a write does to every token's logit by itself, at the LayerNorm scale of the stream that it is part of."""
+    return normalized(write[None], stream, norm)[0].to(W_U.dtype) @ W_U
+
+
+def most_moved(
+    values: Float[Tensor, " d_vocab"], k: int, name: str = "direct effect", unit: Unit = "logits"
+) -> Promoted:
+    """The k tokens with the largest effects, and those with the lowest; or of whatever else the values are."""
+    up, down = best(values, k), best(values, k, lowest=True)
+    return Promoted(
+        raised=Measure("promoted", "token id", ("k",), up.indices),
+        raised_by=Measure(name, unit, ("k",), up.values),
+        lowered=Measure("suppressed", "token id", ("k",), down.indices),
+        lowered_by=Measure(name, unit, ("k",), down.values),
+    )
+
+
+def kl_divergence(logits: Float[Tensor, " d_vocab"], edited: Float[Tensor, "variant d_vocab"]) -> Measure:
+    """KL(run || edited) in nats [variant]: what is lost by taking an edited run's distribution for the run's own."""
+    log_p, log_q = logits.double().log_softmax(-1), edited.double().log_softmax(-1)
+    kl = (log_p.exp() * (log_p - log_q)).sum(-1)
+    return Measure("KL(run || edited)", "nats", ("variant",), kl.clamp_min(0))  # rounding alone can make it negative

@@ -1,0 +1,135 @@
+"""A cell and a prediction of one run, and all that explains them."""
+
+from dataclasses import dataclass
+
+from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
+from headlight.model.attribution.logit_attribution import Effects, Question, attribution_by_source, logit_attribution
+from headlight.model.attribution.parts import logits_at
+from headlight.model.attribution.score import Cell, Why, check, explain_cell
+from headlight.model.attribution.write import Written, explain_write
+from headlight.model.base.errors import HeadlightError
+from headlight.model.measure import Measure
+from headlight.model.measure.alignment import match_positions
+from headlight.model.measure.best import best
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head
+from headlight.model.runs.head import attend
+from headlight.model.runs.host import kept
+from headlight.model.runs.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """One run's cell and question, and what its head can be given instead; all positions are the run's own."""
+
+    run: Run
+    given: Given
+    cell: Cell
+    question: Question
+
+    @property
+    def head(self) -> Head:
+        """The cell's head."""
+        return self.cell.layer, self.cell.head
+
+    @property
+    def why(self) -> Why:
+        """The cell's score in parts."""
+        return explain_cell(self.run, self.cell)
+
+    @property
+    def written(self) -> Written:
+        """What the cell writes."""
+        return explain_write(self.run, self.cell, self.question)
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """What cutting it changes."""
+        return ablation_effects(self.run, self.cell, self.question, self.given)
+
+    @property
+    def effects(self) -> Effects:
+        """Who made the difference of the logits."""
+        return logit_attribution(self.run, self.question)
+
+    @property
+    def by_source(self) -> Measure:
+        """The head's part in that, by source token."""
+        return attribution_by_source(self.run, self.head, self.question)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be explained, by places of the common axis: a head's cell, and target against distractor (token ids).
+
+    Without a key it is the query's strongest in A, and its match in B. `place` is where the prediction is measured,
+    `mean_over` are the prompts over which the head's mean is taken, or else it is that over the run's own tokens.
+    """
+
+    head: Head
+    query: int
+    key: int | None
+    target: int
+    distractor: int
+    place: int
+    mean_over: tuple[str, ...] = ()
+
+
+def likeliest(shown: Comparison, place: int) -> list[int]:
+    """The three likeliest tokens (ids) after a place, in the first run that has it, or all of a smaller vocabulary."""
+    run, position = run_with(shown, place)
+    return best(logits_at(run, position), 3).indices.tolist()
+
+
+def run_with(shown: Comparison, place: int) -> tuple[Run, int]:
+    """The first run that has a token at a place, and its position there."""
+    return next((run, at) for run in shown.runs if (at := shown.positions(run)[place]) is not None)
+
+
+def explain(shown: Comparison, asked: Asked) -> tuple[dict[str, Explained], dict[str, str]]:
+    """What is asked, of every run that has it; and for the others why not."""
+    found, lacking = {}, {}
+    for side in shown.sides:
+        try:
+            found[side] = explain_side(shown, asked, side)
+        except HeadlightError as error:
+            lacking[side] = str(error)
+    return found, lacking
+
+
+def explain_side(shown: Comparison, asked: Asked, side: str) -> Explained:
+    """What is asked, in A or in B.
+
+    Raises:
+        HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
+    """
+    run, (layer, head) = shown.sides[side], asked.head
+    positions = shown.positions(run)
+    position, query = positions[asked.place], positions[asked.query]
+    if position is None or query is None:
+        which = "place where the prediction is measured" if position is None else "query's place"
+        raise HeadlightError(f"{side} has no token at the {which}. Choose another, or show the other run.")
+    key = positions[_strongest(shown, asked) if asked.key is None else asked.key]
+    if key is None:
+        key = _strongest_key(run, asked.head, query)
+    cell = Cell(layer, head, query, key)
+    check(run, cell)
+    return Explained(run, _given(shown, run, asked), cell, Question(asked.target, asked.distractor, position))
+
+
+def _strongest(shown: Comparison, asked: Asked) -> int:
+    """The place of the query's strongest key, in the first run that has the query."""
+    run, query = run_with(shown, asked.query)
+    return shown.positions(run).index(_strongest_key(run, asked.head, query))
+
+
+@kept
+def _strongest_key(run: Run, head: Head, query: int) -> int:
+    return int(attend(run, *head).pattern[query].argmax())
+
+
+def _given(shown: Comparison, run: Run, asked: Asked) -> Given:
+    other = next((each for each in shown.runs if each is not run), None)
+    if other is None:
+        return Given(mean_over=asked.mean_over)
+    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist(), shown.align), asked.mean_over)

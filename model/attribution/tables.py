@@ -1,0 +1,229 @@
+"""Why a head looks where it does: a cell's score, its write, what ablating changes, and who made the prediction."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.attribution.explanation import Asked, Explained, explain
+from headlight.model.attribution.parts import logits_at
+from headlight.model.attribution.score import Why
+from headlight.model.attribution.write import written_apart
+from headlight.model.features.effects import explain_cell_by_features, moved_by_features, moved_effects
+from headlight.model.measure import Measure
+from headlight.model.measure.alignment import on_axis
+from headlight.model.measure.difference import DIFFERENCE, subtract_parts, with_difference
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.dictionary import Dictionary
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.tables import Row, Table, Tables, columns, finite, promoted_rows, tokens_of
+
+SCORE = ("run", "query's part", "key's part", "score")
+EFFECTS = ("run", "part", "logits")
+LAYERS = ("run", "after layer", "accumulated", "logit lens")
+SOURCES = ("run", "place", "logits")
+PROMOTED = ("run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)")
+OUTCOMES = ("run", "what is done", "direct effect (logits)", "total effect (logits)", "KL (nats)", "then predicted")
+CELL = ("run", "quantity", "value")
+NamedPart = tuple[Row, float]
+
+
+def why_tables(shown: Comparison, asked: Asked) -> Tables:
+    """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
+    return explained_tables(shown, explain(shown, asked)[0])
+
+
+def why_feature_tables(shown: Comparison, asked: Asked, dictionary: Dictionary) -> Tables:
+    """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
+
+    Raises:
+        InputError: the dictionary is not of the stream that the head reads.
+    """
+    return explained_by_features(shown, explain(shown, asked)[0], dictionary)
+
+
+def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
+    """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
+    scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
+    return {
+        "score by features": _parts_table(
+            ("run", "query's feature", "key's feature", "score"), {side: _pairs(why) for side, why in scores.items()}
+        ),
+        "moved by features": _parts_table(
+            ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
+        ),
+    }
+
+
+def moved_by_part(
+    at: Explained, dictionary: Dictionary, effects: Measure
+) -> tuple[tuple[str, ...], Float[Tensor, "part pos"], Float[Tensor, " part"]]:
+    """The effects of what a head moves by the name of each part: by the position that it is from, and from none."""
+    moved = moved_by_features(at.run, at.head, at.question.position, dictionary)
+    names = tuple(dict.fromkeys(part.name for part in moved.parts))
+    rows = {name: row for row, name in enumerate(names)}
+    values, constant = torch.zeros(len(names), len(at.run.tokens)), torch.zeros(len(names))
+    for part, source, value in zip(moved.parts, moved.sources, effects.values.float().tolist(), strict=True):
+        if source is None:
+            constant[rows[part.name]] += value
+        else:
+            values[rows[part.name], source] += value
+    return names, values, constant
+
+
+def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Tables:
+    """What explains the cells and predictions of these runs."""
+    return {
+        "tokens": tokens_of(shown),
+        "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
+        "score": _parts_table(SCORE, {side: _pairs(at.why) for side, at in sides.items()}),
+        "promoted": _table(
+            PROMOTED,
+            {side: promoted_rows(found, shown.a.tokenizer) for side, found in promoted_of(sides).items()},
+            differs=False,
+        ),
+        "outcomes": _table(
+            OUTCOMES, {side: map(astuple, found) for side, found in changes_of(sides).items()}, differs=False
+        ),
+        "effects": _parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
+        "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
+        "sources": _parts_table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
+    }
+
+
+def summary(at: Explained) -> dict[str, float]:
+    """A cell in a few numbers; of a score or a difference that has a soft cap also what it is before that."""
+    write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
+    score, difference = float(at.why.found.score.values), float(at.effects.difference.values)
+    before_caps = {}
+    if at.why.capped is not None:
+        before_caps["score before the soft cap"] = score
+    if at.run.cfg.output_logits_soft_cap is not None:
+        before_caps["target − distractor before the soft cap"] = difference
+    return {
+        "score": score if at.why.capped is None else at.why.capped,
+        "attention weight": at.why.weight,
+        "length of its write (L2 norm)": float(write.norm.values),
+        "direct effect of the edge": edge_effect(at),
+        "direct effect of the whole head": effects[head_name((at.cell.layer, at.cell.head))],
+        "change when the edge is cut": float(outcomes.total.values[0]),
+        "target − distractor": capped_difference(at),
+        **before_caps,
+    }
+
+
+def capped_difference(at: Explained) -> float:
+    """Target minus distractor (logits) behind the model's soft cap, if it has one."""
+    if at.run.cfg.output_logits_soft_cap is None:
+        return float(at.effects.difference.values)
+    logits = logits_at(at.run, at.question.position)
+    return float(logits[at.question.target] - logits[at.question.distractor])
+
+
+def edge_effect(at: Explained) -> float:
+    """What the edge adds directly at the place where the prediction is measured: none if it writes elsewhere."""
+    return float(at.written.effect.values) if at.cell.query == at.question.position else 0.0
+
+
+def effect_by_name(at: Explained) -> dict[str, float]:
+    """What everything that wrote adds to target minus distractor, the constants last."""
+    return dict(zip(at.effects.names, at.effects.values.values.tolist(), strict=True))
+
+
+def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
+    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    found = {side: at.written.tokens for side, at in sides.items()}
+    if len(sides) < 2:
+        return found
+    a, b = ((sides[side].run, sides[side].cell) for side in "AB")
+    return {**found, DIFFERENCE: written_apart(a, b)}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention changes: directly and in all (logits), the whole distribution (nats), and the top token."""
+
+    name: str
+    direct: float
+    total: float
+    kl: float
+    top: str = ""
+
+    def __sub__(self, other: "Change") -> "Change":
+        """How much more this one changes than the other."""
+        return Change(self.name, self.direct - other.direct, self.total - other.total, self.kl - other.kl)
+
+
+def changes(at: Explained) -> list[Change]:
+    """What each intervention on the cell changes."""
+    found = at.outcomes
+    measures = (measure.values.tolist() for measure in (found.direct, found.total, found.kl))
+    return [Change(*row) for row in zip(found.names, *measures, at.run.tokenizer.labels(found.top.values), strict=True)]
+
+
+def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
+    """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
+    by_name = {side: {each.name: each for each in changes(at)} for side, at in sides.items()}
+    return {side: list(found.values()) for side, found in with_difference(by_name).items()}
+
+
+def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
+    """Each run's rows, and those of B - A for what both have: texts and places say which rows belong together."""
+    rows = {side: [tuple(row) for row in found] for side, found in sides.items()}
+    listed = [(side, *row) for side, found in rows.items() for row in found]
+    if differs and len(rows) == 2:
+        listed += [(DIFFERENCE, *row) for row in _difference(rows["A"], rows["B"])]
+    return columns(heading, listed)
+
+
+def _parts_table(heading: Sequence[str], sides: Mapping[str, Iterable[NamedPart]]) -> Table:
+    """Each run's parts of a sum, a row each, and B - A, in which one that a run lacks counts as 0."""
+    parts = {side: dict(found) for side, found in sides.items()}
+    compared = with_difference(parts, change=subtract_parts)
+    return columns(heading, [(side, *name, value) for side, found in compared.items() for name, value in found.items()])
+
+
+def _difference(a: Sequence[Row], b: Sequence[Row]) -> Iterator[Row]:
+    of_a = {_key(row): row for row in a}
+    for row in b:
+        if before := of_a.get(_key(row)):
+            yield tuple(
+                one - other if isinstance(one, float) and isinstance(other, float) else one
+                for one, other in zip(row, before, strict=True)
+            )
+
+
+def _key(row: Row) -> Row:
+    return tuple(cell for cell in row if not isinstance(cell, float))
+
+
+def _effects(at: Explained) -> Iterator[NamedPart]:
+    yield from (((name,), value) for name, value in effect_by_name(at).items())
+
+
+def _pairs(why: Why) -> Iterator[NamedPart]:
+    for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
+        for key_name, value in zip(why.key_names, row, strict=True):
+            yield (query_name, key_name), value
+
+
+def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[NamedPart]:
+    effects = moved_effects(at.run, at.head, dictionary, at.question)
+    names, values, constant = moved_by_part(at, dictionary, effects)
+    for (row, place), value in finite(on_axis(values, shown.positions(at.run), float("nan"))):
+        if value != 0:
+            yield (names[row], place), value
+    yield from (((name, None), value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
+
+
+def _layers(at: Explained) -> Iterator[Row]:
+    by_layer = (each.values.tolist() for each in (at.effects.accumulated, at.effects.lens))
+    yield from zip(at.run.layer_labels, *by_layer, strict=True)
+
+
+def _sources(shown: Comparison, at: Explained) -> Iterator[NamedPart]:
+    placed = on_axis(at.by_source.values, shown.positions(at.run), float("nan"))
+    yield from finite(placed)

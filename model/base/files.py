@@ -1,0 +1,194 @@
+"""Reading the small files that lie beside a checkpoint's weights, and writing files that are whole or not there."""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from headlight.model.base.errors import CheckpointError, HeadlightError, WriteError
+
+POINTER = b"version https://git-lfs.github.com/spec/"
+MAX_NESTED = 2_000_000
+MAX_JSON = 2**25  # bytes: indices of the largest models have half of that
+# Without waiting for who writes to a pipe; not every system has both.
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def reason(error: Exception, path: Path) -> str:
+    """What an error about a file says, with its name for its path, which is not for everybody who sees a page."""
+    return str(error).replace(str(path), path.name)
+
+
+def is_utf8(name: str) -> bool:
+    """Whether a file's name, which may be any bytes, is one that can be written on a page."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def open_file(path: Path, error: type[HeadlightError] = CheckpointError) -> BinaryIO:
+    """Open a regular file for reading: to open or to read a pipe or a device may never end.
+
+    Raises:
+        HeadlightError: it is a folder, a pipe, a socket or a device; of the class `error`.
+        OSError: it cannot be opened.
+    """
+    check_regular(path, error)  # before it is opened, of which a device would take note
+    descriptor = os.open(path, READING)
+    try:
+        _check_mode(os.fstat(descriptor).st_mode, path, error)  # another may lie there by now
+    except HeadlightError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def check_regular(path: Path, error: type[HeadlightError] = CheckpointError) -> None:
+    """Refuse what is no regular file, before another library opens it by its path.
+
+    Raises:
+        HeadlightError: it is a folder, a pipe, a socket or a device; of the class `error`.
+        OSError: it is missing, or may not be looked at.
+    """
+    _check_mode(path.stat().st_mode, path, error)
+
+
+def _check_mode(mode: int, path: Path, error: type[HeadlightError]) -> None:
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        raise error(f"{path.name} is {kind}, not a file that can be read. Put the file itself in its place.")
+
+
+def refuse_pointer(path: Path) -> None:
+    """Refuse what lies in a repository's place for a large file where that was cloned without git-lfs.
+
+    Raises:
+        CheckpointError: the file is a pointer, or no regular file.
+    """
+    try:
+        with open_file(path) as file:
+            is_pointer = file.read(len(POINTER)) == POINTER
+    except OSError:  # whoever reads it says so
+        return
+    if is_pointer:
+        raise CheckpointError(
+            f"{path.name} is a Git LFS pointer and not the file itself: the repository was cloned without git-lfs. "
+            "Install git-lfs and run `git lfs pull` in that folder."
+        )
+
+
+def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
+    """A JSON file that holds an object, in which with `unique` nothing may have a name twice.
+
+    Raises:
+        CheckpointError: the file is missing, too large or holds something else.
+    """
+    refuse_pointer(path)
+    try:
+        with open_file(path) as file:
+            data = file.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise CheckpointError(f"{path.name} has more than {MAX_JSON >> 20} MiB, and is not read as JSON.")
+        content = parse_json(data, unique_object if unique else None)
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(
+            f"{path.name} cannot be read as JSON ({reason(error, path)}). Copy or download it again."
+        ) from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path.name} holds {type(content).__name__}; it has to hold a JSON object.")
+    return content
+
+
+def parse_json(data: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """What UTF-8 JSON says; of lists and objects, each of which takes many times the bytes of its text, only so many.
+
+    Raises:
+        ValueError: it is no JSON, or holds more of them.
+        RecursionError: they lie too deep in one another.
+    """
+    if data.count(b"[") + data.count(b"{") > MAX_NESTED:
+        raise ValueError(f"it holds more than {MAX_NESTED:,} lists and objects")
+    return json.loads(data.decode("utf-8"), object_pairs_hook=object_pairs_hook)
+
+
+class RepeatedNameError(ValueError):
+    """A JSON object names something twice."""
+
+
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of a name that stands there twice Python would take the last without a word."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RepeatedNameError(f"it names {name!r} twice")
+        found[name] = value
+    return found
+
+
+# What torch and safetensors say where the disk is full, neither in an OSError.
+OF_THE_DISK = ("inline_container", "PytorchStreamWriter", "os error")
+PART = ".part"  # ends the name of a file that is being written
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` to write to: when the block ends it takes its place, and when it fails it is removed.
+
+    What lay there before stays whole until then, also for who has it memory-mapped. A link is replaced, not followed.
+
+    Raises:
+        WriteError: the disk is full, or the folder cannot be written to.
+    """
+    beside = path.with_name(f".{path.name}{PART}")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
+        beside.touch(exist_ok=False)
+        mode = beside.stat().st_mode
+        try:
+            yield beside
+            beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
+            with beside.open("rb+") as file:
+                os.fsync(file.fileno())  # on the disk before its name is: a power cut finds the old or the new one
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say plainly what fails within because a file cannot be written.
+
+    Raises:
+        WriteError: the disk is full, or the folder cannot be written to.
+    """
+    try:
+        yield
+    except HeadlightError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) or any(said in str(error) for said in OF_THE_DISK):
+            why = error.strerror if isinstance(error, OSError) else None
+            raise WriteError(
+                f"{path.name} cannot be written ({why or 'the disk may be full'}). Nothing that was finished is lost: "
+                "make room, or give a folder that can be written to, and run the same again."
+            ) from error
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file that appears whole or not at all."""
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

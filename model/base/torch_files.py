@@ -1,0 +1,167 @@
+"""Reading what torch.save wrote: no code in it is run, and nothing is allocated on its word.
+
+`torch.load` keeps the first promise (`weights_only`) but not the second: a tensor of stride 0 is as large as its pickle
+says, compressed entries are inflated, and a key can be a tuple of tuples that takes forever to hash.
+"""
+
+import io
+import math
+import pickle
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.file_copies import mappable
+from headlight.model.base.files import refuse_pointer
+from headlight.model.base.zip_files import open_zip, stored_bytes
+
+# The opcodes that torch.save writes.
+OPCODES = (
+    pickle.PROTO + pickle.GLOBAL + pickle.REDUCE + pickle.BUILD + pickle.BINPERSID + pickle.STOP + pickle.MARK
+    + pickle.EMPTY_TUPLE + pickle.TUPLE1 + pickle.TUPLE2 + pickle.TUPLE3 + pickle.TUPLE
+    + pickle.EMPTY_LIST + pickle.APPEND + pickle.APPENDS + pickle.EMPTY_DICT + pickle.SETITEM + pickle.SETITEMS
+    + pickle.NONE + pickle.NEWTRUE + pickle.NEWFALSE + pickle.BININT + pickle.BININT1 + pickle.BININT2 + pickle.LONG1
+    + pickle.BINFLOAT + pickle.BINUNICODE + pickle.BINPUT + pickle.LONG_BINPUT + pickle.BINGET + pickle.LONG_BINGET
+)  # fmt: skip
+DTYPES = {
+    "DoubleStorage": torch.float64,
+    "FloatStorage": torch.float32,
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+    "LongStorage": torch.int64,
+    "IntStorage": torch.int32,
+    "ShortStorage": torch.int16,
+    "CharStorage": torch.int8,
+    "ByteStorage": torch.uint8,
+    "BoolStorage": torch.bool,
+}
+MAX_PICKLE = 2**20  # bytes, about 5,000 tensors'
+MAX_AXES = 64  # of a tensor of torch's
+ALIGNED = 64  # bytes that torch.save gives a tensor at least
+MAX_USES = 2  # of a file's bytes by all its tensors: some models share their embedding with the unembedding
+
+
+def read_torch(path: Path) -> Any:
+    """What torch.save wrote, its tensors mapped where they lie; writing to one never reaches the file.
+
+    Raises:
+        CheckpointError: the file is damaged, in torch's format of before 2020, or holds other objects.
+    """
+    refuse_pointer(path)
+    try:
+        with open_zip(path) as archive:
+            return _unpickled(path, archive)
+    except CheckpointError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            f"{path.name} cannot be read as a state dict: it holds other objects than tensors, such as a whole model "
+            "that torch.save(model, path) wrote. Write it by torch.save(model.state_dict(), path)."
+        ) from error
+    except Exception as error:  # whatever a damaged pickle makes Python raise
+        raise CheckpointError(
+            f"{path.name} cannot be read as a state dict: it is cut short, or not what torch.save writes today. "
+            "Copy or download it again, or write it by torch.save(model.state_dict(), path)."
+        ) from error
+
+
+def _unpickled(path: Path, archive: zipfile.ZipFile) -> Any:
+    entries = {entry.filename.partition("/")[2]: entry for entry in archive.infolist()}
+    order = entries.get("byteorder")
+    if order is not None and order.file_size < MAX_PICKLE and archive.read(order) != b"little":
+        raise CheckpointError(f"{path.name} was written on a big-endian machine. Write it on a little-endian one.")
+    if (described := entries["data.pkl"]).file_size > MAX_PICKLE:
+        raise CheckpointError(
+            f"{path.name} describes its tensors in more than {MAX_PICKLE:,} bytes. Save model.state_dict() alone."
+        )
+    stored_bytes(path, described)  # which refuses a compressed one
+    with mappable(path) as at:
+        mapped = torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
+
+    def storage(key: str) -> UInt8[Tensor, " byte"]:
+        begin, end = stored_bytes(path, entries[f"data/{key}"])
+        return torch.empty(0, dtype=torch.uint8).set_(mapped[begin:end])
+
+    return _Unpickler(archive.read(described), storage, path).load()
+
+
+@dataclass(frozen=True)
+class _Storage:
+    values: Tensor
+
+
+class _Unpickler(pickle._Unpickler):  # Python's own, in which each opcode is a method
+    """A pickle of tensors by name, numbers, texts, lists and tuples of them, and of nothing else."""
+
+    stack: list[Any]
+    pop_mark: Callable[[], list[Any]]
+
+    def __init__(self, described: bytes, storage: Callable[[str], UInt8[Tensor, " byte"]], path: Path) -> None:
+        super().__init__(io.BytesIO(described))
+        self._storage, self._storages, self._path = storage, dict[str, _Storage](), path
+        self._left = MAX_USES * path.stat().st_size
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "torch" and name in DTYPES:
+            return DTYPES[name]
+        if module == "torch" and isinstance(dtype := vars(torch).get(name), torch.dtype):
+            return dtype
+        known: dict[tuple[str, str], Callable[..., Any]] = {
+            ("collections", "OrderedDict"): lambda: {},
+            ("torch._utils", "_rebuild_tensor_v2"): self._tensor,
+            ("torch._utils", "_rebuild_parameter"): lambda tensor, *_: tensor,
+            ("torch", "Size"): lambda size: size,
+            ("torch", "device"): lambda *name: name,
+        }
+        if (module, name) not in known:
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return known[module, name]
+
+    def persistent_load(self, pid: Any) -> _Storage:
+        _, dtype, key, *_ = pid
+        if key not in self._storages:
+            self._storages[key] = _Storage(self._storage(key).view(dtype))
+        return self._storages[key]
+
+    def _tensor(
+        self, storage: _Storage, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any
+    ) -> Tensor:
+        """A tensor that has no more values than there are in the file, whatever its strides."""
+        values, numel = storage.values, math.prod(size[:MAX_AXES])
+        self._left -= max(numel * values.itemsize, ALIGNED)
+        if numel > len(values) or self._left < 0:
+            raise CheckpointError(
+                f"{self._path.name} has tensors of more values than the file holds, such as expanded ones. Save "
+                "tensor.contiguous() of each."
+            )
+        return values.as_strided(size, stride, offset)
+
+    def _set_item(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._set(self.stack[-1], [key], [value])
+
+    def _set_items(self) -> None:
+        items = self.pop_mark()
+        self._set(self.stack[-1], items[::2], items[1::2])
+
+    def _set(self, target: object, keys: list[Any], values: list[Any]) -> None:
+        if type(target) is not dict or not all(type(key) in (str, int) for key in keys):
+            raise pickle.UnpicklingError("values by something else than names")
+        target.update(zip(keys, values, strict=True))
+
+    def _leave_attributes(self) -> None:
+        """Of a state dict these are the versions of its modules."""
+        self.stack.pop()
+
+    dispatch: ClassVar[dict[int, Any]] = {code: pickle._Unpickler.dispatch[code] for code in OPCODES} | {
+        pickle.SETITEM[0]: _set_item,
+        pickle.SETITEMS[0]: _set_items,
+        pickle.BUILD[0]: _leave_attributes,
+    }

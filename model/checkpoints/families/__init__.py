@@ -1,0 +1,59 @@
+"""Kinds of checkpoints: each is the `FAMILY` of a file here, which is named below."""
+
+from importlib import import_module
+from typing import Any
+
+from headlight.model.checkpoints.family import Family
+from headlight.model.nn.config import DType, TransformerConfig
+from headlight.model.nn.seq2seq_config import Seq2SeqConfig
+
+ARCHITECTURES = (  # of transformers' decoders and encoders
+    "bert",
+    "bloom",
+    "cohere",
+    "distilbert",
+    "electra",
+    "falcon",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "gpt2",
+    "gpt_bigcode",
+    "gpt_neo",
+    "gpt_neox",
+    "gpt_oss",
+    "gptj",
+    "granite",
+    "llama",
+    "mistral",
+    "mixtral",
+    "modernbert",
+    "olmo",
+    "olmo2",
+    "opt",
+    "phi",
+    "phi3",
+    "qwen2",
+    "qwen3",
+    "qwen3_moe",
+    "roberta",
+    "seed_oss",
+    "smollm3",
+    "stablelm",
+    "starcoder2",
+)
+OWN = ("headlight", "transformer_lens")  # what transformers does not open
+
+
+def _family(name: str) -> Family[Any]:
+    family: Family[Any] = import_module(f"{__name__}.{name}").FAMILY
+    return family
+
+
+FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *OWN)}
+SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
+    "headlight_seq2seq": _family("seq2seq"),
+    **{name: _family(name) for name in ("marian", "t5", "bart")},
+}
+
+__all__ = ["ARCHITECTURES", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]

@@ -1,0 +1,43 @@
+"""Cohere folders, Command R's: one LayerNorm without bias for attention and MLP side by side, scaled logits.
+
+Source: transformers' CohereConfig and modeling_cohere.
+"""
+
+from typing import Any
+
+from headlight.model.checkpoints.architecture import Architecture, layers
+from headlight.model.checkpoints.families import llama
+from headlight.model.checkpoints.keys import Keys
+from headlight.model.checkpoints.weight_map import Pieces, table, vector
+from headlight.model.nn.config import TransformerConfig
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Cohere's settings under the names of `TransformerConfig`."""
+    return llama.settings(config) | {
+        "normalization_type": "LN",
+        "eps": config.layer_norm_eps,
+        "use_qk_norm": config.use_qk_norm,
+        "qk_norm_per_head": config.use_qk_norm,
+        "parallel_attn_mlp": True,
+        "rotary_adjacent_pairs": True,
+        "logits_scale": config.logit_scale,
+    }
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Cohere's parameters lie."""
+    return layers(cfg, lambda layer: _layer(cfg, config, layer)) | llama.outside(cfg)
+
+
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+    found = {"ln1.w": vector(f"{at}input_layernorm.weight", cfg.d_model)}
+    found |= llama.attention(cfg, config, at) | llama.gated_mlp(cfg, config, at)
+    if cfg.use_qk_norm:
+        found["attn.q_norm.w"] = table(f"{at}self_attn.q_norm.weight", cfg.n_heads, cfg.d_head)
+        found["attn.k_norm.w"] = table(f"{at}self_attn.k_norm.weight", cfg.n_shared, cfg.d_head)
+    return found
+
+
+KEYS = Keys((*llama.BASE, "layer_norm_eps", "attention_bias", "use_qk_norm", "logit_scale"))
+FAMILY = Architecture("cohere", settings, pieces, KEYS).family

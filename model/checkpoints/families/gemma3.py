@@ -1,0 +1,32 @@
+"""Gemma 3 folders, of text alone or with images: Gemma 2's layers with norms of queries and keys, local ones with waves
+of their own.
+
+Of a folder with images the text's part is opened.
+
+Source: transformers' Gemma3TextConfig and modeling_gemma3.
+"""
+
+from typing import Any
+
+from headlight.model.checkpoints import rope
+from headlight.model.checkpoints.architecture import Architecture, layers
+from headlight.model.checkpoints.families import gemma, gemma2, qwen3
+from headlight.model.checkpoints.keys import Keys
+from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.nn.config import TransformerConfig
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Gemma 3's settings under the names of `TransformerConfig`."""
+    of_global = gemma2.settings(config, config.rope_parameters["full_attention"])
+    return of_global | rope.local(config) | {"use_qk_norm": True}
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where Gemma 3's parameters lie."""
+    head_norms = layers(cfg, lambda layer: qwen3.head_norms(cfg, layer))
+    return gemma2.pieces(cfg, config) | gemma.with_whole_gains(head_norms)
+
+
+READ = (*gemma2.BASE, "sliding_window_pattern", "rope_local_base_freq")
+FAMILY = Architecture("gemma3_text", settings, pieces, Keys(READ, gemma.ALLOWED)).family

@@ -1,0 +1,192 @@
+"""Hugging Face GPT-2 folders, config.json and safetensors, read as views.
+
+The fused c_attn.weight [d_model, 3 d_model] has the columns of queries, keys and values side by side, each of these
+head by head, so the per-head parameters are slices of it.
+
+Source: transformers' GPT2Config and modeling_gpt2 for the names, the defaults and the order of the fused columns.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from headlight.model.base.errors import ConfigError
+from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, needed_by, plain_names
+from headlight.model.checkpoints.decoder import norm, outside
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.checkpoints.heads import check_head
+from headlight.model.checkpoints.keys import DECODER, Keys
+from headlight.model.checkpoints.lora import is_adapter
+from headlight.model.checkpoints.quantization import refuse_quantised
+from headlight.model.checkpoints.resemblance import likeness
+from headlight.model.checkpoints.tensors import (
+    check_depth,
+    is_tied,
+    model_type,
+    read_config_file,
+    read_model,
+    weight_files,
+)
+from headlight.model.checkpoints.weight_map import Piece, Pieces, table, vector
+from headlight.model.nn.config import TransformerConfig
+
+DEFAULTS: dict[str, object] = {
+    "vocab_size": 50257,
+    "n_positions": 1024,
+    "n_embd": 768,
+    "n_layer": 12,
+    "n_head": 12,
+    "n_inner": None,
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "tie_word_embeddings": True,
+}
+ALIASES = {  # by which transformers reads config.json as well
+    "hidden_size": "n_embd",
+    "max_position_embeddings": "n_positions",
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
+}
+EMBEDDING = "wte.weight"
+SWITCHES = ("scale_attn_weights", "scale_attn_by_inverse_layer_idx", "tie_word_embeddings")
+KEYS = Keys(
+    tuple(DEFAULTS),
+    DECODER
+    | dict.fromkeys(SWITCHES, (True, False))
+    | {"add_cross_attention": (False, None), "pruned_heads": ({}, None)},
+)
+PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
+BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
+
+
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
+    """A GPT-2 folder's config and parameters, the latter as views of its files.
+
+    Raises:
+        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        ConfigError: settings in config.json that are not supported.
+    """
+    said = read_config_file(folder)
+    refuse_quantised(said)
+    hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in said.items()}
+    KEYS.check(hf_config)
+    is_said_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
+    tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if is_said_tied else (), transposed=True)
+    if is_adapter(folder) and EMBEDDING in tensors:
+        hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
+    told = _translated(hf_config)
+    if is_said_tied:
+        told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
+    cfg = TransformerConfig(**(told | settings))
+    require_gpt2(cfg)
+    if cfg.tie_word_embeddings:
+        tensors.pop(UNEMBED, None)
+    check_depth(tensors, cfg.n_layers)
+    check_head(hf_config.get("architectures"), tensors, needed_by(pieces(cfg)))
+    state = filled(pieces(cfg), tensors, BUFFERS, how, skeleton(cfg))
+    return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
+
+
+def _likeness(names: Iterable[str]) -> float:
+    smallest = TransformerConfig(
+        n_layers=1, d_model=1, n_ctx=1, n_heads=1, d_head=1, d_vocab=1, tie_word_embeddings=True
+    )
+    known = {piece.name for piece in pieces(smallest).values()}
+    return likeness({name.removeprefix(PREFIX) for name in names} - {UNEMBED}, known)
+
+
+FAMILY = Family(
+    lambda path: model_type(path) == "gpt2",
+    read,
+    _likeness,
+)
+
+
+def pieces(cfg: TransformerConfig) -> Pieces:
+    """Where GPT-2's parameters lie."""
+    return layers(cfg, lambda at: _layer(cfg, at), "h.{}.") | around(cfg)
+
+
+def around(cfg: TransformerConfig) -> Pieces:
+    """What is in no layer, also of GPT-2's kin: embeddings of tokens and positions, the final norm, the unembedding."""
+    positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
+    return positions | outside(cfg, "ln_f", EMBEDDING)
+
+
+def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+    """Its linear layers hold their matrices as [in, out], those of queries, keys and values side by side in one."""
+    d_model, d_mlp, heads = cfg.d_model, cfg.d_mlp or 4 * cfg.d_model, (cfg.n_heads, cfg.d_head)
+    found = {
+        "attn.W_O": Piece(f"{at}attn.c_proj.weight", (d_model, d_model), lambda tensor: tensor.unflatten(0, heads)),
+        "attn.b_O": vector(f"{at}attn.c_proj.bias", d_model),
+        "mlp.W_in": table(f"{at}mlp.c_fc.weight", d_model, d_mlp),
+        "mlp.b_in": vector(f"{at}mlp.c_fc.bias", d_mlp),
+        "mlp.W_out": table(f"{at}mlp.c_proj.weight", d_mlp, d_model),
+        "mlp.b_out": vector(f"{at}mlp.c_proj.bias", d_model),
+    }
+    for place, role in enumerate("QKV"):
+        of_role = partial(_of_role, place, heads)
+        read = Piece(f"{at}attn.c_attn.weight", (d_model, 3 * d_model), of_role)
+        found[f"attn.W_{role}"] = read.then(lambda tensor: tensor.transpose(0, 1))
+        found[f"attn.b_{role}"] = Piece(f"{at}attn.c_attn.bias", (3 * d_model,), of_role)
+    return found | norm("ln1", f"{at}ln_1", d_model) | norm("ln2", f"{at}ln_2", d_model)
+
+
+def _of_role(place: int, heads: tuple[int, int], tensor: Tensor) -> Tensor:
+    return tensor.chunk(3, dim=-1)[place].unflatten(-1, heads)
+
+
+def require_gpt2(cfg: TransformerConfig) -> None:
+    """Refuse a model whose parameters do not fit the tensors of a GPT-2 folder.
+
+    Raises:
+        ConfigError: a setting that no GPT-2 has; the message names it.
+    """
+    require("attn_only", cfg.attn_only, False)
+    require("normalization_type", cfg.normalization_type, "LN")
+    require("d_vocab_out", cfg.d_vocab_out, cfg.d_vocab)
+    require("n_heads * d_head", cfg.n_heads * cfg.d_head, cfg.d_model)
+    require("d_value", cfg.d_value, cfg.d_head)
+
+
+def require(name: str, given: object, *allowed: object) -> None:
+    """Refuse a setting that a GPT-2 folder cannot hold.
+
+    Raises:
+        ConfigError: it is none of the values allowed.
+    """
+    if given not in allowed:
+        values = " or ".join(map(repr, allowed))
+        raise ConfigError(f"A GPT-2 folder cannot hold {name} = {given!r}; it can be {values}.")
+
+
+def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
+    """config.json's settings under the names of `TransformerConfig`."""
+    return {
+        "n_layers": hf_config["n_layer"],
+        "d_model": hf_config["n_embd"],
+        "n_ctx": hf_config["n_positions"],
+        "n_heads": hf_config["n_head"],
+        "d_head": _d_head(hf_config["n_embd"], hf_config["n_head"]),
+        "d_vocab": hf_config["vocab_size"],
+        "d_mlp": hf_config["n_inner"],
+        "act_fn": activation(hf_config["activation_function"]),
+        "eps": hf_config["layer_norm_epsilon"],
+        "attn_scale": None if hf_config["scale_attn_weights"] else 1.0,  # None: the usual sqrt(d_head)
+        "scale_attn_by_inverse_layer_idx": hf_config["scale_attn_by_inverse_layer_idx"],
+        "attention_dir": "causal" if hf_config.get("is_causal", True) else "bidirectional",
+        "tie_word_embeddings": hf_config["tie_word_embeddings"],
+    }
+
+
+def _d_head(d_model: object, n_heads: object) -> int:
+    if not isinstance(d_model, int) or not isinstance(n_heads, int) or n_heads < 1 or d_model % n_heads:
+        raise ConfigError(
+            f"config.json sets n_embd to {d_model!r} and n_head to {n_heads!r}; n_head must divide n_embd."
+        )
+    return d_model // n_heads

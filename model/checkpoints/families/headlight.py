@@ -1,0 +1,39 @@
+"""Decoder-only models of our own, of any config: a folder of config.json, model.safetensors and a tokenizer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from headlight.model.base.files import read_json, write_text
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.checkpoints.own import WEIGHTS, config_of, save
+from headlight.model.checkpoints.tensors import check_depth, model_type, read_safetensors, taken
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.transformer import Transformer
+
+MODEL_TYPE = "headlight"
+
+
+def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
+    """The folder's config and parameters, the latter as views of its file.
+
+    Raises:
+        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        ConfigError: settings that are missing, unknown or contradictory.
+    """
+    cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
+    tensors = read_safetensors(folder / WEIGHTS)
+    check_depth(tensors, cfg.n_layers)
+    return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (folder / WEIGHTS,))
+
+
+FAMILY = Family(lambda path: model_type(path) == MODEL_TYPE, read)
+
+
+def save_transformer(model: Transformer, folder: str | Path) -> None:
+    """Write what `load` opens: config.json, model.safetensors, and the tokenizer if the model has one."""
+    folder = Path(folder)
+    save(model, MODEL_TYPE, folder)
+    if (tokenizer := model.tokenizer) is not None:
+        tokenizer.save(folder / "tokenizer.json")
+        write_text(folder / "tokenizer_config.json", json.dumps(tokenizer.settings, indent=2) + "\n")

@@ -1,0 +1,27 @@
+"""OLMo folders: Llama's layers with LayerNorms without gain and bias.
+
+Source: transformers' OlmoConfig and modeling_olmo.
+"""
+
+from typing import Any
+
+from headlight.model.checkpoints.architecture import Architecture
+from headlight.model.checkpoints.families import llama
+from headlight.model.checkpoints.keys import DECODER, Keys
+from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.nn.config import TransformerConfig
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """OLMo's settings under the names of `TransformerConfig`."""
+    return llama.settings(config) | {"normalization_type": "LNPre"}
+
+
+def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
+    """Where OLMo's parameters lie."""
+    return {name: piece for name, piece in llama.pieces(cfg, config).items() if not name.endswith(".w")}
+
+
+# A head that reads what is clipped would read no sum of parts.
+KEYS = Keys((*llama.BASE, "attention_bias"), DECODER | {"clip_qkv": (None,)})
+FAMILY = Architecture("olmo", settings, pieces, KEYS).family

@@ -1,0 +1,192 @@
+"""State dicts of TransformerLens's HookedTransformer, and of our own Transformer: a bare file of tensors.
+
+Sizes are read off the shapes. What shapes cannot tell has to be said by the caller.
+"""
+
+import json
+import re
+from collections.abc import Container
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+from torch import Tensor
+
+from headlight.model.base.errors import CheckpointError, ConfigError
+from headlight.model.base.torch_files import read_torch
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.checkpoints.tensors import listed, read_safetensors, taken
+from headlight.model.nn.config import Activation, AttentionDirection, TransformerConfig
+
+PICKLES = (".pt", ".pth")
+BRIDGE = re.compile(r"_original_component|^blocks\.\d+\.attn\.(q|k|v|o|qkv)\.weight$")
+BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is a file of tensors."""
+    return path.is_file() and path.suffix in (".safetensors", *PICKLES)
+
+
+def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
+    """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
+
+    Raises:
+        CheckpointError: a damaged file, or tensors that do not make up one of our models.
+        ConfigError: settings that the shapes cannot tell are missing; the message names them.
+    """
+    raw = read_tensors(path)
+    _refuse_bridge(path, raw)
+    tensors = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
+    inferred = infer(tensors)
+    if settings.get("parallel_attn_mlp") and "blocks.0.ln2.w" in tensors:
+        inferred["parallel_norms"] = 2  # TransformerLens has one each for attention and MLP
+    _ask(path, inferred, settings)
+    _check_masks(raw, settings)
+    if settings["positional_embedding_type"] == "alibi":
+        del tensors["pos_embed.W_pos"]  # TransformerLens saves one that nothing reads
+    cfg = TransformerConfig(**(inferred | settings))
+    return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (path,))
+
+
+FAMILY = Family(recognises, read)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a state dict's file, memory-mapped; no code in the file is run."""
+    return read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
+
+
+def read_pickle(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file that `torch.save(model.state_dict(), path)` wrote, memory-mapped.
+
+    Raises:
+        CheckpointError: the file is damaged, in torch's format of before 2020, or holds something else.
+    """
+    content = read_torch(path)
+    if not isinstance(content, dict) or not all(isinstance(each, Tensor) for each in content.values()):
+        held = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
+        raise CheckpointError(f"{path.name} holds no state dict but {held}. Save model.state_dict() alone.")
+    return {str(name): tensor.detach() for name, tensor in content.items()}
+
+
+def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """The settings that names and shapes tell."""
+    d_vocab, d_model = _shape(tensors, "embed.W_E", 2)
+    n_ctx, _ = _shape(tensors, "pos_embed.W_pos", 2)
+    n_heads, _, d_head = _shape(tensors, "blocks.0.attn.W_Q", 3)
+    told: dict[str, Any] = {
+        "n_layers": len({name.split(".")[1] for name in tensors if name.startswith("blocks.")}),
+        "d_model": d_model,
+        "n_ctx": n_ctx,
+        "n_heads": n_heads,
+        "d_head": d_head,
+        "d_value": _shape(tensors, "blocks.0.attn.W_V", 3)[2],
+        "d_vocab": d_vocab,
+        "attn_only": "blocks.0.mlp.W_in" not in tensors,
+        "tie_word_embeddings": "unembed.W_U" not in tensors,
+    }
+    if not told["attn_only"]:
+        told["d_mlp"] = _shape(tensors, "blocks.0.mlp.W_in", 2)[1]
+    if not told["tie_word_embeddings"]:
+        told["d_vocab_out"] = _shape(tensors, "unembed.W_U", 2)[1]
+    if "ln_final.w" in tensors:
+        told["normalization_type"] = "LN" if "ln_final.b" in tensors or "blocks.0.ln1.b" in tensors else "RMS"
+    return told
+
+
+def _shape(tensors: dict[str, Tensor], name: str, ndim: int) -> tuple[int, ...]:
+    if name not in tensors:
+        raise CheckpointError(
+            f"The file has no {name}, so it is no TransformerLens state dict with learned positions. "
+            "Give a Hugging Face model by its folder, not by the file in it."
+        )
+    shape = tuple(tensors[name].shape)
+    if len(shape) != ndim:
+        raise CheckpointError(f"{name} has shape {list(shape)}; it needs {ndim} axes.")
+    return shape
+
+
+# What shapes cannot tell, with the answers there are, the most frequent first; None of a window is that there is none.
+QUESTIONS: dict[str, tuple[object, ...]] = {
+    "act_fn": ("relu", *(name for name in get_args(Activation) if name != "relu")),
+    "normalization_type": ("LNPre", "RMSPre", None),
+    "attention_dir": get_args(AttentionDirection),
+    "positional_embedding_type": ("standard", "alibi"),
+    "attn_scale": (None, 1.0),
+    "window_size": (None,),
+}
+# What shapes cannot tell either, where few models differ from TransformerLens's own values, which are the config's.
+OPTIONAL = (
+    "attn_types",
+    "eps",
+    "scale_attn_by_inverse_layer_idx",
+    "parallel_attn_mlp",
+    "attn_scores_soft_cap",
+    "output_logits_soft_cap",
+)
+MEANINGS = (
+    'positions that are added to the stream are "standard", those added to queries and keys alone "shortformer", which '
+    "is not supported; attn_scale=None divides scores by sqrt(d_head), 1.0 by nothing (use_attn_scale=False); "
+    "window_size is how many tokens local attention sees, itself included, or None; give "
+    f"{', '.join(OPTIONAL[:-1])} and {OPTIONAL[-1]}, too, where they were not TransformerLens's own"
+)
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What shapes do not tell: settings that have to be given, with the answers there are, and those that may be, with
+    what they are otherwise.
+    """
+
+    required: dict[str, tuple[object, ...]]
+    optional: dict[str, object]
+    n_layers: int
+
+
+def questions(inferred: dict[str, Any], settings: Container[str]) -> Questions:
+    """What has to be asked, and may be, beside what shapes and these settings tell."""
+    needless = {"act_fn", "parallel_attn_mlp"} if inferred["attn_only"] else set[str]()
+    known = {*inferred, *needless}
+    required = {name: answers for name, answers in QUESTIONS.items() if name not in known and name not in settings}
+    defaults = {field.name: field.default for field in fields(TransformerConfig)}
+    optional = {name: defaults[name] for name in OPTIONAL if name not in known and name not in settings}
+    return Questions(required, optional, inferred["n_layers"])
+
+
+def _ask(path: Path, inferred: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Name what is still missing, with the call that gives it."""
+    if settings.get("positional_embedding_type") == "shortformer":
+        raise ConfigError(
+            f"{path.name} adds positions to queries and keys alone (shortformer), which is not supported. Look into it "
+            "with TransformerLens, or train the model with standard positions."
+        )
+    missing = {name: answers[0] for name, answers in questions(inferred, settings).required.items()}
+    if missing:
+        call = ", ".join(f"{name}={json.dumps(each) if each else each}" for name, each in missing.items())
+        raise ConfigError(
+            f"The shapes in {path.name} do not tell {', '.join(missing)}. Say so: load(path, {call}), each as it was "
+            f"when the model was trained: {MEANINGS}."
+        )
+
+
+def _refuse_bridge(path: Path, raw: dict[str, Tensor]) -> None:
+    if any(BRIDGE.search(name) for name in raw):
+        raise CheckpointError(
+            f"{path.name} is the state dict of a TransformerBridge (TransformerLens 3), which holds a Hugging Face "
+            "model's tensors under other names. Write that model by bridge.original_model.save_pretrained(folder) and "
+            "bridge.tokenizer.save_pretrained(folder), and open the folder."
+        )
+
+
+def _check_masks(raw: dict[str, Tensor], settings: dict[str, Any]) -> None:
+    """Hold masks, which old versions store, against the window that the settings name."""
+    for name, mask in raw.items():
+        if not name.endswith(".attn.mask") or not mask.numel() or settings["window_size"] is not None:
+            continue
+        if not torch.equal(mask, torch.ones_like(mask).tril()):
+            raise ConfigError(
+                f"{name} is no causal mask, so attention is within a window: give it as window_size, and which layers "
+                "have it as attn_types."
+            )

@@ -1,0 +1,274 @@
+"""Fetching a model's folder from the Hugging Face hub, or finding it where it was fetched before.
+
+Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
+"""
+
+import errno
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from json import JSONDecodeError
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+from headlight.model.base.errors import CheckpointError, ModelNotFoundError, TooLargeError
+from headlight.model.checkpoints.tensors import weight_files
+from headlight.model.runs.host import HERE, Host
+from headlight.model.text.end_tokens import GENERATION_CONFIG
+from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
+from headlight.model.text.tokenizer_files import has_tokenizer
+
+# Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere.
+# Source: huggingface_hub's documentation of resolve_revision for gpt2; for the others the snapshot folders that
+# downloads of their main branch made.
+PINNED = {
+    "gpt2": ("openai-community/gpt2", "607a30d783dfa663caf39e06633721c8d4cfcd7e"),
+    "gpt2-medium": ("openai-community/gpt2-medium", "6dcaa7a952f72f9298047fd5137cd6e4f05f41da"),
+    "gpt2-large": ("openai-community/gpt2-large", "32b71b12589c2f8d625668d2335a01cac3249519"),
+    "gpt2-xl": ("openai-community/gpt2-xl", "15ea56dee5df4983c59b2538573817e1667135e2"),
+    "distilgpt2": ("distilbert/distilgpt2", "2290a62682d06624634c1f46a6ad5be0f47f38aa"),
+}
+FILES = [
+    "config.json",
+    "model.safetensors",
+    "model-*.safetensors",
+    "model.safetensors.index.json",
+    GENERATION_CONFIG,
+    *TOKENIZER_FILES,
+]
+COMMIT = re.compile(r"[0-9a-f]{40}")
+GB = 10**9
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+TELLING = 0.2  # seconds between two looks at how much has arrived
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name can be asked for at the hub: GPT-2's own short names and `owner/name`."""
+    return name in PINNED or re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII) is not None
+
+
+def is_fetched(name: str) -> bool:
+    """Whether all files of a hub name are on this machine already."""
+    repository, commit = PINNED.get(name, (name, None))
+    return any(_on_disk(known_as, commit) for known_as in (repository, name))
+
+
+def fetch(name: str, revision: str | None, check: Callable[[Path], object], host: Host = HERE) -> Path:
+    """The folder of a hub name at a commit, which is the folder's name.
+
+    Files that are there already are not asked for again, unless the revision is a branch or a tag, which may have
+    moved. `check` is given the folder with config.json in it, and may refuse, before the weights are fetched. `host`
+    hears how many of their bytes have arrived; if it raises, no more are fetched, and what has arrived is kept.
+
+    Raises:
+        ModelNotFoundError: the hub cannot be reached, has no such model or revision, or breaks off.
+        CheckpointError: the hub's model has no config.json.
+        TooLargeError: the disk does not hold it.
+    """
+    repository, commit = PINNED.get(name, (name, None))
+    revision = revision or commit
+    if revision is None or COMMIT.fullmatch(revision):
+        for known_as in (repository, name):
+            if folder := _on_disk(known_as, revision):
+                return folder
+    try:
+        _ask_once(repository, revision)
+    except ModelNotFoundError:
+        if folder := _on_disk(repository, revision):
+            return folder
+        raise
+    folder = _files(repository, revision, ["config.json"])
+    check(folder)
+    _check_room(repository, folder.name)
+    return _files(repository, folder.name, FILES, host)
+
+
+def _on_disk(repository: str, revision: str | None) -> Path | None:
+    folder = fetched_before(repository, FILES, revision)
+    return folder if folder is not None and _complete(folder) else None
+
+
+def fetched_before(repository: str, patterns: list[str], revision: str | None = None) -> Path | None:
+    """The folder of a repository as far as it is on this machine; None where nothing of it is."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repository, revision=revision, local_files_only=True, allow_patterns=patterns))
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None
+
+
+def _complete(folder: Path) -> bool:
+    """Whether another program, which may have wanted fewer files, left all that is needed."""
+    try:
+        weight_files(folder)
+    except CheckpointError:
+        return False
+    return (folder / "config.json").is_file() and has_tokenizer(folder)
+
+
+def _ask_once(repository: str, revision: str | None) -> None:
+    """Fail at once where the hub does not answer; a download would try again for half a minute before it fails."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url
+
+    with explained(repository, revision):
+        get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=endpoint()))
+
+
+def _check_room(repository: str, commit: str) -> None:
+    """Refuse what the disk does not hold, before any of it is fetched."""
+    from huggingface_hub import constants, snapshot_download
+
+    with explained(repository, commit):
+        planned = snapshot_download(
+            repository, revision=commit, allow_patterns=FILES, endpoint=endpoint(), dry_run=True
+        )
+    needed = sum(file.file_size or 0 for file in planned if file.will_download)
+    cache = Path(constants.HF_HUB_CACHE)  # which is there: it holds config.json by now
+    free = shutil.disk_usage(cache).free
+    if needed > free:
+        raise TooLargeError(
+            f"{repository} takes {needed / GB:.1f} GB of disk; {free / GB:.1f} GB are free where the hub's models are "
+            f"kept ({cache}). Free some, or set HF_HOME to a folder on a larger disk."
+        )
+
+
+def _files(repository: str, revision: str | None, patterns: list[str], host: Host = HERE) -> Path:
+    from huggingface_hub import snapshot_download
+
+    arriving = _Arriving()
+
+    def download() -> str:
+        bar = _bar(arriving)
+        return snapshot_download(
+            repository, revision=revision, allow_patterns=patterns, endpoint=endpoint(), tqdm_class=bar
+        )
+
+    # The client counts in threads of its own; this one tells, for a host may need to hear it from where it was called.
+    with explained(repository, revision), ThreadPoolExecutor(1) as thread:
+        fetching = thread.submit(download)
+        try:
+            while not wait([fetching], TELLING).done:
+                arriving.tell(host)
+        finally:
+            arriving.is_over = True
+        return Path(fetching.result())
+
+
+@dataclass
+class _Arriving:
+    """A download: the client's own bars that count its bytes, and whether it is to end."""
+
+    bars: list[Any] = field(default_factory=list)
+    is_over: bool = False
+
+    def tell(self, host: Host) -> None:
+        """Have the host hear of the bar that is furthest: what has come by the network, or what lies on the disk."""
+        arrived, total = max(((int(bar.arrived), int(bar.total or 0)) for bar in [*self.bars]), default=(0, 0))
+        if total:
+            host.tell(min(arrived, total), total)
+
+
+def _bar(arriving: _Arriving) -> Any:
+    """The client's own kind of bar, which counts also where it is not shown."""
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Bar(tqdm):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.arrived = options.get("initial") or 0
+            super().__init__(*args, **options)
+            if options.get("unit") == "B":
+                arriving.bars.append(self)
+
+        def update(self, n: float | None = 1) -> bool | None:
+            if arriving.is_over:
+                raise RuntimeError("The download was stopped.")
+            self.arrived += n or 0
+            return super().update(n)
+
+    return Bar
+
+
+def endpoint() -> str | None:
+    """Where the hub is, if not where the client looks for it."""
+    return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
+
+
+def network_errors() -> tuple[type[Exception], ...]:
+    """What the hub's client raises where the network or the hub is at fault; OSError is the system's word for both."""
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        HfHubHTTPError,
+        RevisionResolutionError,
+        XetDownloadError,
+    )
+
+    http: Any = HfHubHTTPError.__bases__  # of its HTTP library, whichever that is
+    # A page of a hotel's network in place of the hub's answer is no JSON.
+    return (*http, OSError, EntryNotFoundError, RevisionResolutionError, XetDownloadError, JSONDecodeError)
+
+
+def _is_of_client(error: RuntimeError) -> bool:
+    """Whether the hub's client raised an error, whose own downloader has no other type for what breaks off."""
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__")).startswith(("huggingface_hub", "hf_xet"))
+
+
+@contextmanager
+def explained(repository: str, revision: str | None) -> Iterator[None]:
+    """What goes wrong inside with the network or at the hub, as an error that says what to do; no other is caught."""
+    from huggingface_hub.errors import (
+        HFValidationError,
+        RemoteEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    caught: tuple[type[Exception], ...] = (RuntimeError, *network_errors())
+    try:
+        yield
+    except RevisionNotFoundError as error:
+        raise ModelNotFoundError(
+            f"The hub's {repository} has no revision {revision!r}. Give a branch, a tag or a full commit hash."
+        ) from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise ModelNotFoundError(
+            f"The hub has no model {repository!r}, or it is private: check the name, or log in with `hf auth login`."
+        ) from error
+    except RemoteEntryNotFoundError as error:
+        raise CheckpointError(
+            f"The hub's {repository} has no config.json, so it cannot be opened by name. Download its files and give "
+            "the path of the folder or file."
+        ) from error
+    except caught as error:
+        if isinstance(error, RuntimeError) and not _is_of_client(error):
+            raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise TooLargeError(
+                f"{repository} cannot be written where the hub's files are kept ({error.strerror}). Make room, or set "
+                "HF_HOME to another folder: what has arrived is kept."
+            ) from error
+        raise ModelNotFoundError(
+            f"{repository} could not be fetched from the hub ({type(error).__name__}). Check the network and try "
+            "again: what has arrived is kept. Without a network, copy the model's folder here and give its path."
+        ) from error
+
+
+def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
+    """The folder of some files of a hub repository, a model or a space, as they are now, or as they were fetched.
+
+    Raises:
+        ModelNotFoundError: the hub cannot be reached, has no such repository, or breaks off.
+        CheckpointError: the repository lacks one of the files.
+    """
+    from huggingface_hub import hf_hub_download
+
+    with explained(repository, None):
+        found = [hf_hub_download(repository, name, repo_type=kind, endpoint=endpoint()) for name in names]
+    return Path(found[0].removesuffix(names[0]))

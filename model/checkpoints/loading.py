@@ -1,0 +1,298 @@
+"""Opening a model: one that comes with the project, a folder or file, or a name on the Hugging Face hub."""
+
+import gc
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from headlight.model.base.checks import check_names
+from headlight.model.base.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
+from headlight.model.base.files import check_regular
+from headlight.model.base.source import Source
+from headlight.model.checkpoints import hub
+from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
+from headlight.model.checkpoints.families.transformer_lens import PICKLES, read_pickle
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton, skeleton
+from headlight.model.checkpoints.lora import base_folder, is_adapter
+from headlight.model.checkpoints.resemblance import resembled
+from headlight.model.checkpoints.room import Estimate
+from headlight.model.checkpoints.room import estimate as estimate_of
+from headlight.model.checkpoints.tensors import read_config_file, read_safetensors, vectors_in_float32, weight_files
+from headlight.model.checkpoints.unknown import unknown
+from headlight.model.compute.read_ahead import is_large
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.host import HERE, Host
+from headlight.model.text.end_tokens import end_tokens
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.tokenizer_files import has_tokenizer
+
+CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
+EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
+
+
+def embedded_models() -> dict[str, Path]:
+    """The folders of the decoder-only models that come with the project, by name."""
+    return {name: folder for name, folder in _embedded().items() if _recognised(folder, FAMILIES)}
+
+
+def embedded_seq2seq_models() -> dict[str, Path]:
+    """The folders of the encoder-decoders that come with the project, by name."""
+    return {name: folder for name, folder in _embedded().items() if _recognised(folder, SEQ2SEQ_FAMILIES)}
+
+
+def is_seq2seq(path: Path) -> bool:
+    """Whether a path is an encoder-decoder's folder.
+
+    Raises:
+        CheckpointError: its config.json is no JSON object.
+    """
+    return _recognised(path, SEQ2SEQ_FAMILIES) is not None
+
+
+def _embedded() -> dict[str, Path]:
+    return {config.parent.name: config.parent for config in sorted(EMBEDDED.glob("*/config.json"))}
+
+
+def _classifiers() -> dict[str, Path]:
+    return {head.parent.name: head.parent for head in EMBEDDED.glob(f"*/{CLASSIFIER}")}
+
+
+def estimate(source: str | Path, dtype: DType = "stored", revision: str | None = None) -> Estimate:
+    """What `load` will take, and a pass through the model: bytes of memory and seconds, of which its text tells.
+
+    Next to nothing of the weights is read for it; but a hub name is fetched, if it was not before.
+
+    Raises:
+        CheckpointError: the files are damaged or of no kind that is known.
+        ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
+    """
+    path, _ = _locate(parted(source)[0], revision)
+    if path.suffix in PICKLES:
+        return estimate_of([path], list(read_pickle(path).values()), dtype)
+    files = weight_files(path) if path.is_dir() else (path,)
+    return estimate_of(
+        files, [tensor for file in files for tensor in read_safetensors(file, shapes_only=True).values()], dtype
+    )
+
+
+def load(
+    source: str | Path,
+    revision: str | None = None,
+    *,
+    allow_pickle: bool = True,
+    dtype: DType = "stored",
+    host: Host = HERE,
+    **config_overrides: Any,
+) -> Transformer:
+    """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.
+
+    Keywords named as `TransformerConfig`'s fields override what the checkpoint says and complete what it cannot say.
+    Behind the name they may stand as in a URL: `load("toy.safetensors?act_fn=relu&attention_dir=causal")`.
+    `revision` is a branch, tag or commit of a hub name. `allow_pickle=False` refuses .pt files, which even without code
+    in them are a risk that a server should not take.
+
+    The parameters are views of the memory-mapped files and take no gradient. `dtype` is what matrices are kept in:
+    "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
+    "bfloat16"; everything is computed in float32. What is larger than memory opens as it is stored, and each pass reads
+    it layer by layer; that a large model holds NaN or infinite values, only a pass tells. `host` hears how many bytes
+    are done, of a download first. The model's `source` says where they came from, and its `tokenizer` is None if none
+    lies beside them.
+
+    Raises:
+        CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
+        ConfigError: settings that are missing, contradictory or not supported.
+        ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
+        TooLargeError: what has to be converted to `dtype` does not fit in memory.
+    """
+    at, told = parted(source)
+    config_overrides = told | config_overrides
+    check_names(TransformerConfig, config_overrides)
+    path, commit = _locate(at, revision, host)
+    if (path / CLASSIFIER).is_file():
+        raise CheckpointError(
+            f"{path.name} is a classifier: a head on the body of a model, which its card names. Look into that body: "
+            "open that model. From Python, model.training.fine_tuning.load_classifier opens both together."
+        )
+    if is_seq2seq(path):
+        raise CheckpointError(f"{path.name} is an encoder-decoder. Open it by load_seq2seq, or on its own page.")
+    if path.suffix in PICKLES and not allow_pickle:
+        raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
+    family = _family(path, path.name)
+    with _no_collection():
+        checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
+        model = build(checkpoint)
+    note, folder = checkpoint.note or _merged(path), path.parent if path.is_file() else path
+    model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
+    model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), model.cfg.d_vocab)
+    model.end_tokens = end_tokens(base_folder(folder), model.cfg.d_vocab)
+    return model
+
+
+def _merged(path: Path) -> str:
+    return f"a LoRA, merged into {base_folder(path).name}" if is_adapter(path) else ""
+
+
+def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
+    """The tokenizer beside a checkpoint, if it fits the embedding. Embeddings have spare rows at times.
+
+    Special tokens may lie beyond them: those that somebody has added are in no text unless they are asked for.
+    """
+    if not has_tokenizer(path):
+        return None
+    tokenizer = _read_tokenizer(path)
+    if tokenizer.n_words > d_vocab:
+        raise CheckpointError(
+            f"The tokenizer beside the checkpoint has {tokenizer.n_words} words, the model embeddings for {d_vocab} "
+            "tokens: they do not belong together. Put the model's own tokenizer in its place, or take it away."
+        )
+    if tokenizer.bos_token_id is not None and tokenizer.bos_token_id >= d_vocab:
+        tokenizer.bos_token_id = None  # one that transformers adds to a vocabulary that never knew it
+    return tokenizer
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    """As transformers reads it, whose import takes two seconds, forty times as long as `mini` takes to open.
+
+    So the first page does without it: of the models that come with the project a test holds the ids against it.
+    """
+    return Tokenizer.from_own_folder(path) if path.parent == EMBEDDED else Tokenizer.from_folder(path)
+
+
+def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer:
+    """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers wrote.
+
+    The parameters are float32 and take no gradient. `host` hears how many bytes are done. The model's `source` says
+    where they came from; a tokenizer is None where the folder holds none that can be read, as Marian's cannot.
+
+    Raises:
+        CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
+        ConfigError: settings that are missing, contradictory or not supported.
+        ModelNotFoundError: nothing of that name is embedded or on the disk.
+        TooLargeError: it does not fit in memory.
+    """
+    path = _embedded().get(str(source), Path(os.path.expanduser(source)).absolute())
+    if not os.path.exists(path):
+        known = embedded_seq2seq_models()
+        raise ModelNotFoundError(
+            f"There is no folder or encoder-decoder {str(source)!r}.{nearest(str(source), known)} Give a path or one "
+            f"of {', '.join(known)}."
+        )
+    if _recognised(path, FAMILIES):
+        raise CheckpointError(f"{path.name} is a decoder-only model. Open it by load, or on the other pages.")
+    family = _recognised(path, SEQ2SEQ_FAMILIES)
+    if family is None:
+        kinds = ", ".join(SEQ2SEQ_FAMILIES)
+        raise CheckpointError(
+            f"{path.name} is not an encoder-decoder of a kind that is known ({kinds}). {unknown(path, path.name)}"
+        )
+    with _no_collection():
+        checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, Opening("float32", host))
+        model = seq2seq_skeleton(checkpoint.cfg)
+        model.load_state_dict(checkpoint.state, assign=True)
+    model.source = Source(str(source), path, family, checkpoint.files, unread=checkpoint.unread)
+    model.source_tokenizer, model.target_tokenizer = (_side(path, side, family) for side in ("source", "target"))
+    model.end_tokens = end_tokens(path, model.cfg.decoder.d_vocab)
+    return model.requires_grad_(False).eval()
+
+
+def _side(folder: Path, side: str, family: str) -> Tokenizer | None:
+    path = folder / f"{side}_tokenizer.json"
+    if path.is_file():
+        return Tokenizer.from_file(path)
+    if family == "marian" or not has_tokenizer(folder):  # transformers reads Marian's in Python
+        return None
+    return Tokenizer.from_folder(folder)  # one for both sides
+
+
+def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
+    """The model whose parameters are the checkpoint's own tensors; nothing is initialised or copied."""
+    model = skeleton(checkpoint.cfg)
+    model.load_state_dict(vectors_in_float32(checkpoint.state), assign=True)
+    model.reads_ahead = is_large(model)
+    return model
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Let Python's collector rest: a model's thousands of objects would have it go through all of torch's for 0.1 s."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def parted(source: str | Path) -> tuple[str | Path, dict[str, Any]]:
+    """A model's name and the settings that stand behind it, as in a URL: toy.safetensors?attention_dir=causal."""
+    name, mark, told = str(source).partition("?")
+    if not mark or os.path.exists(os.path.expanduser(source)):
+        return source, {}
+    return name, {key: _value(text) for key, text in parse_qsl(told, keep_blank_values=True)}
+
+
+def named_with(name: str, settings: Mapping[str, object]) -> str:
+    """A model's name with settings behind it, which `load` opens."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+        for key, value in settings.items()
+    }
+    return f"{name}?" + urlencode(texts, safe='[],:"')
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return tuple(value) if isinstance(value, list) else value
+
+
+def is_here(source: str | Path) -> bool:
+    """Whether a model can be opened without asking the hub for it, as far as its name tells."""
+    source, _ = parted(source)
+    given = _embedded().get(str(source), os.path.expanduser(source))
+    return os.path.exists(given) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
+
+
+def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tuple[Path, str | None]:
+    """Where the checkpoint lies, and its commit if it is the hub's."""
+    given = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
+    if os.path.exists(given):  # unlike Path's, this and expanduser never raise
+        if revision is not None:
+            raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
+        if not os.path.isdir(given):
+            check_regular(Path(given))
+        return Path(given).absolute(), None
+    if isinstance(source, str) and hub.is_hub_name(source):
+        folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
+        return folder, folder.name
+    known = [*embedded_models(), *hub.PINNED]
+    raise ModelNotFoundError(
+        f"There is no folder, file or model {str(source)!r}.{nearest(str(source), known)} Give a path, one of "
+        f"{', '.join(known)}, or a hub name as owner/name."
+    )
+
+
+def _family(path: Path, called: str) -> str:
+    if family := _recognised(path, FAMILIES):
+        return family
+    if alike := resembled(path, FAMILIES):
+        kind = read_config_file(path).get("model_type")
+        says = f"is a {kind!r}, which is no kind that is known" if kind else "has a config.json without a model_type"
+        raise CheckpointError(
+            f"{called} {says}; its tensors have the names of a {' or '.join(alike)}. If it computes what that does, "
+            "write that as model_type in its config.json."
+        )
+    raise CheckpointError(unknown(path, called))
+
+
+def _recognised(path: Path, families: Mapping[str, Family[Any]]) -> str | None:
+    return next((name for name, family in families.items() if family.recognises(path)), None)

@@ -1,0 +1,230 @@
+"""LoRA folders, as peft writes them: a few small matrices that are added to those of a base, which lies elsewhere.
+
+Source: Hu et al. 2021, "LoRA"; Liu et al. 2024, "DoRA"; peft's save_pretrained for the names, its layers for the rest.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.checkpoints.lora_settings import CONFIG, REMEDY, LoraSettings
+
+WEIGHTS = "adapter_model.safetensors"
+BEFORE = "base_model.model."  # every name of the base's modules
+WRAPPER = re.compile(r"(?<=\.)(base_layer|token_adapter|modules_to_save|default)\.")  # modules that peft puts around
+PART = re.compile(r"(.+)\.(lora_\w+|trainable_tokens_delta)(?:\.default)?(?:\.(weight|bias))?")
+ROWS = "trainable_tokens_delta"  # the embeddings of single tokens
+HEAD = re.compile(r"(.*\.)?(score|classifier|classification_head|qa_outputs|v_head|value_head|pooler)\..*")
+
+
+def is_adapter(folder: Path) -> bool:
+    """Whether a path is a folder of what peft trained, without the weights of the base."""
+    whole = ("model.safetensors", "model.safetensors.index.json")
+    return (folder / CONFIG).is_file() and not any((folder / name).is_file() for name in whole)
+
+
+def base_folder(folder: Path) -> Path:
+    """The folder that holds the base of an adapter, or of anything else that folder itself.
+
+    Raises:
+        CheckpointError: the base is not on this machine.
+        ConfigError: it is an adapter of a kind that is not computed here.
+    """
+    if not is_adapter(folder):
+        return folder
+    name = LoraSettings.of(folder).base
+    for base in (folder / name, folder.parent / name):
+        if os.path.isfile(base / "config.json") and not is_adapter(base):  # unlike Path's, this never raises
+            return base
+    raise CheckpointError(
+        f"{folder.name} is a LoRA of {name!r}, and there is no such folder. Put that model's folder beside it, and "
+        f"its path into {CONFIG} as base_model_name_or_path. {REMEDY}"
+    )
+
+
+def adapter_file(folder: Path) -> Path:
+    """The file of an adapter's tensors.
+
+    Raises:
+        CheckpointError: there is none that is read.
+    """
+    if not (folder / WEIGHTS).is_file():
+        held = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
+        raise CheckpointError(
+            f"{folder.name} is a LoRA whose folder holds {held}; only {WEIGHTS} is read. Load it in peft and call "
+            "save_pretrained(folder), which writes that."
+        )
+    return folder / WEIGHTS
+
+
+Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]
+"""Gives a checkpoint's tensors the names that its family reads them by, and leaves out what it does not read."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What an adapter is merged into.
+
+    `names` gives a checkpoint's tensors the names that `tensors` have. `model_type` is what config.json says. `tied`
+    are the token embedding and the unembedding, if these are one matrix: what is added to one of them is not added to
+    the other. `transposed`: linear layers, but for the unembedding, hold their matrices as [in, out]. `inseparable` are
+    matrices that several modules read, so that nothing can be added to one of these alone.
+    """
+
+    tensors: dict[str, Tensor]
+    names: Names
+    model_type: str
+    unembed: str
+    tied: tuple[str, ...] = ()
+    transposed: bool = False
+    inseparable: tuple[str, ...] = ()
+
+    def place(self, name: str) -> str | None:
+        """The tensors' name for one of the model that was trained; None where that part of the model is not read.
+
+        Raises:
+            CheckpointError: the base has no such tensor.
+        """
+        plain = next(iter(self.names({name: torch.empty(0)})), None)
+        if plain is None or plain in self.tensors:
+            return plain
+        if HEAD.fullmatch(name):
+            raise CheckpointError(
+                f"The adapter holds {name}: it was trained with another head than a language model's, which has no "
+                "logits of tokens. Open its base, or the LoRA of a language model."
+            )
+        raise CheckpointError(
+            f"The adapter holds {name}, which its base has not: it was trained on another model, or under the names of "
+            f"another version of transformers. {REMEDY}"
+        )
+
+    def check_separable(self, module: str, place: str) -> None:
+        """Refuse a module that cannot be changed without others.
+
+        Raises:
+            CheckpointError: it is one of several that read a matrix.
+        """
+        if place in self.inseparable:
+            raise CheckpointError(
+                f"The adapter changes {module} alone, whose matrix other modules read as well: that cannot be opened."
+            )
+
+
+def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The base's tensors with what an adapter adds to them, and with what it holds whole in their place.
+
+    Raises:
+        CheckpointError: a tensor of the adapter has no place in the base.
+        ConfigError: it is an adapter of a kind that is not computed here.
+    """
+    settings = LoraSettings.of(folder)
+    whole, parts = _apart(adapter)
+    merged = base.tensors | _whole(settings, base, whole)
+    merged |= _rows(settings, base, merged, {module: held for module, held in parts.items() if ROWS in held})
+    for module, held in parts.items():
+        place = base.place(f"{module}.weight")
+        if place is not None and ROWS not in held:
+            merged |= _added(settings, base, merged, module, place, held)  # to rows that were replaced, as peft does
+    return merged
+
+
+def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dict[str, Tensor]]]:
+    """What an adapter holds whole, by name, and what else it holds of each module, by the part's name."""
+    whole, parts = dict[str, Tensor](), dict[str, dict[str, Tensor]]()
+    for name, tensor in adapter.items():
+        plain = WRAPPER.sub("", name.removeprefix(BEFORE))
+        if part := PART.fullmatch(plain):
+            of = "bias" if part[3] == "bias" else part[2].removeprefix("lora_")
+            parts.setdefault(part[1], {})[of] = tensor
+        elif ".original_module." not in plain:  # what stood there before the training
+            whole[plain] = tensor
+    return whole, parts
+
+
+def _whole(settings: LoraSettings, base: Base, whole: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What is put in the base's place: of tied tensors in all, unless one's module was trained without the other."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in whole.items():
+        if (place := base.place(name)) is not None:
+            module = name.rpartition(".")[0]
+            if alone := place not in base.tied or settings.is_saved(module):
+                base.check_separable(module, place)
+            found |= dict.fromkeys((place,) if alone else base.tied, tensor)
+    return found
+
+
+def _rows(
+    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], parts: dict[str, dict[str, Tensor]]
+) -> dict[str, Tensor]:
+    """The matrices in which single tokens' rows are replaced; the embedding's also where the unembedding has none."""
+    found: dict[str, Tensor] = {}
+    for module, held in parts.items():
+        place = base.place(f"{module}.weight")
+        if place is None:
+            continue
+        at, rows = torch.tensor(settings.token_rows(module)), held[ROWS]
+        if rows.shape != (len(at), tensors[place].shape[1]) or max(at) >= len(tensors[place]):
+            raise CheckpointError(f"The adapter's rows for single tokens of {module} do not fit its base's {place}.")
+        is_of_both = base.tied[:1] == (place,) and len(parts) == 1
+        for each in base.tied if is_of_both else (place,):
+            found[each] = tensors[each].index_copy(0, at, rows.to(tensors[each].dtype))
+    return found
+
+
+def _added(
+    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], module: str, place: str, held: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """A module's matrix with the scaled product of its halves added, and its bias if it has a half."""
+    is_linear = "embedding_A" not in held and place != base.unembed
+    is_target = settings.is_target(module, base.model_type, is_linear)
+    if not is_target and not (settings.ties and place in base.tied):
+        raise CheckpointError(
+            f"The adapter holds lora_A and lora_B of {module}, which {CONFIG} leaves out of what was trained, so that "
+            "peft would not add them. Take them out of the file, or mend target_modules and what belongs to it."
+        )
+    base.check_separable(module, place)
+    kind = "embedding_" if "embedding_A" in held else ""
+    into, out = held.pop(f"{kind}A", None), held.pop(f"{kind}B", None)
+    if into is None or out is None or into.ndim != 2 or out.ndim != 2 or into.shape[0] != out.shape[1]:
+        raise CheckpointError(f"The adapter's lora_A and lora_B of {module} do not make up a product.")
+    turned = bool(kind) or (base.transposed and place != base.unembed)
+    shape = (into.shape[1], out.shape[0]) if turned else (out.shape[0], into.shape[1])
+    if tensors[place].shape != shape:
+        raise CheckpointError(f"The adapter's {module} is {list(shape)}, its base's {list(tensors[place].shape)}.")
+    scale = settings.scale(module, len(into))
+    change = scale * (out.float() @ into.float())
+    weight = tensors[place].float() + (change.T if turned else change)
+    if settings.use_dora:
+        weight = _of_lengths(weight, held.pop("magnitude_vector", None), 0 if turned else 1, module)
+    found = {place: weight.to(tensors[place].dtype)}
+    if settings.has_bias:
+        found |= _biased(tensors, module, f"{place.removesuffix('weight')}bias", scale, held.pop("bias", None))
+    held.pop("velora_embed", None)  # of VeLoRA's backward pass
+    if held:
+        raise CheckpointError(f"The adapter holds lora_{min(held)} of {module}, which is not known. {REMEDY}")
+    return found
+
+
+def _biased(
+    tensors: dict[str, Tensor], module: str, place: str, scale: float, bias: Tensor | None
+) -> dict[str, Tensor]:
+    if bias is None or place not in tensors or tensors[place].shape != bias.shape:
+        raise CheckpointError(
+            f"The adapter adds a bias to {module} (lora_bias), which has none of that width in its base: that cannot "
+            "be opened. Open its base, or an adapter that was trained without lora_bias."
+        )
+    return {place: (tensors[place].float() + scale * bias.float()).to(tensors[place].dtype)}
+
+
+def _of_lengths(weight: Tensor, lengths: Tensor | None, inputs: int, module: str) -> Tensor:
+    """A matrix whose outputs' weights have the lengths that DoRA trained; `inputs` is the axis of the inputs."""
+    norms = torch.linalg.vector_norm(weight, dim=inputs, keepdim=True)
+    if lengths is None or lengths.numel() != norms.numel():
+        raise CheckpointError(f"The adapter lacks the lora_magnitude_vector of {module}, or it has another width.")
+    return weight * lengths.float().view_as(norms) / norms

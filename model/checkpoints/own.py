@@ -1,0 +1,50 @@
+"""What the folders of our own have in common: config.json with a config's fields, and model.safetensors."""
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from headlight.model.base.checks import check_names
+from headlight.model.base.errors import ConfigError
+from headlight.model.checkpoints.family import Config
+from headlight.model.checkpoints.tensors import write_folder
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.seq2seq_config import Seq2SeqConfig
+from headlight.model.nn.transformer import Transformer
+
+WEIGHTS = "model.safetensors"
+
+
+def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
+    """The config that config.json's settings give.
+
+    Raises:
+        ConfigError: settings that are missing, unknown or contradictory.
+    """
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value  # JSON has no tuples
+        for name, value in settings.items()
+        if name != "model_type"
+    }
+    try:
+        check_names(kind, given)
+        return kind(**given)
+    except TypeError as error:
+        raise ConfigError(f"config.json lacks settings ({str(error).split('missing ')[-1]}).") from error
+    except ConfigError as error:
+        raise ConfigError(f"config.json: {error}") from error
+
+
+def _told(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
+    """The settings that are not at their defaults."""
+    told, defaults = asdict(cfg), {field.name: field.default for field in fields(cfg)}
+    return {name: value for name, value in told.items() if value != defaults[name]}
+
+
+def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
+    """Write config.json and model.safetensors, each of which appears whole or not at all."""
+    settings = {"model_type": model_type} | _told(model.cfg)
+    state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    write_folder(folder, state, json.dumps(settings, indent=2) + "\n")

@@ -1,0 +1,100 @@
+"""What transformers' own model computes from a folder, to hold ours against."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.model.base.errors import ConfigError
+from headlight.model.base.importing import IMPORTING
+from headlight.model.checkpoints.lora import base_folder, is_adapter
+from headlight.model.text.chat import Begin, is_literal, prepends
+from headlight.model.text.tokenizer_files import has_tokenizer
+
+
+def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence[int] | None = None) -> tuple[int, ...]:
+    """transformers' own token ids for a prompt; () where its encoding of two texts gives them other types.
+
+    Without a tokenizer's own special tokens around a text the beginning-of-sequence token is put before it by hand.
+    """
+    folder = folder if has_tokenizer(folder) else base_folder(folder)
+    with IMPORTING:
+        from transformers import AutoTokenizer
+
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    if begin == "chat":
+        message = [{"role": "user", "content": prompt}]
+        return tuple(tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False))
+    around = tokenizer.num_special_tokens_to_add() > 0
+    how = {"add_special_tokens": prepends(begin) and around}
+    how |= {"split_special_tokens": True} if is_literal(begin) else {}
+    texts = prompt.split(tokenizer.sep_token, 1) if token_types and any(token_types) and around else [prompt]
+    found = tokenizer(*texts, **how, return_token_type_ids=True)
+    if token_types and around and prepends(begin) and found["token_type_ids"] != list(token_types):
+        return ()
+    before = [tokenizer.bos_token_id] if prepends(begin) and not around and tokenizer.bos_token_id is not None else []
+    return (*before, *found["input_ids"])
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """transformers' logits, the stream before each layer, and each layer's pattern where it was asked for them."""
+
+    logits: Float[Tensor, "batch pos d_vocab"]
+    streams: tuple[Float[Tensor, "batch pos d_model"], ...]
+    patterns: tuple[Float[Tensor, "batch head query key"], ...]
+
+
+def reference(
+    folder: Path,
+    tokens: Int[Tensor, "batch pos"],
+    masked: bool = False,
+    patterns: bool = True,
+    token_types: Int[Tensor, "batch pos"] | None = None,
+    d_vocab: int | None = None,
+) -> Reference:
+    """One pass in float32 with eager attention, of the model with a masked token's head or the next token's.
+
+    An adapter is put on its base by peft, in whose layers it stays beside the base's weights; `d_vocab` is the number
+    of tokens that both have together.
+
+    Raises:
+        ConfigError: transformers is not installed, or peft, which an adapter needs.
+    """
+    with IMPORTING:
+        model = _loaded(folder, masked, d_vocab)
+    with torch.inference_mode():
+        types = {} if token_types is None else {"token_type_ids": token_types}
+        found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
+    return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))
+
+
+def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
+    try:
+        from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+    except ImportError as error:
+        raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
+    kind = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    how["return_dict"] = True  # whatever config.json says
+    model = kind.from_pretrained(base_folder(folder), attn_implementation="eager", **how)
+    return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
+
+
+def can_be_reference(folder: Path) -> bool:
+    """Whether what has to be installed for a folder's reference is: of an adapter peft."""
+    return not is_adapter(folder) or find_spec("peft") is not None
+
+
+def _adapted(model: Any, folder: Path, d_vocab: int | None) -> Any:
+    if not can_be_reference(folder):
+        raise ConfigError("Comparing an adapter with transformers needs peft installed: pip install peft.")
+    if d_vocab is not None and d_vocab != model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(d_vocab, mean_resizing=False)  # room for new tokens, which peft fills
+    return import_module("peft").PeftModel.from_pretrained(model, folder).get_base_model()

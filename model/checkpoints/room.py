@@ -1,0 +1,140 @@
+"""What opening a checkpoint takes, told by its tensors' names and shapes alone: bytes of memory, and seconds."""
+
+import os
+import random
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from headlight.model.base import memory
+from headlight.model.base.errors import TooLargeError
+from headlight.model.compute.read_ahead import LARGE
+from headlight.model.nn.config import DType
+
+SAMPLES, SAMPLE = 8, 2**22  # so many pieces of the files are read, of so many bytes each, to see how fast that is
+ASSUMED = 5e8  # bytes a second, of a disk of today
+CONVERTED = 1e9  # bytes a second that one core of today turns into another dtype, or less
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def kept_in(tensor: Tensor, dtype: DType) -> torch.dtype:
+    """What a checkpoint's tensor becomes in a model whose matrices are kept in a dtype; vectors are never rounded."""
+    return tensor.dtype if dtype == "stored" or (dtype == "bfloat16" and tensor.ndim < 2) else DTYPES[dtype]
+
+
+def converted_bytes(tensors: Iterable[Tensor], dtype: DType) -> int:
+    """Bytes of memory for all that is not in its dtype yet; the rest are views of the files."""
+    kept = ((tensor, kept_in(tensor, dtype)) for tensor in tensors)
+    return sum(tensor.numel() * into.itemsize for tensor, into in kept if into != tensor.dtype)
+
+
+def check_room(tensors: Collection[Tensor], dtype: DType) -> None:
+    """Refuse to convert what memory does not hold, before any of it is read.
+
+    Raises:
+        TooLargeError: with what it would take, what is free, and what would fit.
+    """
+    needed, free = converted_bytes(tensors, dtype), memory.free()
+    if free is None or needed <= free:
+        return
+    half = converted_bytes(tensors, "bfloat16")
+    or_half = f', or with dtype="bfloat16" (--dtype bfloat16), which takes {_gb(half)}' if 0 < half <= free else ""
+    raise TooLargeError(
+        f"In {dtype} the weights take {_gb(needed)} of memory, and {_gb(free)} are free. Open the model with "
+        f'dtype="stored" (a server: --dtype stored): its weights, {_gb(_bytes(tensors))}, stay in their files and are '
+        f"read as they are needed{or_half}."
+    )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What opening a model takes, and each pass through it.
+
+    Of `stored` bytes in its files, those that are `mapped` stay there: they are read when they are needed, and the
+    system may forget them. `converted` are bytes of memory for what is made anew, in `dtype`, from what is `kinds` in
+    the files. `free` is the memory that is left, None where the system does not tell; `rate` are bytes a second from
+    the disk.
+    """
+
+    stored: int
+    mapped: int
+    converted: int
+    kinds: tuple[str, ...]
+    dtype: DType
+    free: int | None
+    rate: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the model can be opened: whether what is made anew fits in memory."""
+        return self.free is None or self.converted <= self.free
+
+    @property
+    def stays(self) -> bool:
+        """Whether all of it stays in memory once it was read; else each pass reads it from the disk."""
+        return self.free is None or self.converted + self.mapped <= self.free
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes so long that somebody who waits will want to know."""
+        return self.stored >= LARGE
+
+    @property
+    def opening_seconds(self) -> float:
+        """About how long opening takes; of a large model, what stays in its files is not read then."""
+        read = self.stored - self.mapped if self.is_large else self.stored
+        return read / self.rate + self.converted / CONVERTED
+
+    @property
+    def reading_seconds(self) -> float:
+        """About how long a pass waits for the disk, the first one, or each where the weights do not stay in memory."""
+        return self.mapped / self.rate if self.is_large else 0.0
+
+    def __str__(self) -> str:
+        size = f"{_gb(self.stored)} of {' and '.join(self.kinds)}"
+        if not self.fits:
+            return f"{size}, in {self.dtype} {_gb(self.converted)} of memory, of which {_gb(self.free or 0)} are free"
+        if self.converted:
+            size += f", of which {_gb(self.converted)} of {self.dtype} are made, {_about(self.opening_seconds)}"
+        if not self.is_large or not self.mapped:
+            return size
+        reading = _about(self.reading_seconds)
+        if self.stays:
+            return f"{size}, which the first pass reads, {reading}"
+        return f"{size}, more than the {_gb(self.free or 0)} of memory that are free: each pass reads them, {reading}"
+
+
+def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -> Estimate:
+    """What it takes to open a checkpoint of these files, which hold these tensors. Little of a large one is read."""
+    stored = _bytes(tensors)
+    mapped = sum(tensor.nbytes for tensor in tensors if kept_in(tensor, dtype) == tensor.dtype)
+    kinds = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors})
+    rate = _rate(files) if stored >= LARGE else ASSUMED
+    return Estimate(stored, mapped, converted_bytes(tensors, dtype), tuple(kinds), dtype, memory.free(), rate)
+
+
+def _rate(files: Sequence[Path]) -> float:
+    """Bytes a second at which pieces of files come, each time others, since what was read before comes from memory."""
+    sizes = [path.stat().st_size for path in files]
+    began, n_bytes = time.perf_counter(), 0
+    for path in random.choices(files, sizes, k=SAMPLES):
+        with path.open("rb", buffering=0) as file:
+            file.seek(random.randrange(max(1, os.path.getsize(path) - SAMPLE)))
+            n_bytes += len(file.read(SAMPLE))
+    return n_bytes / (time.perf_counter() - began)
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in tensors)
+
+
+def _gb(nbytes: int) -> str:
+    return f"{nbytes / 1e9:.1f} GB"
+
+
+def _about(seconds: float) -> str:
+    return f"about {max(1, seconds):,.0f} s"

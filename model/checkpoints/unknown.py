@@ -1,0 +1,99 @@
+"""What to say of a file or folder that is no model of a kind that opens: what it looks like, and what to do."""
+
+import re
+from pathlib import Path
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import open_file, read_json, refuse_pointer
+
+OPENS = (
+    "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the manual's tables, a "
+    "LoRA beside its base, or a TransformerLens state dict (.safetensors or .pt)."
+)
+PICKLE = "weights that PyTorch pickled. Load the model in transformers and call save_pretrained(folder)"
+FILES = {
+    ".gguf": "a GGUF file, of llama.cpp. Open the Hugging Face folder that it was made from",
+    ".bin": PICKLE,
+    ".ckpt": PICKLE,
+    ".pkl": PICKLE,
+    ".pickle": PICKLE,
+    ".h5": "weights of TensorFlow. Load the model in transformers and call save_pretrained(folder)",
+    ".msgpack": "weights of Flax. Load the model in transformers and call save_pretrained(folder)",
+    ".onnx": "an ONNX graph. Open the Hugging Face folder that it was made from",
+    ".zip": "a packed folder. Unpack it first",
+    ".gz": "a packed folder. Unpack it first",
+    ".tar": "a packed folder. Unpack it first",
+    ".json": "a file that belongs to a model. Give the folder that it lies in",
+    ".model": "a file that belongs to a model. Give the folder that it lies in",
+}
+WEIGHTS = (".bin", ".gguf", ".safetensors", ".h5", ".msgpack", ".onnx", ".ckpt", ".pt", ".pth")
+MOST_NAMED = 3
+
+
+def unknown(path: Path, called: str) -> str:
+    """A sentence on what a path looks like, and another on what would open.
+
+    Raises:
+        CheckpointError: the file, or weights in the folder, are a pointer of Git LFS.
+    """
+    refuse_pointers(path)
+    if path.is_file():
+        looks = FILES.get(".gguf" if _begins_as_gguf(path) else path.suffix.lower())
+        return f"{called} is {looks}." if looks else f"{called} is a file of a kind that is not known. {OPENS}"
+    if inner := _inner(path):
+        named = " or ".join(inner[:MOST_NAMED]) + (f" (of {len(inner)})" if len(inner) > MOST_NAMED else "")
+        what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
+        return f"{called} is {what}, not the model's own. Open {named} in it."
+    return f"{called} {_lacks(path)} {OPENS}"
+
+
+def _begins_as_gguf(path: Path) -> bool:
+    with open_file(path) as file:
+        return file.read(4) == b"GGUF"
+
+
+def _inner(folder: Path) -> list[str]:
+    """The folders in a folder, or in its snapshots, that look like models; a training's last checkpoint first."""
+    if (folder / "config.json").is_file():
+        return []
+    of_hub = folder / "snapshots"
+    inside = [path for each in (folder, of_hub) if each.is_dir() for path in each.iterdir() if path.is_dir()]
+    models = [path for path in inside if any((path / f"{kind}config.json").is_file() for kind in ("", "adapter_"))]
+    return [str(path.relative_to(folder)) for path in sorted(models, key=_step)]
+
+
+def _step(path: Path) -> tuple[int, str]:
+    number = re.fullmatch(r"(?:checkpoint|step|epoch)\D*(\d+)", path.name)
+    return (-int(number[1]) if number else 0), path.name
+
+
+def _lacks(folder: Path) -> str:
+    """What a folder looks like that has no model in the folders in it."""
+    try:
+        told = read_json(folder / "config.json") if (folder / "config.json").is_file() else None
+    except CheckpointError:
+        return "has a config.json that cannot be read."
+    if told is not None and (kind := told.get("model_type")):
+        return f"is a {kind!r}, which is none of the architectures that open."
+    if told is not None:
+        return "has a config.json without a model_type, so that it does not say which architecture it is."
+    if held := weights_in(folder):
+        return f"holds {held}, but no config.json that says what they are weights of."
+    return "is not a model of a kind that is known: it has no config.json."
+
+
+def refuse_pointers(path: Path) -> None:
+    """Refuse pointers in the place of a file, or of the weights in a folder, whatever kind they would be of.
+
+    Raises:
+        CheckpointError: there is one.
+    """
+    for each in [path] if path.is_file() else sorted(path.glob("*")):
+        if each == path or each.suffix.lower() in WEIGHTS:
+            refuse_pointer(each)
+
+
+def weights_in(folder: Path) -> str:
+    """The files in a folder that look like weights, the first few by name."""
+    names = sorted(path.name for path in folder.glob("*") if path.suffix.lower() in WEIGHTS)
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

@@ -1,0 +1,49 @@
+"""A circuit of edges in tables: what it does alone and what all else does without it, and every edge's score."""
+
+from headlight.model.circuits.finding import strongest
+from headlight.model.circuits.of_runs import Against, Found, circuit_of
+from headlight.model.patching.sides import LogitDifference
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.tables import Tables, columns, tokens_of
+
+STEPS, LEAST = 10, 0.01
+RUNS = ("run", "target less distractor (logits)", "share of the way to A")
+EDGES = ("from", "to", "score (logits)")
+
+
+def edge_tables(
+    shown: Comparison,
+    measured: LogitDifference,
+    steps: int = STEPS,
+    least: float = LEAST,
+    against: Against = "b",
+) -> Tables:
+    """The circuit of A's prediction, against B or A's own means: what is measured of it, and its edges by their scores.
+
+    An edge is in it if its score is at least the share `least` of the largest, by size, and it lies on a way from the
+    embeddings to the logits. Scores are means over so many `steps` on the way from A's embeddings to
+    B's, or to their mean.
+
+    Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
+
+    Raises:
+        InputError: there is no B to be held against, or the runs have no circuit.
+    """
+    found = circuit_of(shown, measured, steps, least, against)
+    of = found.circuit
+    runs = (
+        ("A", of.a, 1.0),
+        ("B" if against == "b" else "every edge at its mean", of.b, 0.0),
+        (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
+        ("all but the circuit", of.without, of.completeness),
+    )
+    return {"tokens": tokens_of(shown), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
+
+
+def edge_rows(found: Found) -> list[tuple[str, str, float]]:
+    """The circuit's edges, those with the largest scores first."""
+    senders, receivers = found.wires.senders, found.wires.receivers
+    return [
+        (senders[sender].name, receivers[receiver].name, float(found.scores[receiver, sender]))
+        for receiver, sender in strongest(found.scores, found.circuit.edges)
+    ]

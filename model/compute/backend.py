@@ -1,0 +1,158 @@
+"""The float32 product of matrices on the processor: the fastest that is exact here, found by measuring once.
+
+torch multiplies with the library that it was built with, mostly MKL. oneDNN, mostly built in besides, can be more than
+twice as fast at the same error. It is asked for by its own operator, which torch.compile puts for a linear layer, and
+for these products alone: `torch.backends.mkldnn.matmul.fp32_precision = "bf16"` selects it too, but for the whole
+process, slows small products down, and permits bfloat16's error on processors with AMX.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.base.errors import ConfigError
+
+ERROR_BOUND = 5e-6  # of the largest entry; float32 sums of this length have about 1e-6, bfloat16's 3e-3
+PROBE = (64, 768, 3072)  # rows, summed over, columns: GPT-2-small's widest layer on 64 tokens
+TURNS = 7  # so many measurements each, in turns, of which the fastest counts: others may use the machine
+
+Rows = Float[Tensor, "row d_in"]
+Matrix = Float[Tensor, "d_in d_out"]
+Bias = Float[Tensor, " d_out"]
+Multiply = Callable[[Rows, Matrix, Bias | None], Float[Tensor, "row d_out"]]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to compute x @ W + b: its error, at most and over the largest entry, and billions of operations a second.
+
+    The error is the largest difference from the product in float64.
+    """
+
+    name: str
+    multiply: Multiply
+    error: float
+    gflops: float
+
+
+def default(x: Rows, W: Matrix, b: Bias | None) -> Float[Tensor, "row d_out"]:
+    """x @ W + b by what torch itself takes."""
+    return x @ W if b is None else torch.addmm(b, x, W)
+
+
+def onednn(x: Rows, W: Matrix, b: Bias | None) -> Float[Tensor, "row d_out"]:
+    """x @ W + b by oneDNN; but not for a matrix with gaps, which would be multiplied by plain loops."""
+    if not (W.is_contiguous() or W.T.is_contiguous()):
+        return default(x, W, b)
+    return torch.ops.mkldnn._linear_pointwise.default(x.contiguous(), W.T, b, "none", [], "")
+
+
+_lock = threading.Lock()
+_measured: tuple[Backend, ...] = ()
+_in_use: Backend | None = None
+_forced: str | None = None
+
+
+def backend() -> Backend:
+    """The backend in use, measured on the first call, which takes some tens of milliseconds."""
+    global _in_use
+    if _in_use is None:
+        found = measured()
+        with _lock:
+            _in_use = _in_use or _chosen(found)
+    return _in_use
+
+
+def measured() -> tuple[Backend, ...]:
+    """All backends that there are here, torch's own first, as measured once in this process."""
+    global _measured
+    with _lock:
+        if not _measured:
+            _measured = measure(_candidates())
+        return _measured
+
+
+def force(name: str | None) -> None:
+    """Use the backend of this name from now on, or with None the fastest exact one again.
+
+    Raises:
+        ConfigError: there is no backend of this name here.
+    """
+    global _forced, _in_use
+    found = measured()
+    if name is not None and name not in (names := [each.name for each in found]):
+        raise ConfigError(
+            f"There is no backend {name!r} here; give one of {', '.join(names)}, or None for the fastest."
+        )
+    with _lock:
+        _forced, _in_use = name, None
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Use one that no measured speed decides, and with that no load on the machine: the last of the exact ones.
+
+    Several processes so come to the same bits on one machine, and one does tomorrow.
+    """
+    before = _forced
+    force([each.name for each in measured() if each.error <= ERROR_BOUND or each.multiply is default][-1])
+    try:
+        yield
+    finally:
+        force(before)
+
+
+def measure(candidates: Sequence[tuple[str, Multiply]], device: str = "cpu") -> tuple[Backend, ...]:
+    """Each candidate's error and speed on a product of GPT-2-small's size, without those that cannot compute it."""
+    n_rows, d_in, d_out = PROBE
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(n_rows, d_in, generator=generator).to(device)
+    W = torch.randn(d_in, d_out, generator=generator).to(device)
+    with torch.inference_mode():
+        exact = x.double() @ W.double()
+        errors = [_error(multiply, x, W, exact) for _, multiply in candidates]
+        able = [(*each, error) for each, error in zip(candidates, errors, strict=True) if error is not None]
+        turns = [[_seconds(multiply, x, W) for _, multiply, _ in able] for _ in range(TURNS)]
+    operations = 2e-9 * n_rows * d_in * d_out
+    return tuple(
+        Backend(name, multiply, error, operations / min(seconds))
+        for (name, multiply, error), *seconds in zip(able, *turns, strict=True)
+    )
+
+
+def _error(multiply: Multiply, x: Rows, W: Matrix, exact: Tensor) -> float | None:
+    """None where it is built in, but not for this processor."""
+    try:
+        return float((multiply(x, W, None).double() - exact).abs().max() / exact.abs().max())
+    except RuntimeError:
+        return None
+
+
+def _seconds(multiply: Multiply, x: Rows, W: Matrix) -> float:
+    began = time.perf_counter()
+    multiply(x, W, None)[0, 0].item()  # read, so that it is done
+    return time.perf_counter() - began
+
+
+def _chosen(found: Sequence[Backend]) -> Backend:
+    """The one that is forced, else the fastest of those within the bound, else torch's own."""
+    for each in found:
+        if each.name == _forced:
+            return each
+    exact = [each for each in found if each.error <= ERROR_BOUND]
+    return max(exact, key=lambda each: each.gflops, default=found[0])
+
+
+def _candidates() -> list[tuple[str, Multiply]]:
+    """torch's own and oneDNN's, if it is built in."""
+    library = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    own = f"torch's own ({library[1]})" if library else "torch's own"
+    has_onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return [(own, default), *([("oneDNN", onednn)] if has_onednn else [])]

@@ -1,0 +1,61 @@
+"""Reading what EleutherAI's sparsify writes: cfg.json and sae.safetensors, in a folder called as the module it is of.
+
+Source: sparsify's SparseCoder, SparseCoderConfig and fused_encoder, of October 2025.
+"""
+
+from pathlib import Path
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import read_json
+from headlight.model.checkpoints.tensors import read_safetensors
+from headlight.model.features.weights import checked
+from headlight.model.runs.dictionary import Dictionary, Output
+
+CONFIG, WEIGHTS = "cfg.json", "sae.safetensors"
+
+
+def recognises(folder: Path) -> bool:
+    """Whether a folder is sparsify's."""
+    return (folder / CONFIG).is_file() and (folder / WEIGHTS).is_file()
+
+
+def read(folder: Path, name: str) -> Dictionary:
+    """The dictionary in a folder: an autoencoder of what a module gives, or a transcoder from what it is given.
+
+    Raises:
+        CheckpointError: a file is damaged, or asks for what is not supported; it says what.
+    """
+    cfg = read_json(folder / CONFIG)
+    if cfg.get("activation", "topk") != "topk":
+        raise CheckpointError(f"{CONFIG} says activation {cfg['activation']!r}, which is not read; it can be 'topk'.")
+    if cfg.get("signed"):
+        raise CheckpointError(f"{CONFIG} says signed {cfg['signed']!r}, which is not read; it can be false.")
+    d_in, k = _size(cfg.get("d_in"), "d_in"), _size(cfg.get("k"), "k")
+    n_features = _size(cfg.get("num_latents") or d_in * _size(cfg.get("expansion_factor", 32), "size"), "num_latents")
+    transcodes, skips = cfg.get("transcode") is True, cfg.get("skip_connection") is True
+    shapes: dict[str, tuple[int, ...]] = {"encoder.weight": (n_features, d_in), "encoder.bias": (n_features,)}
+    shapes |= {"W_dec": (n_features, d_in), "b_dec": (d_in,)} | ({"W_skip": (d_in, d_in)} if skips else {})
+    found = checked(read_safetensors(folder / WEIGHTS), shapes)
+    module = (folder.parent if folder.name.startswith("seed") else folder).name  # of several seeds each has a folder
+    if not any(character.isdigit() for character in module) and module != "embed_tokens":
+        raise CheckpointError(
+            f"The folder {module} does not say what it is of. Keep the name that sparsify gave it, such as layers.3 or "
+            "layers.3.mlp."
+        )
+    return Dictionary(
+        name=name,
+        hook_in=f"{module}.input" if transcodes else module,
+        architecture="topk",
+        W_enc=found["encoder.weight"].T,
+        b_enc=found["encoder.bias"],
+        outputs=(Output(module, found["W_dec"], found["b_dec"]),),
+        k=k,
+        skip=found["W_skip"].T if skips else None,
+        b_dec_from_input=not transcodes,
+    )
+
+
+def _size(value: object, name: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise CheckpointError(f"{CONFIG} says {name} {value!r}; it has to be a whole number of at least 1.")
+    return value

@@ -1,0 +1,227 @@
+"""What a dictionary finds in a prompt: the active features, what it misses, and one feature in full."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from headlight.model.attribution.logit_attribution import Question
+from headlight.model.attribution.parts import Part
+from headlight.model.features.carried import Carried, carried
+from headlight.model.features.reconstruction import Read, in_place, read_features
+from headlight.model.features.single_feature import made_by, nearest, read_by, tokens_of
+from headlight.model.measure import Measure
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.dictionary import Dictionaries
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.linear import no_reading, no_split
+from headlight.model.runs.run import Run
+from headlight.model.runs.tables import Row, Tables, columns, finite, known, number, promoted_rows
+from headlight.model.runs.tables import tokens_of as tokens_shown
+
+MOST_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
+MISSED = "share of the length that the dictionary misses"
+
+
+@dataclass(frozen=True)
+class Order:
+    """By what features are listed: how active they are or, where there are tokens (ids), their effect at the place.
+
+    The effect is the direct one on the logit of the target less that of the distractor.
+    """
+
+    place: int
+    target: int | None = None
+    distractor: int | None = None
+
+    def question(self, position: int) -> Question | None:
+        """What is asked of a run; None where features are listed by how active they are."""
+        if self.target is None or self.distractor is None:
+            return None
+        return Question(self.target, self.distractor, position)
+
+
+def feature_tables(
+    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, order: Order | None = None
+) -> Tables:
+    """The first features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
+
+    The place is by default the last that all runs have, the feature the first there.
+    """
+    order = Order(shown.default_place) if order is None else order
+    place = order.place
+    feature = default_feature(shown, opened, layer, order) if feature is None else feature
+    listed = first_features(shown, opened, layer, feature, order)
+    return {
+        "tokens": tokens_shown(shown),
+        "dictionary": columns(["run", "quantity", "unit", "value"], _told(shown, opened, layer)),
+        "features": columns(["run", "feature", "place", "activation"], _active(shown, opened, layer, listed)),
+        "missed": columns(["run", "place", *PLACES], _by_place(shown, opened, layer)),
+        "made by": columns(["run", "part", "activation"], _made_by(shown, opened, layer, feature, place)),
+        "promoted": columns(
+            ["run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)"],
+            _promoted(shown, opened, layer, feature, place),
+        ),
+        "nearest": columns(["rank", "feature", "cosine"], _nearest(opened, layer, feature)),
+        "carried": columns(["run", "carries", "logits"], _carried(shown, opened, layer, order)),
+        "read by": columns(["run", "head", "query", "key", "value"], _readers(shown, opened, layer, feature)),
+    }
+
+
+def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> int:
+    """The first feature at a place, in the first run that has one there; or of any place, or feature 0."""
+    for run in shown.runs:
+        read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
+        carried = _carried_at(shown, run, opened, layer, order)
+        here = [] if position is None else read.strongest(1, position)
+        if found := (carried.strongest(1) if carried else []) or here or read.strongest(1):
+            return found[0]
+    return 0
+
+
+def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature: int, order: Order) -> list[int]:
+    """The features that come first in any run, and a chosen one if it is not among them."""
+    most: dict[int, float] = {}
+    count = MOST_FEATURES[len(shown.runs)]
+    for run in shown.runs:
+        for each, size in _sizes(shown, run, opened, layer, order, count):
+            most[each] = max(most.get(each, 0.0), size)
+    found = sorted(most, key=lambda each: -most[each])[:count]
+    return found if feature in found else [*found, feature]
+
+
+def _sizes(
+    shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order, count: int
+) -> Iterator[tuple[int, float]]:
+    """A run's first features with what they are listed by."""
+    carried = _carried_at(shown, run, opened, layer, order)
+    if carried is None:
+        read = read_features(run, opened, layer)
+        yield from ((each, float(read.of(each).values.max())) for each in read.strongest(count))
+        return
+    sizes = {part.feature: abs(value) for part, value in _effects(carried)}
+    yield from ((each, sizes[each]) for each in carried.strongest(count))
+
+
+def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | None) -> Carried | None:
+    """What features add to the prediction that is asked for; None where none is, or where there are no such sums."""
+    return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
+
+
+def _carried_at(shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order) -> Carried | None:
+    """The same at the place by which features are listed; None where the run lacks it, too."""
+    position = shown.positions(run)[order.place]
+    return None if position is None else carried_by(run, opened, layer, order.question(position))
+
+
+def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
+    yield from zip(found.parts, found.values.values.tolist(), strict=True)
+
+
+def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        found = _carried_at(shown, run, opened, layer, order)
+        yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))
+
+
+def activations(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> dict[str, Measure]:
+    """How active features are [feature, place], of A, B and B - A."""
+
+    def of(run: Run) -> Measure:
+        read = read_features(run, opened, layer)
+        values = torch.stack([read.of(each).values for each in features])
+        return Measure("feature's activation", "activation", ("feature", "pos"), values)
+
+    return shown.measured_by_place(of)
+
+
+def missed(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """The share of the activation's length that the dictionary misses [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: _missed(read_features(run, opened, layer)))
+
+
+def _missed(read: Read) -> Measure:
+    return Measure(MISSED, "share", ("pos",), read.errors.values / read.lengths.values)
+
+
+def moved(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """KL(run || with the dictionary in place) [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: in_place(run, opened, layer).moved)
+
+
+def n_active(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+    """How many features are active [place], of A, B and B - A."""
+    return shown.measured_by_place(lambda run: read_features(run, opened, layer).n_active)
+
+
+PLACES = {"active features": n_active, MISSED: missed, "KL with the dictionary in place (nats)": moved}
+
+
+def summary(run: Run, opened: Dictionaries, layer: int) -> dict[str, tuple[float, str]]:
+    """What a dictionary is worth on a run, in a few numbers with their units."""
+    read, put = read_features(run, opened, layer), in_place(run, opened, layer)
+    return {
+        "explained variance": (float(read.explained.values), "share"),
+        "active features": (float(read.n_active.values.float().mean()), "features"),
+        "loss": (float(put.loss.values), "nats"),
+        "loss with the dictionary in place": (float(put.loss_in_place.values), "nats"),
+        "KL with the dictionary in place": (float(put.moved.values.mean()), "nats"),
+    }
+
+
+def heads_reading(
+    run: Run, opened: Dictionaries, layer: int, feature: int
+) -> list[tuple[tuple[int, int], list[float]]]:
+    """The heads that read what a feature writes, with how much by query, key and value, the largest of them first."""
+    found = read_by(run, opened[layer], feature)
+    if found is None:
+        return []
+    scores = torch.stack([measure.values for measure in found.values()], -1)
+    known = [((layer, head), scores[layer, head].tolist()) for (layer, head), _ in finite(scores[..., 0])]
+    return sorted(known, key=lambda each: -max(each[1]))
+
+
+def _told(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        for name, (value, unit) in summary(run, opened, layer).items():
+            yield side, name, unit, number(value)
+
+
+def _active(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> Iterator[Row]:
+    for side, measure in activations(shown, opened, layer, features).items():
+        for (row, place), value in finite(measure.values):
+            if value != 0:
+                yield side, features[row], place, value
+
+
+def _by_place(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    found = [of(shown, opened, layer) for of in PLACES.values()]
+    for side in found[0]:
+        yield from ((side, *at, *row) for at, row in known(each[side].values for each in found))
+
+
+def _made_by(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, (run, position) in shown.sides_at(place).items():
+        made = None if no_split(run.model) else made_by(run, opened[layer], feature, position)
+        if made is not None:
+            values = made.values.values.tolist()
+            yield from ((side, part.name, value) for part, value in zip(made.parts, values, strict=True))
+
+
+def _promoted(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, (run, position) in shown.sides_at(place).items():
+        tokens = None if no_reading(run.model) else tokens_of(run, opened[layer], feature, position)
+        if tokens is not None:
+            yield from ((side, *row) for row in promoted_rows(tokens, run.tokenizer))
+
+
+def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
+    found = nearest(opened[layer], feature)
+    pairs = zip(found.features.tolist(), found.cosines.tolist(), strict=True)
+    yield from ((rank, *pair) for rank, pair in enumerate(pairs, 1))
+
+
+def _readers(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        for head, (query, key, value) in heads_reading(run, opened, layer, feature):
+            yield side, head_name(head), query, key, value

@@ -1,0 +1,140 @@
+"""What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.flow import information_flow, readout
+from headlight.model.flow.change import FlowChange, FlowOf, flow_change, lacks_change
+from headlight.model.flow.information_flow import Flow, Place, Supply
+from headlight.model.flow.readout import Readout, ReadoutPair
+from headlight.model.flow.shares import Summands
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import patterns
+from headlight.model.runs.host import kept
+from headlight.model.runs.linear import attention_bias, write_scales, writes_at_unit_scale
+from headlight.model.runs.run import Run
+
+MOST_TOKENS = 10
+
+
+@kept
+@torch.inference_mode()
+def flow_of(run: Run, position: int, threshold: float) -> Flow:
+    """The graph of what the last stream at a position was made of, of edges of at least that share of their target.
+
+    Raises:
+        InputError: the threshold is no share.
+    """
+    supply = _supply(run)
+    with run.host.turn():
+        return information_flow.flow(supply, run.cfg.n_layers, run.cfg.states, position, threshold)
+
+
+def flows_of(shown: Comparison, place: int, threshold: float) -> dict[str, Flow]:
+    """The graph of each run that has a token at a place of the common axis."""
+    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    return {
+        side: flow_of(shown.sides[side], position, threshold)
+        for side, position in positions.items()
+        if position is not None
+    }
+
+
+def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange | None:
+    """How what flows into the last state at a place differs between A and B.
+
+    None where there is no B, where one of the runs has no token at the place, and where B lacks A's states.
+
+    Raises:
+        InputError: the threshold is no share.
+    """
+    if shown.b is None or lacks_change(shown.a.cfg, shown.b.cfg):
+        return None
+    if any(shown.positions(run)[place] is None for run in shown.runs):
+        return None
+    return _flow_change_of(shown, place, threshold)
+
+
+@kept
+@torch.inference_mode()
+def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
+    assert shown.alignment is not None
+    a, b = (FlowOf(_supply(run), run.cfg.n_layers) for run in shown.runs)
+    with shown.a.host.turn():
+        return flow_change(a, b, shown.alignment, shown.a.cfg.states, place, threshold)
+
+
+def _supply(run: Run) -> Supply:
+    return partial(_summands, run, _states(run))
+
+
+def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
+    """The streams of all depths; those that an edit changed as they were in the run."""
+    whole = list(run.streams())
+    if run.cfg.states == 1:
+        return whole
+    states = whole[:1]
+    for layer, (pre, post) in enumerate(pairwise(whole)):
+        states += [_after(run, layer, "attn_out", run.mid(layer, pre)), post]
+    return states
+
+
+def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
+    """What the next part reads: normalised, where the model normalises the stream itself."""
+    return run.model.block(layer).after(part, resid[None])[0]
+
+
+def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
+    """Where the model normalises the stream itself, a node's sum is that before it is normalised."""
+    depth, (attn, scales) = run.cfg.states * layer, (run.model.block(layer).attn, write_scales(run, layer))
+    weights = patterns(run, layer, positions)
+    heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]
+    pre, mlp_out = states[depth][positions], None if run.cfg.attn_only else run.cache["mlp_out", layer][positions]
+    given = Summands(
+        pre=pre,
+        weights=weights if scales is None else weights / scales[positions, None],
+        v=run.values(layer)[:, heads] if run.cfg.is_grouped else run.values(layer),
+        W_O=writes_at_unit_scale(run.model, layer, widened(attn.W_O.detach())),
+        b_O=torch.stack([attention_bias(run, layer, position) for position in positions]),
+        mid=states[depth + 1][positions],
+        mlp_out=mlp_out,
+    )
+    if run.cfg.states == 1:
+        return given
+    if not run.cfg.post_norm or mlp_out is None:
+        return replace(given, post=states[depth + 2][positions])
+    mid, between = run.mid(layer, states[depth])[positions], states[depth + 1][positions]
+    return replace(given, mid=mid, between=between, post=between + mlp_out)
+
+
+@kept
+@torch.inference_mode()
+def readout_of(run: Run, node: Place) -> Readout:
+    """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
+    *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
+    return readout.readout(logits, below[0] if below else None, MOST_TOKENS)
+
+
+@kept
+@torch.inference_mode()
+def readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
+    """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
+    a, b = (_logits_at(run, node.depth, shown.positions(run)[node.position]) for run in shown.runs)
+    return readout.readout_pair(a, b, MOST_TOKENS)
+
+
+def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:
+    """What the states at a position would say if the model stopped there."""
+    here = torch.stack([state[position] for state in states])
+    return run.model.to_logits(here[None])[0]
+
+
+def _logits_at(run: Run, depth: int, position: int | None) -> Float[Tensor, " d_vocab"]:
+    assert position is not None  # a node that both runs have
+    return _logits(run, _states(run)[depth : depth + 1], position)[0]

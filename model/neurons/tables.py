@@ -1,0 +1,216 @@
+"""Neurons: the first of them at a token, what they add to a prediction, and one in full."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch.nn.functional import pad
+
+from headlight.model.attribution.logit_attribution import Question
+from headlight.model.measure import Measure
+from headlight.model.measure.difference import by_name, subtract, union, with_difference
+from headlight.model.neurons.activations import activations_at, over_prompt
+from headlight.model.neurons.effects import direct_effects, gradient_effects, measured_effects
+from headlight.model.neurons.weights import neuron_composition, neuron_tokens
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Neuron, head_name, neuron_name
+from headlight.model.runs.linear import has_mlp_bias, no_reading
+from headlight.model.runs.run import Run
+from headlight.model.runs.tables import Row, Rows, Table, Tables, columns, finite, number, promoted_rows, tokens_of
+
+Ranking = Literal["direct", "gradient", "activation"]
+Values = Mapping[str, Measure]
+
+MEASURES: dict[Ranking, str] = {
+    "direct": "direct effect",
+    "gradient": "gradient × activation",
+    "activation": "activation",
+}
+MEASURED = "measured effect"
+NEURONS, BIASES, EDITS, WRITTEN = "neurons", "biases", "edits behind them", "MLP's write"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which neurons are asked for, at a place, and how their effect on two tokens' (ids) difference is read there.
+
+    The first `count` by a measure's size, of one layer or of all; in the run B or the change (B - A), if that is the
+    `side`. With `measured` the model is run without each of them. Without a `neuron` the first is shown in full.
+    """
+
+    target: int
+    distractor: int
+    place: int
+    by: Ranking = "direct"
+    layer: int | None = None
+    count: int = 16
+    side: str = "A"
+    measured: bool = False
+    neuron: Neuron | None = None
+
+
+def mlp_tables(shown: Comparison, asked: Asked) -> Tables:
+    """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
+
+    Raises:
+        InputError: a model has no neurons.
+    """
+    neuron = chosen(shown, asked)
+    return {
+        "tokens": tokens_of(shown),
+        "neurons": _neurons(shown, asked),
+        "sums": columns(["run", "layer", "what", "direct effect"], _sums(shown, asked)),
+        "over the prompt": columns(["run", "place", "what", "value"], _over_prompt(shown, neuron)),
+        "weights": columns(
+            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(shown, asked, neuron)
+        ),
+        "heads": columns(["run", "head", "how", "composition"], _heads(shown, neuron)),
+    }
+
+
+def reads_logits(shown: Comparison) -> bool:
+    """Whether every run's logits are sums over what is written, so that neurons have direct effects."""
+    return not any(no_reading(run.model) for run in shown.runs)
+
+
+def values_of(shown: Comparison, asked: Asked) -> dict[str, Values]:
+    """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
+
+    def values() -> dict[str, Values]:
+        sides = shown.sides_at(asked.place).items()
+        return with_difference({side: _values(run, at, asked) for side, (run, at) in sides})
+
+    return shown.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
+
+
+def _values(run: Run, position: int, asked: Asked) -> Values:
+    question, found = Question(asked.target, asked.distractor, position), activations_at(run, position)
+    direct = {} if no_reading(run.model) else {MEASURES["direct"]: direct_effects(run, question).values}
+    gradient = gradient_effects(run, question, position)
+    reads = found.reads if len(found.reads) > 1 else {}  # one before its activation function says little beside it
+    return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: found.values, **reads}
+
+
+def ranked(shown: Comparison, asked: Asked) -> list[Neuron]:
+    """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
+    sides = values_of(shown, asked)
+    values = sides.get(asked.side, next(iter(sides.values())))
+    found = values.get(MEASURES[asked.by], values[MEASURES["gradient"]]).values
+    of_layers = found if asked.layer is None else found[asked.layer : asked.layer + 1]
+    order = of_layers.abs().flatten().topk(min(asked.count, of_layers.numel())).indices.tolist()
+    return [(at // found.shape[1] + (asked.layer or 0), at % found.shape[1]) for at in order]
+
+
+def has_neuron(run: Run, neuron: Neuron) -> bool:
+    """Whether a run's model has a neuron."""
+    return neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0)
+
+
+def chosen(shown: Comparison, asked: Asked) -> Neuron:
+    """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
+    wanted = [] if asked.neuron is None else [asked.neuron]
+    neurons = (*wanted, *ranked(shown, replace(asked, count=sys.maxsize)))
+    return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in shown.runs))
+
+
+def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> dict[str, Measure]:
+    """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
+    found = {}
+    for side, (run, at) in shown.sides_at(asked.place).items():
+        own = [neuron for neuron in neurons if has_neuron(run, neuron)]
+        measured = measured_effects(run, own, Question(asked.target, asked.distractor, at), at)
+        found[side] = replace(measured, values=by_name(measured.values, own, neurons, torch.nan))
+    return with_difference(found)
+
+
+def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
+    """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
+    if not reads_logits(shown):
+        return {}
+    found = {}
+    for side, (run, at) in shown.sides_at(asked.place).items():
+        of = direct_effects(run, Question(asked.target, asked.distractor, at))
+        neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
+        has_bias = any(has_mlp_bias(run.model, layer) for layer in range(run.cfg.n_layers))
+        biases = {BIASES: of.bias} if has_bias else {}
+        found[side] = {NEURONS: neurons, **biases, EDITS: of.edited, WRITTEN: of.written}
+    return with_difference(found, change=_change_of_sums)
+
+
+def _change_of_sums(a: dict[str, Measure], b: dict[str, Measure]) -> dict[str, Measure]:
+    """B - A of sums by layer; a sum or a layer that one lacks counts as 0."""
+    n_layers = max(len(measure.values) for measure in (*a.values(), *b.values()))
+
+    def padded(measure: Measure | None, like: Measure) -> Measure:
+        values = like.values.new_zeros(0) if measure is None else measure.values
+        return replace(like, values=pad(values, (0, n_layers - len(values))))
+
+    like = {**b, **a}
+    names = union(list(a), list(b))
+    return {name: subtract(padded(a.get(name), like[name]), padded(b.get(name), like[name])) for name in names}
+
+
+def strip_of(shown: Comparison, neuron: Neuron) -> dict[str, Measure]:
+    """The neuron's activation at every place, of A, B and B - A."""
+    return shown.measured_by_place(lambda run: over_prompt(run, neuron).values)
+
+
+def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
+    """How each head is composed with a neuron, the head, and the score: the highest first."""
+    found = neuron_composition(run, neuron)
+    named = {f"writes what its {name} reads": measure for name, measure in found.writers.items()}
+    named |= {f"its {through} reads what it writes": measure for through, measure in found.readers.items()}
+    rows = [
+        (how, (layer, head), score) for how, measure in named.items() for (layer, head), score in finite(measure.values)
+    ]
+    return sorted(rows, key=lambda row: -row[2])
+
+
+def _neurons(shown: Comparison, asked: Asked) -> Table:
+    neurons, sides = ranked(shown, asked), values_of(shown, asked)
+    measured = measured_of(shown, asked, neurons) if asked.measured else {}
+    names = list(dict.fromkeys(name for values in sides.values() for name in values))  # a gate is in some models alone
+    rows = Rows()
+    for side, values in sides.items():
+        for place, neuron in enumerate(neurons):
+            known = [_value(values.get(name), neuron) for name in names]
+            effect = [number(float(measured[side].values[place]))] if measured else []
+            rows.append((side, neuron_name(neuron), *known, *effect))
+    return columns(["run", "neuron", *names, *([MEASURED] if measured else [])], rows)
+
+
+def _value(measure: Measure | None, neuron: Neuron) -> float | None:
+    """A measure of a neuron; None where there is no such measure, or no such neuron."""
+    if measure is None or any(at >= size for at, size in zip(neuron, measure.values.shape, strict=True)):
+        return None
+    return number(float(measure.values[neuron]))
+
+
+def _sums(shown: Comparison, asked: Asked) -> Iterator[Row]:
+    for side, parts in sums_of(shown, asked).items():
+        for name, measure in parts.items():
+            yield from ((side, f"L{layer}", name, value) for (layer,), value in finite(measure.values))
+
+
+def _over_prompt(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        found, places = over_prompt(run, neuron), shown.positions(run)
+        for name, measure in {**found.reads, "activation": found.values}.items():
+            values = measure.values.tolist()
+            yield from ((side, place, name, values[at]) for place, at in enumerate(places) if at is not None)
+
+
+def _weights(shown: Comparison, asked: Asked, neuron: Neuron) -> Iterator[Row]:
+    for side, (run, at) in shown.sides_at(asked.place).items():
+        found = neuron_tokens(run, neuron, at)
+        matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)
+        for name, tokens in matrices.items():
+            yield from ((side, name, *row) for row in promoted_rows(tokens, run.tokenizer))
+
+
+def _heads(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in shown.sides.items():
+        if side == "A" or not run.same_model(shown.a):
+            yield from ((side, head_name(head), how, score) for how, head, score in composed_of(run, neuron))

@@ -1,0 +1,1 @@
+"""The models as code: configs, layers, hooks and caches of activations, and how they run on devices."""

@@ -1,0 +1,221 @@
+"""The blocks that a transformer is stacked from: what is normalised when, and what is added to the stream."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import NO_TAP, Tap
+from headlight.model.nn.layers.attention import build_attention
+from headlight.model.nn.layers.biases import SharedBias
+from headlight.model.nn.layers.dropout import Dropout
+from headlight.model.nn.layers.mlp import build_mlp
+from headlight.model.nn.layers.norms import NoNorm, build_norm
+from headlight.model.nn.layers.positions import Positions
+
+Stream = Float[Tensor, "batch pos d_model"]
+
+
+class AttnOnlyBlock(nn.Module):
+    """Attention on the normalised stream, added to the stream."""
+
+    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
+        super().__init__()
+        normalizes = cfg.normalize_before and layer not in cfg.no_ln1_layers
+        self.ln1 = build_norm(cfg) if normalizes else NoNorm()
+        self.attn = build_attention(cfg, layer)
+        self.ln1_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
+        self.dropout, self.residual_scale = Dropout(cfg.dropout), cfg.residual_scale
+
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        return tap("hook_resid_post", resid_pre + attn_out)
+
+    def attn_in(self, resid_pre: Stream) -> Stream:
+        """What attention reads of the stream."""
+        return self.ln1(resid_pre, NO_TAP)
+
+    def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
+        """What attention writes to the stream."""
+        given = self.attn(normalized, positions, tap.within("attn"))
+        return tap("hook_attn_out", self._written(self.ln1_post(given, tap.within("ln1_post"))))
+
+    def after(self, part: str, resid: Stream) -> Stream:
+        """What becomes of the stream once a part was added to it."""
+        return resid
+
+    def _written(self, given: Stream) -> Stream:
+        return self.dropout(given if self.residual_scale == 1.0 else given * self.residual_scale)
+
+
+class Block(AttnOnlyBlock):
+    """Attention, then an MLP, each on the normalised stream and added to the stream."""
+
+    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
+        super().__init__(cfg, layer)
+        self.ln2 = build_norm(cfg) if cfg.normalize_before else NoNorm()
+        self._build_between(cfg, layer)
+        self.mlp = build_mlp(cfg, layer)
+        self.ln2_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
+
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
+        return tap("hook_resid_post", resid_mid + self.mlp_out(self.ln2(resid_mid, tap.within("ln2")), tap))
+
+    def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
+        """What stands between attention and the MLP; built there, so that a seed draws what it always drew."""
+
+    @property
+    def mlp_norm(self) -> nn.Module:
+        """What stands between the stream and the MLP."""
+        return self.ln2
+
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads of the streams before attention and after it."""
+        return self.mlp_norm(resid_mid, NO_TAP)
+
+    def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
+        """What the MLP writes to the stream."""
+        given = self.mlp(normalized, tap.within("mlp"))
+        return tap("hook_mlp_out", self._written(self.ln2_post(given, tap.within("ln2_post"))))
+
+
+class ParallelBlock(Block):
+    """Attention and an MLP side by side, both of the same stream, by one norm or a norm each.
+
+    There is no stream between them, hence no `hook_resid_mid`.
+    """
+
+    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
+        super().__init__(cfg, layer)
+        self.shares_norm = cfg.parallel_norms == 1
+        if self.shares_norm:
+            self.ln2 = NoNorm()
+
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        normalized = self.ln1(resid_pre, tap.within("ln1"))
+        attn_out = self.attn_out(normalized, positions, tap)
+        mlp_in = normalized if self.shares_norm else self.ln2(resid_pre, tap.within("ln2"))
+        return tap("hook_resid_post", resid_pre + attn_out + self.mlp_out(mlp_in, tap))
+
+    @property
+    def mlp_norm(self) -> nn.Module:
+        """What stands between the stream and the MLP: attention's own norm, or one beside it."""
+        return self.ln1 if self.shares_norm else self.ln2
+
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads of the streams before attention and after it: the one before, as attention does."""
+        return self.mlp_norm(resid_pre, NO_TAP)
+
+
+class PostNormBlock(Block):
+    """A block of the original paper: the stream is normalised after each addition.
+
+    `hook_resid_mid` and `hook_resid_post` are taken before their LayerNorm, whose output is `hook_normalized` times
+    gain plus bias; `hook_resid_pre` of the next block is the normalised stream.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
+        normalized = self.ln1(resid_mid, tap.within("ln1"))
+        resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
+        return self.ln2(resid_post, tap.within("ln2"))
+
+    def attn_in(self, resid_pre: Stream) -> Stream:
+        """What attention reads of the stream: that itself."""
+        return resid_pre
+
+    def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
+        """What the MLP reads: the stream after attention, which is normalised already."""
+        return resid_mid
+
+    def after(self, part: str, resid: Stream) -> Stream:
+        """The stream normalised, once a part was added to it."""
+        return (self.ln1 if part == "attn_out" else self.ln2)(resid, NO_TAP)
+
+
+class CrossBlock(Block):
+    """Self-attention, attention to the encoder's output, an MLP, each on the normalised stream and added to it.
+
+    Source: TransformerLens's T5Block for the names `hook_cross_attn_out` and `hook_resid_mid_cross`.
+    """
+
+    def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
+        without_positions = replace(cfg, positional_embedding_type="none")
+        self.cross_attn, self.ln3 = build_attention(without_positions, layer), build_norm(cfg)
+
+    def forward(  # type: ignore[override]
+        self,
+        resid_pre: Stream,
+        positions: Positions,
+        memory: Float[Tensor, "batch memory d_model"],
+        to_memory: Positions,
+        tap: Tap,
+    ) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
+        resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
+        cross_attn_out = self.cross_attn_out(self.ln2(resid_mid, tap.within("ln2")), memory, to_memory, tap)
+        resid_mid_cross = tap("hook_resid_mid_cross", resid_mid + cross_attn_out)
+        mlp_out = self.mlp_out(self.ln3(resid_mid_cross, tap.within("ln3")), tap)
+        return tap("hook_resid_post", resid_mid_cross + mlp_out)
+
+    def cross_attn_out(
+        self, normalized: Stream, memory: Float[Tensor, "batch memory d_model"], to_memory: Positions, tap: Tap
+    ) -> Stream:
+        """What attention to the encoder's output writes to the stream."""
+        given = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
+        return tap("hook_cross_attn_out", self._written(given))
+
+
+class PostNormCrossBlock(CrossBlock):
+    """A decoder block of the original paper: the stream is normalised after each of the three additions.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def forward(  # type: ignore[override]
+        self,
+        resid_pre: Stream,
+        positions: Positions,
+        memory: Float[Tensor, "batch memory d_model"],
+        to_memory: Positions,
+        tap: Tap,
+    ) -> Stream:
+        resid_pre = tap("hook_resid_pre", resid_pre)
+        resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
+        normalized = self.ln1(resid_mid, tap.within("ln1"))
+        cross_attn_out = self.cross_attn_out(normalized, memory, to_memory, tap)
+        resid_mid_cross = tap("hook_resid_mid_cross", normalized + cross_attn_out)
+        normalized = self.ln2(resid_mid_cross, tap.within("ln2"))
+        resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
+        return self.ln3(resid_post, tap.within("ln3"))
+
+
+def block_kind(cfg: TransformerConfig) -> Callable[[TransformerConfig, int], nn.Module]:
+    """The kind of block that a decoder-only or encoder-only model's config asks for."""
+    if cfg.attn_only:
+        return AttnOnlyBlock
+    if cfg.parallel_attn_mlp:
+        return ParallelBlock
+    return PostNormBlock if cfg.post_norm else Block
+
+
+def build_blocks(kind: Callable[[TransformerConfig, int], nn.Module], cfg: TransformerConfig) -> nn.ModuleList:
+    """One block of a kind for each layer."""
+    blocks = nn.ModuleList(kind(cfg, layer) for layer in range(cfg.n_layers))
+    if cfg.positional_embedding_type == "relative_positional_bias":  # all layers have the first one's
+        first, *others = (cast(AttnOnlyBlock, block).attn for block in blocks)
+        for attn in others:
+            attn.rel_pos_bias = SharedBias(cast(nn.Module, first.rel_pos_bias))
+    return blocks

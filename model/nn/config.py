@@ -1,0 +1,312 @@
+"""The settings that fix a decoder-only transformer's shape, under TransformerLens's names."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from headlight.model.base.checks import check_choice, check_dropout, check_size, positive
+from headlight.model.base.errors import ConfigError
+
+Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu"]
+Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
+AttentionDirection = Literal["causal", "bidirectional"]
+PositionalEmbedding = Literal["standard", "rotary", "alibi", "relative_positional_bias", "none"]
+AttentionType = Literal["global", "local"]
+Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
+DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
+
+POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale", "residual_scale", "logits_scale")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotaryScaling:
+    """How rotary frequencies are stretched to a longer context than the one that they were trained on.
+
+    `original_n_ctx` is that context. `low_freq_factor` and `high_freq_factor` are llama3's, `beta_fast`, `beta_slow`
+    and `truncate` yarn's, `short_factor` and `long_factor` longrope's, one for each pair of components.
+    `attention_factor` multiplies what is rotated.
+
+    Source: transformers' modeling_rope_utils for the kinds and the names of what they take.
+    """
+
+    kind: Scaling
+    factor: float = 1.0
+    original_n_ctx: int | None = None
+    attention_factor: float = 1.0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    truncate: bool = True
+    short_factor: tuple[float, ...] = ()
+    long_factor: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("rotary_scaling.kind", self.kind, get_args(Scaling))
+        for name in ("factor", "attention_factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow"):
+            object.__setattr__(self, name, positive(f"rotary_scaling.{name}", getattr(self, name)))
+        for name in ("short_factor", "long_factor"):
+            factors = tuple(positive(f"rotary_scaling.{name}", factor) for factor in getattr(self, name))
+            object.__setattr__(self, name, factors)
+        if self.kind != "linear":
+            check_size("rotary_scaling.original_n_ctx", self.original_n_ctx)
+
+    def check(self, rotary_dim: int, base: float) -> None:
+        """Refuse what has no frequencies for so many components and this base.
+
+        Raises:
+            ConfigError: longrope's factors are not one for each pair, or a formula would divide by 0.
+        """
+        if self.kind == "longrope" and {len(self.short_factor), len(self.long_factor)} != {rotary_dim // 2}:
+            raise ConfigError(
+                f"longrope has {len(self.short_factor)} short and {len(self.long_factor)} long factors; there have to "
+                f"be {rotary_dim // 2} of each, one for each pair of the {rotary_dim} components that are turned."
+            )
+        if self.kind == "yarn" and base == 1:
+            raise ConfigError("rotary_base is 1; yarn needs another base, for it divides by its logarithm.")
+        if self.kind == "dynamic" and rotary_dim <= 2:
+            raise ConfigError(f"rotary_dim is {rotary_dim}; dynamic scaling needs more than 2 components to turn.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig:
+    """Sizes and choices of layer of one model; what follows from others is filled in when left out.
+
+    `d_mlp` defaults to 4 d_model, `d_vocab_out` to d_vocab, `d_value` (the width of values, where it is not that of
+    queries and keys) to d_head, `n_key_value_heads` to n_heads and `attn_scale`, by which scores are divided, to
+    sqrt(d_head). `dropout` is the share of activations set to zero in training, after embeddings, patterns and whatever
+    joins the stream.
+    `normalization_type` is "LN" (gain and bias), "LNPre" (without them), "RMS" (gain alone, nothing is centred),
+    "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with.
+
+    Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
+    query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
+    stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
+    if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
+    `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
+
+    "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
+    each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
+
+    Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
+    `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
+    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, with gains
+    of the head's own where `qk_norm_per_head` is true (LN), or those of
+    all heads as one vector where `qk_norm_across_heads` is (RMS).
+    `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
+    With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
+
+    Blocks: `gated_mlp` multiplies the activations by a second linear layer; with `mlp_limit` both are clipped at that
+    and 1 is added to the second. With `parallel_attn_mlp` attention and MLP read the same stream, by one norm or by two
+    (`parallel_norms`). `use_normalization_before_and_after` normalises what attention and MLP give as well;
+    `normalize_before` false leaves out the norms before them. `post_norm` normalises the stream itself after each
+    addition. With `num_experts` an MLP is so many, of which a router chooses `experts_per_token`; `norm_topk_prob` has
+    the weights of those chosen sum to 1. Layers in `dense_layers` have one MLP all the same, `d_mlp_dense` wide.
+
+    Encoders: `n_token_types` adds an embedding of which text a token is in, `embeddings_ln` normalises the sum of all
+    embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs.
+    Layers in `no_ln1_layers` have no norm before attention. With `mlm_act_fn` a linear layer, that function and a norm
+    stand before the unembedding; `output_bias` gives one that is tied a bias.
+
+    Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
+
+    Raises:
+        ConfigError: a size that is not a positive integer, an unknown choice, a dropout that is no share, or tied
+            embeddings of unequal size.
+
+    Source: the names are those of TransformerLens's HookedTransformerConfig.
+    """
+
+    n_layers: int
+    d_model: int
+    n_ctx: int
+    n_heads: int
+    d_head: int
+    d_vocab: int
+    d_mlp: int | None = None
+    d_vocab_out: int | None = None
+    d_value: int | None = None
+    d_embed: int | None = None
+    n_token_types: int | None = None
+    act_fn: Activation = "gelu_new"
+    attn_only: bool = False
+    normalization_type: Normalization | None = "LN"
+    attention_dir: AttentionDirection = "causal"
+    attn_scale: float | None = None
+    scale_attn_by_inverse_layer_idx: bool = False
+    eps: float = 1e-5
+    dropout: float = 0.0
+    tie_word_embeddings: bool = False
+    positional_embedding_type: PositionalEmbedding = "standard"
+    rotary_dim: int | None = None
+    rotary_base: float = 10000.0
+    rotary_base_local: float | None = None
+    rotary_adjacent_pairs: bool = False
+    rotary_scaling: RotaryScaling | None = None
+    relative_attention_num_buckets: int = 32
+    relative_attention_max_distance: int = 128
+    no_rope_layers: tuple[int, ...] = ()
+    alibi_scale: float = 1.0
+    alibi_in_bfloat16: bool = False
+    n_key_value_heads: int | None = None
+    window_size: int | None = None
+    attn_types: tuple[AttentionType, ...] | None = None
+    use_qk_norm: bool = False
+    qk_norm_per_head: bool = False
+    qk_norm_across_heads: bool = False
+    use_attention_sinks: bool = False
+    attn_scores_soft_cap: float | None = None
+    output_logits_soft_cap: float | None = None
+    gated_mlp: bool = False
+    mlp_limit: float | None = None
+    num_experts: int | None = None
+    experts_per_token: int | None = None
+    norm_topk_prob: bool = False
+    dense_layers: tuple[int, ...] = ()
+    d_mlp_dense: int | None = None
+    parallel_attn_mlp: bool = False
+    parallel_norms: int = 1
+    use_normalization_before_and_after: bool = False
+    normalize_before: bool = True
+    post_norm: bool = False
+    post_embedding_ln: bool = False
+    embeddings_ln: bool = False
+    no_ln1_layers: tuple[int, ...] = ()
+    mlm_act_fn: Activation | None = None
+    output_bias: bool = False
+    embedding_scale: float = 1.0
+    residual_scale: float = 1.0
+    logits_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._check_sizes("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab")
+        self._default("d_mlp", None if self.attn_only else 4 * self.d_model)
+        self._default("d_vocab_out", self.d_vocab)
+        self._default("d_value", self.d_head)
+        self._default("n_key_value_heads", self.n_heads)
+        self._default("d_mlp_dense", self.d_mlp)
+        self._default("d_embed", self.d_model)
+        self._default("attn_scale", self.d_head**0.5)
+        self._check_sizes("d_vocab_out", "d_value", "d_embed", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
+        for name in POSITIVE:
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap", "mlp_limit"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive(name, getattr(self, name)))
+        check_dropout(self.dropout)
+        check_choice("act_fn", self.act_fn, get_args(Activation))
+        check_choice("mlm_act_fn", self.mlm_act_fn, (*get_args(Activation), None))
+        check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
+        check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
+        check_choice("positional_embedding_type", self.positional_embedding_type, get_args(PositionalEmbedding))
+        for field in fields(self):
+            if field.type in ("bool", bool):
+                check_choice(field.name, getattr(self, field.name), (True, False))
+        self._check_positions()
+        self._check_attention()
+        self._check_experts()
+        if self.tie_word_embeddings and self.d_vocab_out != self.d_vocab:
+            raise ConfigError(
+                f"Tied embeddings need d_vocab_out = d_vocab, but they are {self.d_vocab_out} and {self.d_vocab}. "
+                "Set tie_word_embeddings=False, or leave d_vocab_out out."
+            )
+
+    @property
+    def written(self) -> tuple[tuple[str, str | None], ...]:
+        """What each layer writes, in order, and the stream after it where that has a name."""
+        if self.attn_only:
+            return (("attn_out", "resid_post"),)
+        between = None if self.parallel_attn_mlp else "resid_mid"
+        return (("attn_out", between), ("mlp_out", "resid_post"))
+
+    @property
+    def states(self) -> int:
+        """How many streams with a name a layer has after what it reads: after attention and after its MLP, or one."""
+        return sum(state is not None for _, state in self.written)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether groups of heads share keys and values."""
+        return self.n_key_value_heads != self.n_heads
+
+    @property
+    def n_shared(self) -> int:
+        """How many keys and values there are at a position: one for each head, or for each group of heads."""
+        return self.n_key_value_heads or self.n_heads
+
+    def group_of(self, head: int) -> int:
+        """Which keys and values are a head's: its own, or those of its group."""
+        return head * self.n_shared // self.n_heads
+
+    def window(self, layer: int) -> int | None:
+        """How many tokens back a query of a layer sees, itself included; None where it sees all."""
+        local = self.attn_types is None or self.attn_types[layer] == "local"
+        return self.window_size if local else None
+
+    def _check_positions(self) -> None:
+        if self.positional_embedding_type == "rotary":
+            self._default("rotary_dim", self.d_head)
+            check_size("rotary_dim", self.rotary_dim)
+            if self.rotary_dim > self.d_head or self.rotary_dim % 2:  # type: ignore[operator]
+                raise ConfigError(
+                    f"rotary_dim is {self.rotary_dim}; it has to be even, and at most d_head, which is {self.d_head}."
+                )
+        self._check_sizes("relative_attention_num_buckets", "relative_attention_max_distance")
+        exact = self.relative_attention_num_buckets // (4 if self.attention_dir == "bidirectional" else 2)
+        relative = self.positional_embedding_type == "relative_positional_bias"
+        if relative and not 0 < exact < self.relative_attention_max_distance:
+            raise ConfigError(
+                f"relative_attention_max_distance is {self.relative_attention_max_distance}; of "
+                f"{self.relative_attention_num_buckets} buckets {exact} hold one distance each, which has to be at "
+                "least 1, and less than that."
+            )
+        if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
+            object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
+        if self.positional_embedding_type == "rotary" and self.rotary_scaling is not None:
+            self.rotary_scaling.check(self.rotary_dim or 0, self.rotary_base)
+        for name in ("no_rope_layers", "no_ln1_layers"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.n_token_types is not None:
+            check_size("n_token_types", self.n_token_types)
+
+    def _check_attention(self) -> None:
+        self._check_sizes("n_key_value_heads")
+        if self.n_heads % self.n_key_value_heads:  # type: ignore[operator]
+            raise ConfigError(
+                f"n_key_value_heads is {self.n_key_value_heads}; it has to divide n_heads, which is {self.n_heads}."
+            )
+        if self.qk_norm_per_head and self.normalization_type != "LN":
+            raise ConfigError(f"qk_norm_per_head needs normalization_type 'LN'; it is {self.normalization_type!r}.")
+        if self.window_size is not None:
+            check_size("window_size", self.window_size)
+        if self.attn_types is not None:
+            object.__setattr__(self, "attn_types", tuple(self.attn_types))
+            for each in self.attn_types:
+                check_choice("attn_types", each, get_args(AttentionType))
+            if len(self.attn_types) != self.n_layers:
+                raise ConfigError(f"attn_types names {len(self.attn_types)} layers; n_layers is {self.n_layers}.")
+
+    def _check_experts(self) -> None:
+        check_choice("parallel_norms", self.parallel_norms, (1, 2))
+        object.__setattr__(self, "dense_layers", tuple(self.dense_layers))
+        if self.num_experts is not None:
+            self._check_sizes("num_experts", "experts_per_token")
+            if self.experts_per_token > self.num_experts:  # type: ignore[operator]
+                raise ConfigError(
+                    f"experts_per_token is {self.experts_per_token}; it can be at most num_experts, which is "
+                    f"{self.num_experts}."
+                )
+
+    def _default(self, name: str, value: object) -> None:
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, value)
+
+    def _check_sizes(self, *names: str) -> None:
+        for name in names:
+            check_size(name, getattr(self, name))
+
+
+def _rotary_scaling(told: dict[str, Any]) -> RotaryScaling:
+    known = {field.name for field in fields(RotaryScaling)}
+    if unknown := sorted(told.keys() - known):
+        raise ConfigError(f"rotary_scaling has no {unknown[0]!r}; it can have {', '.join(sorted(known))}.")
+    return RotaryScaling(**({"kind": None} | told))

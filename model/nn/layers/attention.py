@@ -1,0 +1,233 @@
+"""Multi-head attention."""
+
+from typing import NamedTuple
+
+import torch
+from einops import einsum
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model import compute as kernels
+from headlight.model.compute import product, products
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import Look, Tap
+from headlight.model.nn.layers.biases import build_bias
+from headlight.model.nn.layers.dropout import Dropout
+from headlight.model.nn.layers.norms import build_head_norm
+from headlight.model.nn.layers.parameters import normal, per_head, widened, zeros
+from headlight.model.nn.layers.positions import Positions
+from headlight.model.nn.layers.rotary import build_rotary
+from headlight.model.nn.layers.scores import ScoreRule, mix
+
+
+class HeadsRead(NamedTuple):
+    """What a layer's heads make of the stream: queries, and keys and values of each head or each group of heads."""
+
+    q: Float[Tensor, "batch query head d_head"]
+    k: Float[Tensor, "batch key kv_head d_head"]
+    v: Float[Tensor, "batch key kv_head d_value"]
+
+
+class Attention(nn.Module):
+    """Multi-head attention, row = query and column = key: of a sequence to itself, or to a memory beside it."""
+
+    W_K: Float[Tensor, "head d_model d_head"]
+    W_V: Float[Tensor, "head d_model d_value"]
+    b_K: Float[Tensor, "head d_head"]
+    b_V: Float[Tensor, "head d_value"]
+
+    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
+        super().__init__()
+        assert cfg.d_value is not None  # filled in by the config
+        n_heads, n_shared = cfg.n_heads, cfg.n_shared
+        self.W_Q = per_head(n_heads, cfg.d_model, cfg.d_head)
+        self._store("W_K", per_head(n_shared, cfg.d_model, cfg.d_head))
+        self._store("W_V", per_head(n_shared, cfg.d_model, cfg.d_value))
+        self.W_O = normal(n_heads, cfg.d_value, cfg.d_model)
+        self.b_Q = zeros(n_heads, cfg.d_head)
+        self._store("b_K", zeros(n_shared, cfg.d_head))
+        self._store("b_V", zeros(n_shared, cfg.d_value))
+        self.b_O = zeros(cfg.d_model)
+        self.attn_scale, self.soft_cap = attention_scale(cfg, layer), cfg.attn_scores_soft_cap
+        self.window, self.rotary, self.rel_pos_bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
+        self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
+        self.sinks = zeros(cfg.n_heads) if cfg.use_attention_sinks else None
+        self.dropout = Dropout(cfg.dropout)
+
+    def _store(self, name: str, parameter: nn.Parameter) -> None:
+        """Register what makes keys or values, under the name by which it is stored."""
+        self.register_parameter(name, parameter)
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """The names of queries and keys as scores are made of them."""
+        return ("hook_q", "hook_k") if self.rotary is None else ("hook_rot_q", "hook_rot_k")
+
+    def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The weights and the biases of keys and values, as they are stored."""
+        return (self.W_K, self.W_V), (self.b_K, self.b_V)
+
+    def forward(
+        self,
+        normalized_resid_pre: Float[Tensor, "batch query d_model"],
+        positions: Positions,
+        tap: Tap,
+        memory: Float[Tensor, "batch memory d_model"] | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Every head's output, summed. A query that sees no key attends to nothing: its row is zero.
+
+        Keys and values are made of `memory` if that is given (cross-attention), else of the queries' own stream. A tap
+        may put those of earlier positions before them, which `positions` then counts.
+        """
+        q, k, v = self._turned(self.read(normalized_resid_pre, tap, memory), positions, tap)
+        k, v = tap.with_past(k, v)
+        z = tap("hook_z", self._attend(q, k, v, self.rule(positions), tap))
+        if tap.look("hook_result") is not Look.NEVER:
+            to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
+            return tap("hook_result", einsum(z, widened(self.W_O), to_result)).sum(2) + self.b_O
+        return product(z, self.W_O, "batch query head d_head, head d_head d_model -> batch query d_model", self.b_O)
+
+    def read(
+        self,
+        stream: Float[Tensor, "batch query d_model"],
+        tap: Tap,
+        memory: Float[Tensor, "batch memory d_model"] | None = None,
+    ) -> HeadsRead:
+        """Queries, keys and values, before any of them is normalised or turned."""
+        to_heads = "batch pos d_model, head d_model d_head -> batch pos head d_head"
+        weights, biases = self.keys_and_values()
+        if memory is None:
+            q, k, v = products(stream, (self.W_Q, *weights), to_heads, (self.b_Q, *biases))
+        else:
+            q = product(stream, self.W_Q, to_heads, self.b_Q)
+            k, v = (product(memory, W, to_heads, b) for W, b in zip(weights, biases, strict=True))
+        return HeadsRead(tap("hook_q", q), tap("hook_k", k), tap("hook_v", v))
+
+    def _turned(self, read: HeadsRead, positions: Positions, tap: Tap) -> HeadsRead:
+        """What was read as it is compared: normalised and turned, where the model does that."""
+        q, k, v = read
+        q, k = self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
+        if self.rotary is None:
+            return HeadsRead(q, k, v)
+        waves = positions.waves(self.rotary)
+        return HeadsRead(
+            tap("hook_rot_q", self.rotary.turn(q, waves)), tap("hook_rot_k", self.rotary.turn(k, waves)), v
+        )
+
+    def rule(self, positions: Positions) -> ScoreRule:
+        """How scores are made here of queries and keys as they are compared."""
+        bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
+        return ScoreRule(positions.mask_within(self.window), self.attn_scale, bias, self.soft_cap, self.sinks)
+
+    def _attend(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key kv_head d_head"],
+        v: Float[Tensor, "batch key kv_head d_value"],
+        rule: ScoreRule,
+        tap: Tap,
+    ) -> Float[Tensor, "_ query head d_value"]:
+        """Every head's mixture of values, weighted by its pattern."""
+        Attended(q, k, rule).leave(tap)
+        drops = self.training and self.dropout.p
+        if not drops and rule.is_plain and (z := kernels.attend(q, k, v, rule.mask, rule.attn_scale, tap)) is not None:
+            return z
+        scores = tap("hook_attn_scores", rule.scores(q, k))
+        pattern = rule.pattern(scores)
+        del scores  # as large as the pattern, and not needed while the tap looks at that
+        return mix(self.dropout(tap("hook_pattern", pattern)), v)
+
+
+class GroupedQueryAttention(Attention):
+    """Attention in which each group of heads shares its keys and values, which are stored once a group.
+
+    `W_K`, `W_V`, `b_K` and `b_V` read as if every head had its own; that makes a copy.
+
+    Source: Ainslie et al. 2023, "GQA"; TransformerLens for the names `_W_K` and so on.
+    """
+
+    _W_K: Float[Tensor, "kv_head d_model d_head"]
+    _W_V: Float[Tensor, "kv_head d_model d_value"]
+    _b_K: Float[Tensor, "kv_head d_head"]
+    _b_V: Float[Tensor, "kv_head d_value"]
+
+    def _store(self, name: str, parameter: nn.Parameter) -> None:
+        self.register_parameter(f"_{name}", parameter)
+
+    @property
+    def n_in_group(self) -> int:
+        """How many heads share keys and values."""
+        return len(self.W_Q) // len(self._W_K)
+
+    def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        return (self._W_K, self._W_V), (self._b_K, self._b_V)
+
+    @property
+    def W_K(self) -> Float[Tensor, "head d_model d_head"]:  # type: ignore[override]
+        """Each head's key weights, those of its group."""
+        return self._W_K.repeat_interleave(self.n_in_group, 0)
+
+    @property
+    def W_V(self) -> Float[Tensor, "head d_model d_value"]:  # type: ignore[override]
+        """Each head's value weights, those of its group."""
+        return self._W_V.repeat_interleave(self.n_in_group, 0)
+
+    @property
+    def b_K(self) -> Float[Tensor, "head d_head"]:  # type: ignore[override]
+        """Each head's key bias, that of its group."""
+        return self._b_K.repeat_interleave(self.n_in_group, 0)
+
+    @property
+    def b_V(self) -> Float[Tensor, "head d_value"]:  # type: ignore[override]
+        """Each head's value bias, that of its group."""
+        return self._b_V.repeat_interleave(self.n_in_group, 0)
+
+
+def build_attention(cfg: TransformerConfig, layer: int) -> Attention:
+    """The attention of a layer, with keys and values for every head or for groups of them."""
+    return (GroupedQueryAttention if cfg.is_grouped else Attention)(cfg, layer)
+
+
+class Attended:
+    """What a layer's scores and pattern are computed from when they are read after the pass, in the pass's own steps.
+
+    Scores that were read are kept for the pattern: both together take one product and no more memory than they are.
+    """
+
+    def __init__(
+        self,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key kv_head d_head"],
+        rule: ScoreRule,
+    ) -> None:
+        self._q, self._k, self._rule = q, k, rule
+        self._scores: Tensor | None = None
+
+    def leave(self, tap: Tap) -> None:
+        """Give the tap what computes those that it looks at later."""
+        for name, compute in (("hook_attn_scores", self.scores), ("hook_pattern", self.pattern)):
+            if tap.look(name) is Look.LATER:
+                tap.later(name, compute)
+
+    def scores(self) -> Float[Tensor, "batch head query key"]:
+        self._scores = self._made()
+        return self._scores
+
+    def pattern(self) -> Float[Tensor, "batch head query key"]:
+        with torch.inference_mode():
+            if self._scores is not None:
+                return self._rule.pattern(self._scores)
+            scores = self._made()
+            return self._rule.pattern(scores, out=scores)
+
+    def _made(self) -> Float[Tensor, "batch head query key"]:
+        q, k, rule = self._q, self._k, self._rule
+        with torch.inference_mode():
+            fast = kernels.attention_scores(q, k, rule.mask, rule.attn_scale) if rule.is_plain else None
+            return rule.scores(q, k) if fast is None else fast
+
+
+def attention_scale(cfg: TransformerConfig, layer: int) -> float:
+    """What a layer's scores are divided by (Source: GPT2Attention in transformers for the layer's share)."""
+    assert cfg.attn_scale is not None  # filled in by the config
+    return cfg.attn_scale * (layer + 1 if cfg.scale_attn_by_inverse_layer_idx else 1)

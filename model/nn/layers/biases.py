@@ -1,0 +1,98 @@
+"""What is added to attention scores for the distance between query and key."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.layers.parameters import normal
+from headlight.model.nn.layers.positions import Positions
+
+
+class Alibi(nn.Module):
+    """Takes from each score the distance times a slope of the head's own.
+
+    Source: Press et al. 2021, "Train Short, Test Long".
+    """
+
+    def __init__(self, n_heads: int, scale: float) -> None:
+        super().__init__()
+        self.n_heads, self.scale = n_heads, scale
+
+    def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
+        return -self.scale * self._slopes(positions) * positions.distances().float()
+
+    def _slopes(self, positions: Positions) -> Float[Tensor, "head 1 1"]:
+        return torch.tensor(alibi_slopes(self.n_heads)).to(positions.key.device)[:, None, None]
+
+
+class RoundedAlibi(Alibi):
+    """ALiBi in bfloat16: what a key's position adds is rounded, so that it is not the distance alone that counts.
+
+    Source: transformers' modeling_falcon.
+    """
+
+    def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
+        slopes = self._slopes(positions).bfloat16()
+        of_key, of_query = (
+            (slopes * where).float() for where in (positions.key[:, None, None, :], positions.query[:, None, :, None])
+        )
+        return self.scale * (of_key - of_query)
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """A slope for each head: powers of 2^(-8/n) for the largest power of two n, and between them for the rest."""
+    n = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2 ** (-8 * (head + 1) / n) for head in range(n)]
+    return slopes + [2 ** (-4 * (2 * head + 1) / n) for head in range(n_heads - n)]
+
+
+class RelativePositionalBias(nn.Module):
+    """Adds to each score a number that each head has learned for the range of distances that this one is in.
+
+    A range for each small distance, then ever longer ones; where queries look to both sides, half of them for either.
+
+    Source: Raffel et al. 2020, "T5"; TransformerLens for the name of the parameter.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.weight = normal(cfg.relative_attention_num_buckets, cfg.n_heads)
+        self.max_distance = cfg.relative_attention_max_distance
+        self.both_sides = cfg.attention_dir == "bidirectional"
+
+    def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
+        return positions.once(self, lambda: self._of(positions.distances()[:, 0]))
+
+    def _of(self, distances: Int[Tensor, "#batch query key"]) -> Float[Tensor, "#batch head query key"]:
+        return self.weight[self._buckets(distances)].movedim(-1, 1)
+
+    def _buckets(self, distances: Int[Tensor, "#batch query key"]) -> Int[Tensor, "#batch query key"]:
+        n_buckets = len(self.weight) // 2 if self.both_sides else len(self.weight)
+        size, n_exact = (distances.abs() if self.both_sides else distances.clamp(min=0)), n_buckets // 2
+        growth = torch.log(size.clamp(min=1).float() / n_exact) / math.log(self.max_distance / n_exact)
+        long = n_exact + (growth * (n_buckets - n_exact)).long()
+        bucket = torch.where(size < n_exact, size, long.clamp(max=n_buckets - 1))
+        return bucket + n_buckets * (distances < 0) if self.both_sides else bucket
+
+
+class SharedBias(nn.Module):
+    """Another layer's bias; no parameters of its own."""
+
+    def __init__(self, bias: nn.Module) -> None:
+        super().__init__()
+        self._bias = [bias]  # in a list, so that its parameters are not registered a second time
+
+    def forward(self, positions: Positions) -> Float[Tensor, "#batch head query key"]:
+        return self._bias[0](positions).to(positions.key.device)
+
+
+def build_bias(cfg: TransformerConfig) -> nn.Module | None:
+    """What a config's layers add to scores; None where they add nothing."""
+    if cfg.positional_embedding_type == "relative_positional_bias":
+        return RelativePositionalBias(cfg)
+    if cfg.positional_embedding_type != "alibi":
+        return None
+    return (RoundedAlibi if cfg.alibi_in_bfloat16 else Alibi)(cfg.n_heads, cfg.alibi_scale)

@@ -1,0 +1,149 @@
+"""The MLP of a block: two layers, two with a gate, or several from which each token chooses."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from headlight.model.compute import product
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import Tap
+from headlight.model.nn.layers.parameters import normal, zeros
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+    "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),  # the sigmoid approximation of Hendrycks and Gimpel 2016
+}
+TO_MLP = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
+Given = tuple[int, Tensor, Tensor, Float[Tensor, "token d_model"]]  # expert, rows, positions, what it gives there
+FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
+
+
+class MLP(nn.Module):
+    """Two linear layers with a non-linearity between them."""
+
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
+        super().__init__()
+        self.W_in, self.b_in = normal(cfg.d_model, d_mlp), zeros(d_mlp)
+        self.W_out, self.b_out = normal(d_mlp, cfg.d_model), zeros(cfg.d_model)
+        self.act_fn = ACTIVATIONS[cfg.act_fn]
+
+    def forward(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        return product(self.post(normalized_resid_mid, tap), self.W_out, FROM_MLP, self.b_out)
+
+    def post(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_mlp"]:
+        """The neurons' activations: what W_out multiplies."""
+        pre = product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in)
+        return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
+
+    @property
+    def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
+        """What the neurons read by: of each matrix that they have, by name, the hook behind it and itself."""
+        return {"input": ("hook_pre", self.W_in)}
+
+
+class GatedMLP(MLP):
+    """An MLP whose activations are multiplied by a second linear layer: hook_pre is the gate, hook_pre_linear that.
+
+    Source: Shazeer 2020, "GLU Variants Improve Transformer"; TransformerLens for the names.
+    """
+
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
+        super().__init__(cfg, d_mlp)
+        self.W_gate, self.b_gate = normal(cfg.d_model, d_mlp), zeros(d_mlp)
+
+    def post(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_mlp"]:
+        """The neurons' activations: the gate's times what it lets through."""
+        gate = tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate))
+        linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))
+        return tap("hook_post", self._gated(gate, linear))
+
+    @property
+    def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
+        """What the neurons read by: the gate's matrix, and that of what it lets through."""
+        return {"gate": ("hook_pre", self.W_gate), "up": ("hook_pre_linear", self.W_in)}
+
+    def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
+        return self.act_fn(gate) * linear
+
+
+class ClippedGatedMLP(GatedMLP):
+    """A gated MLP whose gate and linear part are clipped before they are multiplied, the latter with 1 added.
+
+    `hook_pre` and `hook_pre_linear` are taken before that.
+
+    Source: OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card", section 2.2; transformers' GptOssExperts.
+    """
+
+    def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
+        super().__init__(cfg, d_mlp)
+        assert cfg.mlp_limit is not None  # else it would be a GatedMLP
+        self.limit = cfg.mlp_limit
+
+    def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
+        return self.act_fn(gate.clamp(max=self.limit)) * (linear.clamp(-self.limit, self.limit) + 1)
+
+
+class MoE(nn.Module):
+    """Several MLPs, of which a router chooses some for each token and weights what they give.
+
+    The activations of an expert are those of the tokens that chose it: [batch=1, token, d_mlp].
+
+    Source: Jiang et al. 2024, "Mixtral of Experts"; TransformerLens for the names.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        assert cfg.num_experts is not None  # else there would be one MLP
+        assert cfg.experts_per_token is not None  # as the config has checked
+        assert cfg.d_mlp is not None  # filled in by the config
+        self.W_gate, self.b_gate = normal(cfg.d_model, cfg.num_experts), zeros(cfg.num_experts)
+        self.experts = nn.ModuleList(_one_mlp(cfg, cfg.d_mlp) for _ in range(cfg.num_experts))
+        self.n_chosen, self.norm_topk_prob = cfg.experts_per_token, cfg.norm_topk_prob
+
+    def forward(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"]:
+        out = torch.zeros_like(normalized_resid_mid)
+        for _, row, pos, given in self.by_expert(normalized_resid_mid, tap):
+            out.index_put_((row, pos), given, accumulate=True)
+        return out
+
+    def by_expert(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Iterator[Given]:
+        """What each expert gives to the tokens that chose it, by its weight: its index, where they stand, and that."""
+        scores = product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)
+        weights = tap("hook_expert_weights", scores.softmax(-1))
+        weights, chosen = weights.topk(self.n_chosen, dim=-1)
+        if self.norm_topk_prob:
+            weights = weights / weights.sum(-1, keepdim=True)
+        chosen = tap("hook_expert_indices", chosen)
+        for index, expert in enumerate(self.experts):
+            row, pos, place = (chosen == index).nonzero(as_tuple=True)
+            if len(row) or tap.look(f"experts.{index}.hook_post"):
+                given = expert(normalized_resid_mid[row, pos][None], tap.within(f"experts.{index}"))[0]
+                yield index, row, pos, weights[row, pos, place, None] * given
+
+
+def build_mlp(cfg: TransformerConfig, layer: int) -> nn.Module:
+    """The MLP of a layer."""
+    if cfg.num_experts is not None and layer not in cfg.dense_layers:
+        return MoE(cfg)
+    assert cfg.d_mlp_dense is not None  # filled in by the config
+    return _one_mlp(cfg, cfg.d_mlp_dense)
+
+
+def _one_mlp(cfg: TransformerConfig, d_mlp: int) -> nn.Module:
+    if not cfg.gated_mlp:
+        return MLP(cfg, d_mlp)
+    return GatedMLP(cfg, d_mlp) if cfg.mlp_limit is None else ClippedGatedMLP(cfg, d_mlp)

@@ -1,0 +1,108 @@
+"""Where the queries and keys of a pass stand, and which keys each query sees."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from headlight.model.nn.layers.rotary import Rotary, Waves
+
+Made = TypeVar("Made")
+Mask = Bool[Tensor, "#batch 1 query key"]  # true where the query sees the key
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """The positions of a pass's queries and keys, each row counted from its first real token, and the mask.
+
+    There are as many queries as keys, or the last of them where those before were run already. What layers share is
+    made once: the mask of a window, and the waves by which queries and keys are turned.
+    """
+
+    mask: Mask
+    query: Int[Tensor, "#batch query"]
+    key: Int[Tensor, "#batch key"]
+    causal: bool = True
+    _made: dict[object, Any] = field(default_factory=dict)
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What layers share, made when the first of them asks."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def to(self, device: torch.device | str) -> "Positions":
+        """The same on another device, where layers lie on several."""
+        if torch.device(device) == self.key.device:
+            return self
+        return self.once(str(device), lambda: self._moved(device))
+
+    def _moved(self, device: torch.device | str) -> "Positions":
+        return Positions(self.mask.to(device), self.query.to(device), self.key.to(device), self.causal)
+
+    def mask_within(self, window: int | None) -> Mask:
+        """The mask of a layer whose queries see so many tokens back, or half of them to both sides."""
+        if window is None or self.key.shape[-1] <= (window if self.causal else window // 2):
+            return self.mask
+        return self.once(window, lambda: self.mask & self._near(window))
+
+    def _near(self, window: int) -> Mask:
+        distance = self.distances()
+        return distance < window if self.causal else distance.abs() <= window // 2
+
+    def distances(self) -> Int[Tensor, "#batch 1 query key"]:
+        """How far before its query each key stands; negative behind it."""
+        return (self.query[:, :, None] - self.key[:, None, :])[:, None]
+
+    def waves(self, rotary: Rotary) -> Waves:
+        """The cosines and sines by which the queries' positions turn what is read there."""
+        return self.once(rotary, lambda: rotary.waves(self.query, int(self.key.max()) + 1))
+
+
+def place(
+    attention_dir: str,
+    attention_mask: Bool[Tensor, "batch key"] | None,
+    n_key: int,
+    device: torch.device,
+    n_query: int | None = None,
+) -> Positions:
+    """The positions of a sequence's tokens, or of the last `n_query` of them where those before were run already."""
+    mask = build_mask(attention_dir, attention_mask, n_key, device, n_query)
+    key = positions_of(attention_mask, n_key, device)
+    return Positions(mask, key[:, n_key - mask.shape[2] :], key, attention_dir == "causal")
+
+
+def place_beside(
+    attention_mask: Bool[Tensor, "batch key"] | None, n_query: int, n_key: int, device: torch.device
+) -> Positions:
+    """The positions of queries that look at another sequence, all of whose real tokens they see."""
+    mask = build_mask("bidirectional", attention_mask, n_key, device, n_query)
+    query, key = positions_of(None, n_query, device), positions_of(attention_mask, n_key, device)
+    return Positions(mask, query, key, causal=False)
+
+
+def positions_of(
+    attention_mask: Bool[Tensor, "batch key"] | None, n_key: int, device: torch.device
+) -> Int[Tensor, "#batch key"]:
+    """Positions counted from each row's first real token; padding before it stands where that does."""
+    if attention_mask is None:
+        return torch.arange(n_key, device=device)[None]
+    return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)
+
+
+def build_mask(
+    attention_dir: str,
+    attention_mask: Bool[Tensor, "batch key"] | None,
+    n_key: int,
+    device: torch.device,
+    n_query: int | None = None,
+) -> Mask:
+    """Which keys each query may attend to: none after itself if causal, and never a padding token."""
+    n_query = n_key if n_query is None else n_query
+    mask = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
+    if attention_dir == "causal":
+        mask = mask.tril(n_key - n_query)
+    return mask if attention_mask is None else mask & attention_mask[:, None, None, :]

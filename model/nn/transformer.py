@@ -1,0 +1,229 @@
+"""The decoder-only transformer and the ways to run it."""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from headlight.model.base.errors import InputError
+from headlight.model.base.source import Source
+from headlight.model.compute.read_ahead import in_turn
+from headlight.model.nn.blocks import AttnOnlyBlock, block_kind, build_blocks
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooked import HookedModel
+from headlight.model.nn.hooks import NO_TAP, HookFunction, NamesFilter, Tap
+from headlight.model.nn.inputs import check_tokens
+from headlight.model.nn.layers.dropout import Dropout
+from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed
+from headlight.model.nn.layers.mlm_head import build_mlm_head
+from headlight.model.nn.layers.norms import NoNorm, build_norm
+from headlight.model.nn.layers.positions import Positions, place
+from headlight.model.nn.layers.unembeddings import Logits, build_unembed
+from headlight.model.text.chat import Begin
+from headlight.model.text.tokenizer import TokenIds, Tokenizer
+
+
+class Transformer(HookedModel):
+    """A transformer with one stream, built from its config with GPT-2's initialisation.
+
+    State-dict keys, activation names and shapes are TransformerLens's. A tied unembedding has no key of its own.
+    `load` gives a `tokenizer`, where there is one, and a `source` that says where the weights came from.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.tokenizer: Tokenizer | None = None
+        self.source: Source | None = None
+        self.end_tokens: tuple[int, ...] = ()  # that the files beside the weights name
+        self.reads_ahead = False  # set where the parameters are mapped from files and large
+        self.embed = Embed(cfg)
+        self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
+        self.token_type_embed = TokenTypeEmbed(cfg) if cfg.n_token_types else None
+        self.embed_ln = build_norm(cfg, cfg.d_embed) if cfg.embeddings_ln else NoNorm()
+        self.embed_project = EmbedProject(cfg) if cfg.d_embed != cfg.d_model else nn.Identity()
+        self.dropout = Dropout(cfg.dropout)
+        self.blocks = build_blocks(block_kind(cfg), cfg)
+        self.ln_final = NoNorm() if cfg.post_norm else build_norm(cfg)
+        self.mlm_head = build_mlm_head(cfg)
+        self.unembed = build_unembed(cfg, self.embed)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        attention_mask: Int[Tensor, "batch key"] | None = None,
+        *,
+        tap: Tap = NO_TAP,
+        stop_at_layer: int | None = None,
+        n_past: int = 0,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
+    ) -> Float[Tensor, "batch pos d_out"]:
+        """Logits at every position, or the residual stream before block `stop_at_layer` if that is given.
+
+        `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
+        that they get alone. `tap` sees, and may replace, every named activation on the way. With `n_past` the tokens
+        follow as many that were run already, whose keys and values the tap puts before the new ones; the mask then
+        covers both. `token_type_ids` says of each token which text it is in, where the model has an embedding of that;
+        by default as `token_types` has it.
+
+        Raises:
+            InputError: no tokens, more than the context holds, ids outside the vocabulary, or a mask of another shape.
+        """
+        sizes = {"n_ctx": self.cfg.n_ctx, "d_vocab": self.cfg.d_vocab, "n_past": n_past}
+        check_tokens("prompt", tokens, attention_mask, **sizes)
+        real = None if attention_mask is None else attention_mask.bool()
+        n_pos = tokens.shape[1]
+        positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        types = None if self.token_type_embed is None else self._types(tokens, attention_mask, token_type_ids)
+        resid = self._embedded(tokens, positions, tap, types)
+        for layer, block in enumerate(self._blocks(stop_at_layer)):
+            resid = block(resid, positions, tap.within(f"blocks.{layer}"))
+        return resid if stop_at_layer is not None else self.to_logits(resid, tap)
+
+    def token_types(
+        self, tokens: Int[Tensor, "batch pos"], attention_mask: Int[Tensor, "batch pos"] | None = None
+    ) -> Int[Tensor, "batch pos"]:
+        """Which text each token is in: by the tokenizer's encoding of a pair, all in the first without a tokenizer."""
+        if (self.cfg.n_token_types or 1) == 1 or self.tokenizer is None:
+            return torch.zeros_like(tokens)
+        return self.tokenizer.token_types(tokens, None if attention_mask is None else attention_mask.bool())
+
+    def _types(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        mask: Int[Tensor, "batch pos"] | None,
+        given: Int[Tensor, "batch pos"] | None,
+    ) -> Int[Tensor, "batch pos"]:
+        if given is None:
+            return self.token_types(tokens, mask)
+        n_types = self.cfg.n_token_types or 1
+        if given.shape != tokens.shape or not (given.min() >= 0 and given.max() < n_types):
+            raise InputError(
+                f"Token types have shape {list(given.shape)} and go up to {int(given.max())}; give one of 0 to "
+                f"{n_types - 1} for each of the tokens {list(tokens.shape)}."
+            )
+        return given
+
+    def _embedded(
+        self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap, types: Int[Tensor, "batch pos"] | None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        embedded = tap("hook_embed", self.embed(tokens, tap.within("embed")))
+        if self.pos_embed is not None:
+            where = positions.query.expand_as(tokens)
+            embedded = embedded + tap("hook_pos_embed", self.pos_embed(where))
+        if self.token_type_embed is not None and types is not None:
+            embedded = embedded + tap("hook_token_type_embed", self.token_type_embed(types))
+        return self.dropout(self.begun(embedded, tap))
+
+    def begun(
+        self, embedded: Float[Tensor, "batch pos d_embed"], tap: Tap = NO_TAP
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The stream before the first layer, of the sum of all embeddings; some normalise or widen it."""
+        return self.embed_project(self.embed_ln(embedded, tap.within("embed_ln")))
+
+    def _blocks(self, stop_at_layer: int | None) -> Iterable[nn.Module]:
+        """The layers; where the model may be too large to stay in memory the next one is read meanwhile."""
+        blocks = self.blocks[:stop_at_layer]
+        return in_turn(blocks, self.unembed.W_U) if self.reads_ahead else blocks
+
+    def block(self, layer: int) -> AttnOnlyBlock:
+        """A layer, from 0."""
+        return cast(AttnOnlyBlock, self.blocks[layer])
+
+    def to_unembed(
+        self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP
+    ) -> Float[Tensor, "batch pos d_embed"]:
+        """A final stream as the unembedding reads it: normalised, through the masked-token head, by `logits_scale`."""
+        given = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
+        given = given.to(resid.device)  # where layers lie on several devices it may be on the last
+        return given if self.cfg.logits_scale == 1.0 else given * self.cfg.logits_scale
+
+    def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        """The logits of a final stream."""
+        return self.capped(self.before_cap(resid, tap))
+
+    def before_cap(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        """The logits of a final stream before any soft cap: up to there they are sums over what wrote to it."""
+        return self.unembed(self.to_unembed(resid, tap), tap.within("unembed")).to(resid.device)
+
+    def capped(self, logits: Float[Tensor, "*rest d_vocab_out"]) -> Float[Tensor, "*rest d_vocab_out"]:
+        """The model's logits, from those before its soft cap c: c tanh(logit / c); the same where it has none."""
+        cap = self.cfg.output_logits_soft_cap
+        return logits if cap is None else cap * (logits / cap).tanh()
+
+    def run_with_cache(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        names_filter: NamesFilter | None = None,
+        attention_mask: Int[Tensor, "batch pos"] | None = None,
+        stop_at_layer: int | None = None,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
+    ) -> tuple[Float[Tensor, "batch pos d_out"], ActivationCache]:
+        """The output of `forward` and the activations named by a name, a list or a predicate.
+
+        Without a filter all are kept but `hook_result` (every head's output apart), which is computed when named; in
+        inference mode, scores and patterns are computed from the kept queries and keys when they are first read.
+
+        Raises:
+            HookError: a name that the model does not have.
+            InputError: as `forward`.
+        """
+        keep = self._collect(names_filter)
+        returned = self(tokens, attention_mask, tap=keep, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
+        return returned, ActivationCache(keep.kept, self.cfg.n_layers)
+
+    def run_with_hooks(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]] = (),
+        attention_mask: Int[Tensor, "batch pos"] | None = None,
+        stop_at_layer: int | None = None,
+        token_type_ids: Int[Tensor, "batch pos"] | None = None,
+    ) -> Float[Tensor, "batch pos d_out"]:
+        """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
+
+        A function returns the activation to go on with, or None to keep the one it was given, edits in place included.
+
+        Raises:
+            HookError: a name that the model does not have, or a function that returns the wrong thing.
+            InputError: as `forward`.
+        """
+        tap = self.edit(fwd_hooks)
+        return self(tokens, attention_mask, tap=tap, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
+
+    @property
+    def stop_tokens(self) -> tuple[int, ...]:
+        """The tokens that end a text: its files', its tokenizer's, and what ends an answer in its chat template."""
+        ends = (*self.end_tokens, *(self.tokenizer.ends if self.tokenizer else ()))
+        return tuple(dict.fromkeys(token for token in ends if token < self.cfg.d_vocab))
+
+    def to_tokens(
+        self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> Int[Tensor, "1 pos"]:
+        """`Tokenizer.to_tokens` of the model's tokenizer, on the model's device."""
+        return self._tokenizer().to_tokens(text, prepend_bos, parse_special).to(self.embed.W_E.device)
+
+    def to_str_tokens(
+        self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> list[str]:
+        """`Tokenizer.to_str_tokens` of the model's tokenizer."""
+        return self._tokenizer().to_str_tokens(text, prepend_bos, parse_special)
+
+    def to_single_token(self, text: str, parse_special: bool | None = None) -> int:
+        """`Tokenizer.to_single_token` of the model's tokenizer."""
+        return self._tokenizer().to_single_token(text, parse_special)
+
+    def to_string(self, tokens: TokenIds) -> str:
+        """`Tokenizer.to_string` of the model's tokenizer."""
+        return self._tokenizer().to_string(tokens)
+
+    def _tokenizer(self) -> Tokenizer:
+        if self.tokenizer is None:
+            raise InputError("This model came without a tokenizer: give token ids, or set model.tokenizer.")
+        return self.tokenizer
+
+    def _shortest_run(self, tap: Tap) -> Tensor:
+        return self(torch.zeros(1, 1, dtype=torch.long, device=self.embed.W_E.device), tap=tap)

@@ -1,0 +1,87 @@
+"""Activation patching in tables: what is measured of both runs, and the map, cell by cell."""
+
+from headlight.model.base.errors import InputError
+from headlight.model.measure import Measure
+from headlight.model.patching import EVERY_HEAD, Cells, LogitDifference, Parts, patch_runs
+from headlight.model.patching.of_runs import position_labels
+from headlight.model.patching.runs import Into
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
+from headlight.model.runs.tables import Table, Tables, columns, number, tokens_of
+
+MEASURED = ("run", "target less distractor (logits)")
+
+
+def patching_tables(
+    shown: Comparison,
+    measured: LogitDifference,
+    parts: Parts = EVERY_HEAD,
+    into: Into = "A",
+    estimate: bool = False,
+) -> Tables:
+    """What parts of one run change in the other: each cell's share of the logit difference of two tokens.
+
+    With `estimate` attribution patching stands beside it.
+
+    Source: Heimersheim and Nanda 2024, "How to Use and Interpret Activation Patching".
+
+    Raises:
+        InputError: there is no B, or nothing that could be patched or measured.
+    """
+    cells = Cells(patch_runs(*both(shown), measured, into, shown.align), parts)
+    return map_tables(shown, cells, cells.exact(), cells.estimate() if estimate else None)
+
+
+def both(shown: Comparison) -> tuple[Run, Run]:
+    """Runs A and B.
+
+    Raises:
+        InputError: there is no B.
+    """
+    if shown.b is None:
+        raise InputError("A part of one run is put into another: compare run A with a run B.")
+    return shown.a, shown.b
+
+
+def map_tables(shown: Comparison, cells: Cells, exact: Measure, estimate: Measure | None) -> Tables:
+    """The tables of a map that has been made, with its estimate beside it where there is one; one row a cell."""
+    patching = cells.patching
+    return {
+        "tokens": tokens_of(shown),
+        "measured": columns(MEASURED, [("A", patching.a), ("B", patching.b)]),
+        "map": _cells(cells_named(shown, cells), cells_axes(cells), exact, estimate),
+    }
+
+
+def cells_axes(cells: Cells) -> tuple[str, str]:
+    """What the map's rows and columns are."""
+    rows, across = cells.grid.axes
+    return rows, "position" if across == "pos" else across
+
+
+def cells_named(shown: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the map's rows and columns are called."""
+
+    def named(axis: str, size: int) -> tuple[str, ...]:
+        if axis == "pos":
+            places, into = shown.places(shown.sides[cells.patching.into]), cells.patching.into
+            labels = position_labels(*both(shown), into, shown.align)
+            return tuple(f"{place} {label}" for place, label in zip(places, labels, strict=True))[:size]
+        of = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
+        return tuple(f"{of}{place}" for place in range(size))
+
+    rows, across = (named(axis, size) for axis, size in zip(cells.grid.axes, cells.grid.shape, strict=True))
+    return rows, across
+
+
+def _cells(
+    names: tuple[tuple[str, ...], tuple[str, ...]], axes: tuple[str, str], exact: Measure, estimate: Measure | None
+) -> Table:
+    maps = {"share": exact} if estimate is None else {"share": exact, "estimate": estimate}
+    shares = [each.values.tolist() for each in maps.values()]
+    rows = (
+        (row, column, *(number(each[i][j]) for each in shares))
+        for i, row in enumerate(names[0])
+        for j, column in enumerate(names[1])
+    )
+    return columns((*axes, *maps), rows)

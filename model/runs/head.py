@@ -1,0 +1,135 @@
+"""One head of a run, on demand: its attention, its weights, what it writes, and every step between them."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.measure import attention, head_steps
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.runs.linear import norm_before, write_scales, writes_at_unit_scale
+from headlight.model.runs.run import Run
+
+
+@dataclass(frozen=True)
+class HeadAttention:
+    """One head's attention on demand, row = query and column = key: scores (-inf where masked) and their softmax.
+
+    Where an edit has changed the pattern it need not be that any more. A `sink` is a score that takes part in every
+    row's softmax and stands for no key, so that rows sum to less than 1.
+    """
+
+    scores: Float[Tensor, "query key"]
+    pattern: Float[Tensor, "query key"]
+    edited: bool = False
+    sink: float | None = None
+
+    @property
+    def to_sink(self) -> Float[Tensor, " query"]:
+        """What of each row's weight goes to the sink; nothing where there is none."""
+        if self.sink is None:
+            return torch.zeros(len(self.pattern))
+        return (self.sink - normalizers(self.scores, self.sink)).exp()
+
+
+def normalizers(scores: Float[Tensor, "query key"], sink: float | None) -> Float[Tensor, " query"]:
+    """What has to be taken off each row's scores, and off the sink's, so that their exponentials sum to 1 (nats)."""
+    of_keys = scores.logsumexp(-1)
+    return of_keys if sink is None else of_keys.logaddexp(torch.tensor(sink))
+
+
+def attend(made: Run, layer: int, head: int) -> HeadAttention:
+    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
+    edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
+    q, k, rule, at = made.queries(layer)[None], made.keys(layer)[None], made.rule(layer), head
+    if not whole:
+        one, group = slice(head, head + 1), made.cfg.group_of(head)
+        q, k, rule, at = q[:, :, one], k[:, :, group : group + 1], rule.of_heads(one), 0
+    with torch.inference_mode():
+        scores = made.tap(edited[0], rule.scores(q, k))
+        pattern = made.tap(edited[1], rule.pattern(scores))
+        sink = None if rule.sinks is None else float(rule.sinks[at])
+        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])), sink)
+
+
+@torch.inference_mode()
+def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head query key"]:
+    """These queries' rows of all patterns of a layer, edited as in the run."""
+    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    edited = any(map(made.tap.look, names))
+    rows = list(range(len(made.tokens))) if edited else queries  # an edit finds a query by its place among all
+    rule = made.rule(layer).of_queries(rows)
+    scores = rule.scores(made.queries(layer)[None, rows], made.keys(layer)[None])
+    if not edited:
+        return rule.pattern(scores)[0]
+    return made.tap(names[1], rule.pattern(made.tap(names[0], scores)))[0][:, queries]
+
+
+def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
+    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm).
+
+    Where a norm stands behind the heads, its gain is counted; its scale, which is the query's, is left out.
+    """
+    v, W_O = made.values_of(layer, head)[:, None], widened(made.model.block(layer).attn.W_O[head : head + 1])
+    with torch.inference_mode():
+        return attention.write_norms(v, writes_at_unit_scale(made.model, layer, W_O)).values[0]
+
+
+def write_lengths(made: Run, layer: int, head: int, pattern: Float[Tensor, "query key"]) -> Float[Tensor, "query key"]:
+    """How long what each query takes from each key is, by these weights: weight times ‖v W_O‖ (L2 norm).
+
+    Where a norm stands behind the heads it is divided by that norm's scale at the query.
+    """
+    lengths, scales = pattern * write_norms(made, layer, head), write_scales(made, layer)
+    return lengths if scales is None else lengths / scales[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadWeights:
+    """One head's parameters, and the norm before its layer (None where there is none), output bias and scale."""
+
+    norm: head_steps.Norm | None
+    W_Q: Float[Tensor, "d_model d_head"]
+    W_K: Float[Tensor, "d_model d_head"]
+    W_V: Float[Tensor, "d_model d_value"]
+    W_O: Float[Tensor, "d_value d_model"]
+    b_Q: Float[Tensor, " d_head"]
+    b_K: Float[Tensor, " d_head"]
+    b_V: Float[Tensor, " d_value"]
+    b_O: Float[Tensor, " d_model"]
+    attn_scale: float
+
+
+def head_weights(made: Run, layer: int, head: int) -> HeadWeights:
+    """The parameters that a head computes with."""
+    attn, group = made.model.block(layer).attn, made.cfg.group_of(head)
+    (W_K, W_V), (b_K, b_V) = ([widened(each[group].detach()) for each in pair] for pair in attn.keys_and_values())
+    W_Q, W_O, b_Q = (widened(each[head].detach()) for each in (attn.W_Q, attn.W_O, attn.b_Q))
+    norm = norm_before(made.model, layer)
+    return HeadWeights(norm, W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, attn.b_O.detach(), attn.attn_scale)
+
+
+def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps:
+    """Every step of one head at one query, from the run's own queries, keys and values."""
+    weights = head_weights(made, layer, head)
+    q, k = made.queries(layer)[:, head], made.keys(layer)[:, made.cfg.group_of(head)]
+    v, rule = made.values_of(layer, head), made.rule(layer).of_heads(slice(head, head + 1)).of_queries([query])
+    bias = None if rule.bias is None else rule.bias[0, 0, 0]
+    sink = None if rule.sinks is None else float(rule.sinks[0])
+    stream, mask = made.stream(layer), rule.mask[0, 0, 0]
+    with torch.inference_mode():
+        given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
+        first = _first(made, layer, weights, stream, query)
+        return head_steps.head_steps(*given, bias, rule.soft_cap, sink, first)
+
+
+def _first(
+    made: Run, layer: int, weights: HeadWeights, stream: Float[Tensor, "pos d_model"], query: int
+) -> tuple[Float[Tensor, " d_head"], Float[Tensor, "pos d_head"]] | None:
+    """The query and the keys as they are read, where the layer goes on to normalise or turn them."""
+    if made.model.block(layer).attn.rotary is None and not made.cfg.use_qk_norm:
+        return None
+    read = stream if weights.norm is None else head_steps.normalize(stream, weights.norm).values.values
+    return read[query] @ weights.W_Q + weights.b_Q, read @ weights.W_K + weights.b_K

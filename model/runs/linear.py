@@ -1,0 +1,200 @@
+"""What of a model is linear once the scales of its norms are held still, which is how parts of a stream are told apart.
+
+A norm takes off a mean, if it is LayerNorm, and divides by a scale. With the scale that it had in a run it is a linear
+map, so that what each part of a stream becomes adds up to what the whole becomes.
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model.base.errors import InputError
+from headlight.model.measure.head_steps import Norm
+from headlight.model.measure.score_parts import read_back, rescaled
+from headlight.model.nn.blocks import Block
+from headlight.model.nn.layers.mlp import MLP
+from headlight.model.nn.layers.norms import LayerNormPre, RMSNormPre
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.run import Run
+
+Written = Float[Tensor, "*part d_model"]
+BiasName = Literal["b_Q", "b_K", "b_V", "b_O"]
+Behind = Literal["ln1_post", "ln2_post"]  # the norm behind a layer's heads, or behind its MLP
+
+
+def norm_of(norm: nn.Module) -> Norm | None:
+    """A normalisation layer as the analyses count it; None where there is none."""
+    if not isinstance(norm, RMSNormPre):
+        return None
+    gain, bias = (None if each is None else each.detach() for each in (getattr(norm, name, None) for name in "wb"))
+    return Norm(norm.eps, gain, bias, centred=isinstance(norm, LayerNormPre))
+
+
+def norm_before(model: Transformer, layer: int) -> Norm | None:
+    """The norm between the stream and a layer's heads; None where they read the stream as it is."""
+    return None if model.cfg.post_norm else norm_of(model.block(layer).ln1)
+
+
+def norm_before_mlp(model: Transformer, layer: int) -> Norm | None:
+    """The norm between the stream and a layer's MLP; None where that reads the stream as it is."""
+    block = model.block(layer)
+    return None if model.cfg.post_norm or not isinstance(block, Block) else norm_of(block.mlp_norm)
+
+
+def norm_behind(model: Transformer, layer: int, behind: Behind = "ln1_post") -> Norm | None:
+    """The norm between what a layer's heads, or its MLP, give and the stream; None where they write to it directly."""
+    return norm_of(model.block(layer).get_submodule(behind))
+
+
+def written(run: Run, layer: int, given: Written, position: int, behind: Behind = "ln1_post") -> Written:
+    """What becomes of parts of what a layer's heads, or its MLP, give at a position, on the way to the stream.
+
+    Where a norm stands there its scale is the run's own, and its bias belongs to no part.
+    """
+    norm, scales = norm_behind(run.model, layer, behind), write_scales(run, layer, behind)
+    if norm is not None and scales is not None:
+        given = rescaled(given, norm, scales[position])
+    return given if run.cfg.residual_scale == 1.0 else given * run.cfg.residual_scale
+
+
+def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
+    """What a layer's attention writes at a position whatever its heads do: b_O, and the bias of the norm behind it."""
+    constant = written(run, layer, run.model.block(layer).attn.b_O.detach(), position)
+    bias = norm_bias(run, layer, "ln1_post")
+    return constant if bias is None else constant + bias
+
+
+def has_bias(model: Transformer, layer: int, name: BiasName) -> bool:
+    """Whether a layer's attention has such a bias: where an architecture has none, zeros stand for it."""
+    return bool(getattr(model.block(layer).attn, name).any())
+
+
+def has_any_bias(model: Transformer) -> bool:
+    """Whether a model has a bias anywhere."""
+    named = ((name.rpartition(".")[2].lstrip("_"), parameter) for name, parameter in model.named_parameters())
+    return any(name.startswith("b") and bool(parameter.any()) for name, parameter in named)
+
+
+def has_attention_bias(model: Transformer, layer: int) -> bool:
+    """Whether a layer's attention writes anything whatever its heads do."""
+    norm = norm_behind(model, layer)
+    return has_bias(model, layer, "b_O") or (norm is not None and norm.b is not None)
+
+
+def has_attention_biases(model: Transformer) -> bool:
+    """Whether that is so of any layer."""
+    return any(has_attention_bias(model, layer) for layer in range(model.cfg.n_layers))
+
+
+def has_mlp_bias(model: Transformer, layer: int) -> bool:
+    """Whether a layer's MLP writes anything whatever its neurons do."""
+    block, norm = model.block(layer), norm_behind(model, layer, "ln2_post")
+    own = isinstance(block, Block) and isinstance(block.mlp, MLP) and bool(block.mlp.b_out.any())
+    return own or (norm is not None and norm.b is not None)
+
+
+def mlp_read_back(
+    run: Run, layer: int, direction: Float[Tensor, " d_model"], position: int
+) -> Float[Tensor, " d_model"]:
+    """The vector whose product with what a layer's MLP gives at a position is that of `direction` with its write."""
+    norm, scales = norm_behind(run.model, layer, "ln2_post"), write_scales(run, layer, "ln2_post")
+    back = direction * run.cfg.residual_scale
+    return back if norm is None or scales is None else read_back(back, norm, scales[position])
+
+
+def norm_bias(run: Run, layer: int, behind: Behind) -> Float[Tensor, " d_model"] | None:
+    """What the bias of a norm behind attention or MLP writes to the stream; None where there is no such bias."""
+    norm = norm_behind(run.model, layer, behind)
+    return None if norm is None or norm.b is None else norm.b * run.cfg.residual_scale
+
+
+def writes_at_unit_scale(model: Transformer, layer: int, given: Written, behind: Behind = "ln1_post") -> Written:
+    """What becomes of what a layer's heads, or its MLP, give on the way to the stream, at a scale of 1 of the norm."""
+    norm, factor = norm_behind(model, layer, behind), model.cfg.residual_scale
+    given = given if norm is None else rescaled(given, norm, 1.0)
+    return given if factor == 1.0 else given * factor
+
+
+def write_scales(run: Run, layer: int, behind: Behind = "ln1_post") -> Float[Tensor, " pos"] | None:
+    """By what the norm behind a layer's heads, or its MLP, divides at each position; None where there is none."""
+    kept = f"blocks.{layer}.{behind}.hook_scale"
+    return run.cache[kept][:, 0] if kept in run.cache else None
+
+
+def head_norm(norm: nn.Module, head: int, d_head: int) -> Norm | None:
+    """The normalisation of one head's queries or keys, or one group's; None where there is none."""
+    found = norm_of(norm)
+    if found is None:
+        return None
+    gain, bias = (
+        each if each is None or each.shape == (d_head,) else each.reshape(-1, d_head)[head]
+        for each in (found.w, found.b)
+    )
+    return replace(found, w=gain, b=bias)
+
+
+def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
+    """What each token begins the stream with: its row of W_E, scaled, normalised and widened as the model does."""
+    embed, cfg = model.embed, model.cfg
+    changed = cfg.post_embedding_ln or cfg.embeddings_ln or cfg.embedding_scale != 1.0 or cfg.d_embed != cfg.d_model
+    if not changed:
+        return widened(embed.W_E)
+    return model.begun(embed(torch.arange(len(embed.W_E), device=embed.W_E.device)[None]))[0]
+
+
+def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
+    """What rotary positions do to a layer's query q as a key `distance` tokens before it sees it, q R · k.
+
+    None where the layer turns nothing.
+    """
+    rotary = model.block(layer).attn.rotary
+    if rotary is None:
+        return None
+    ends = torch.tensor([[distance], [0]])
+    identity = torch.eye(model.cfg.d_head).expand(2, 1, -1, -1)
+    of_query, of_key = rotary.turn(identity, rotary.waves(ends, distance + 1))[:, 0]
+    return of_query @ of_key.T
+
+
+def no_split(model: Transformer) -> str:
+    """Why no stream of a model is the sum of what its parts wrote, where none is; a sentence for the user."""
+    if not model.cfg.post_norm:
+        return ""
+    return (
+        "This model normalises the stream itself after each addition, so that what a part wrote is rescaled by every "
+        "later layer: its stream has no split into parts that add up to it."
+    )
+
+
+def no_reading(model: Transformer) -> str:
+    """Why no logit is a sum over what wrote to the final stream, where none is; a sentence for the user."""
+    if model.cfg.mlm_act_fn is None:
+        return no_split(model)
+    return (
+        "Between this model's last stream and its logits stands a layer with an activation function, so that no logit "
+        "is a sum over what was written to the stream."
+    )
+
+
+def check_split(model: Transformer) -> None:
+    """Refuse a model whose streams are no sums.
+
+    Raises:
+        InputError: it says why.
+    """
+    if reason := no_split(model):
+        raise InputError(reason)
+
+
+def check_reading(model: Transformer) -> None:
+    """Refuse a model whose logits are no sums over what was written.
+
+    Raises:
+        InputError: it says why.
+    """
+    if reason := no_reading(model):
+        raise InputError(reason)

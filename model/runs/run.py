@@ -1,0 +1,307 @@
+"""One forward pass over one prompt, and what is kept of it.
+
+A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
+demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
+and a few mean scores, taken as the pattern passes.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headlight.model.base.errors import InputError
+from headlight.model.base.source import Source
+from headlight.model.measure import Measure
+from headlight.model.measure.mean_scores import stack
+from headlight.model.nn.cache import ActivationCache
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import NO_TAP, Chain, Tap
+from headlight.model.nn.layers import ScoreRule, place
+from headlight.model.nn.overflow import check_finite
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.edits import AblateHeads, Edit
+from headlight.model.runs.edits.edited import Means, Opened
+from headlight.model.runs.edits.editing import NO_EDITS, EditTap, tap
+from headlight.model.runs.host import HERE, Host, Value
+from headlight.model.runs.kept import STREAMS, Reduce, hidden_bins
+from headlight.model.text.chat import Begin
+from headlight.model.text.tokenizer import Tokenizer
+
+Stream = Float[Tensor, "pos d_model"]
+EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
+EDITED = "edits of the stream"
+NORMALISED = "norms of the stream"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
+
+    `cache` holds queries, keys and the activations named in `KEPT` of `headlight.model.runs.kept`. `thumbnails` are the
+    patterns' maxima over bins, `hidden` is true where every cell of a bin is masked, in every layer or, with windows,
+    in each [layer, 1]. `scores` are per layer and head. `next_logits` are those at `asked`.
+
+    All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
+    stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
+    computed from a run is computed by its `host`, which may keep it.
+    """
+
+    model: Transformer
+    prompt: str
+    bos: Begin
+    tokens: Int[Tensor, " pos"]
+    labels: tuple[str, ...]
+    cache: ActivationCache
+    thumbnails: Float[Tensor, "layer head rows columns"]
+    hidden: Bool[Tensor, "*layer rows columns"]
+    scores: dict[str, Measure]
+    next_logits: Float[Tensor, " d_vocab"]
+    edits: tuple[Edit, ...] = ()
+    tap: EditTap = NO_EDITS
+    written: tuple[int, ...] = ()
+    host: Host = HERE
+
+    @property
+    def cfg(self) -> TransformerConfig:
+        """The model's settings."""
+        return self.model.cfg
+
+    @property
+    def source(self) -> Source:
+        """Where the model came from."""
+        assert self.model.source is not None  # set by load
+        return self.model.source
+
+    def same_model(self, other: "Run") -> bool:
+        """Whether both are of one model; that may have been closed and opened again between them."""
+        return self.source == other.source
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """What tells it from every other run."""
+        key = run_key(self.source.name, self.prompt, self.bos, self.edits)
+        return (*key, "written", self.written) if self.written else key
+
+    def queries(self, layer: int) -> Float[Tensor, "pos head d_head"]:
+        """A layer's queries as they are compared with keys: turned, where the model turns them."""
+        return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[0]}"]
+
+    def keys(self, layer: int) -> Float[Tensor, "pos kv_head d_head"]:
+        """A layer's keys as queries are compared with them, of each head or each group of heads."""
+        return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[1]}"]
+
+    def values(self, layer: int) -> Float[Tensor, "pos kv_head d_value"]:
+        """A layer's values, of each head or each group of heads."""
+        return self.cache["v", layer]
+
+    def values_of(self, layer: int, head: int) -> Float[Tensor, "pos d_value"]:
+        """One head's values, or its group's."""
+        return self.values(layer)[:, self.cfg.group_of(head)]
+
+    def rule(self, layer: int) -> ScoreRule:
+        """How a layer makes scores of the run's queries and keys, and a pattern of scores."""
+        positions = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
+        return self.model.block(layer).attn.rule(positions)
+
+    def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """What is computed from this run, from where the host has kept it."""
+        return self.host.keep((*self.key, name), make)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's tokenizer."""
+        return tokenizer_of(self.model)
+
+    @property
+    def token_types(self) -> list[int] | None:
+        """Which text each token is in, 0 or 1; None where the model does not tell texts apart."""
+        is_told = (self.cfg.n_token_types or 1) > 1 and self.tokenizer.separator is not None
+        return self.model.token_types(self.tokens[None])[0].tolist() if is_told else None
+
+    @property
+    def asked(self) -> int:
+        """The position whose logits are the prediction: the first masked token, or the last token where none is."""
+        return asked_of(self.model, self.tokens)
+
+    @property
+    def layer_labels(self) -> tuple[str, ...]:
+        """What the states of the residual stream are called: the embedding, then after each layer."""
+        return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
+
+    @property
+    def edits_stream(self) -> bool:
+        """Whether an edit changes the residual stream itself, beside what is written to it."""
+        return any(name.endswith(STREAMS) for name in self.cache)
+
+    def writes(self) -> Iterator[tuple[str, Stream]]:
+        """What each part of the model wrote to the residual stream, by name, in the order of writing.
+
+        What edits added to the stream itself comes last, all together. In a model that normalises its stream after each
+        addition the stream is no sum: what its norms changed is then a part too, edits of the stream included.
+        """
+        rest = NORMALISED if self.cfg.post_norm else EDITED if self.edits_stream else None
+        *_, final = self.streams() if rest else [torch.empty(0)]
+        for name, part in self._parts():
+            final = final - part if rest else final
+            yield name, part
+        if rest:
+            yield rest, final
+
+    def _parts(self) -> Iterator[tuple[str, Stream]]:
+        yield from self.embeddings()
+        for layer in range(self.cfg.n_layers):
+            yield f"L{layer} attention", self.cache["attn_out", layer]
+            if not self.cfg.attn_only:
+                yield f"L{layer} MLP", self.cache["mlp_out", layer]
+
+    def embeddings(self) -> Iterator[tuple[str, Stream]]:
+        """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
+        found = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
+        if self.cfg.embeddings_ln or self.cfg.d_embed != self.cfg.d_model:
+            yield "embeddings", self.model.begun(functools.reduce(torch.add, found.values())[None])[0]
+        else:
+            yield from found.items()
+
+    def streams(self, positions: slice = slice(None)) -> Iterator[Stream]:
+        """The residual stream at these positions before the first layer and after each one."""
+        resid = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
+        for layer in range(self.cfg.n_layers):
+            resid = self._edited(f"blocks.{layer}.hook_resid_pre", positions, resid)
+            yield resid
+            for part, state in self.cfg.written:
+                resid = resid + self.cache[part, layer][positions]
+                if state is not None:
+                    resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)
+                resid = self.model.block(layer).after(part, resid[None])[0]
+        yield resid
+
+    def mid(self, layer: int, pre: Stream) -> Stream:
+        """The stream to which a layer's attention has been added, from that before the layer."""
+        return self._edited(f"blocks.{layer}.hook_resid_mid", slice(None), pre + self.cache["attn_out", layer])
+
+    def stream(self, layer: int, positions: slice = slice(None)) -> Stream:
+        """The residual stream at these positions before a layer, or by the number of layers after all of them."""
+        return next(itertools.islice(self.streams(positions), layer, None))
+
+    def _edited(self, name: str, positions: slice, summed: Stream) -> Stream:
+        """A stream as the edits have left it, where they change it; what was summed elsewhere."""
+        return self.cache[name][positions] if self.tap.look(name) else summed
+
+
+def run_key(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
+    """What tells a run from every other, before it is made."""
+    return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
+
+
+def run_prompt(
+    model: Transformer,
+    prompt: str,
+    prepend_bos: Begin = True,
+    edits: tuple[Edit, ...] = (),
+    dictionaries: Opened | None = None,
+) -> Run:
+    """One forward pass over a text, with edits or without; `dictionaries` are those whose features are edited.
+
+    Raises:
+        HeadlightError: the model came without a tokenizer, the prompt is empty or longer than its context, or an edit
+            is not allowed there.
+    """
+    tokens = model.to_tokens(prompt, prepend_bos)[0].cpu()
+    with torch.inference_mode():
+        return make_run(model, prompt, prepend_bos, tokens, edits, dictionaries=dictionaries)
+
+
+def make_run(
+    model: Transformer,
+    prompt: str,
+    bos: Begin,
+    tokens: Int[Tensor, " pos"],
+    edits: tuple[Edit, ...] = (),
+    written: tuple[int, ...] = (),
+    means: Means | None = None,
+    on: Transformer | None = None,
+    host: Host = HERE,
+    watch: Tap = NO_TAP,
+    dictionaries: Opened | None = None,
+) -> Run:
+    """One forward pass over the prompt's tokens and those written behind it, which `watch` sees too.
+
+    `means` are those over other prompts that are known, so that these need not be run again for the edits. `on` is a
+    copy of the model on another device, where the pass is to be made. `dictionaries` are those whose features are
+    edited, by the names that the edits have for them; they have to fit the model.
+
+    Raises:
+        HeadlightError: an edit that this model or prompt does not allow, or numbers that become infinite.
+    """
+    prompted, tokens = tokens, torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
+    running = on or model
+    inputs = tokens[None].to(running.embed.W_E.device)
+    editing = tap(running, inputs, edits, bos, len(prompted), means, dictionaries)
+    reduce = Reduce(tokens, model, editing)
+    final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
+    next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()
+    check_finite(reduce.kept, final, next_logits)
+    return Run(
+        model=model,
+        prompt=prompt,
+        bos=bos,
+        tokens=tokens,
+        labels=tuple(tokenizer_of(model).labels(tokens)),
+        cache=ActivationCache(reduce.kept, model.cfg.n_layers),
+        thumbnails=torch.stack(reduce.thumbnails),
+        hidden=hidden_bins(model.cfg, len(tokens)),
+        scores=stack(reduce.scores),
+        next_logits=next_logits,
+        edits=edits,
+        tap=editing,
+        written=written,
+        host=host,
+    )
+
+
+def asked_of(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
+    """The position at which a model predicts: the first masked token's, or the last where none is."""
+    mask = tokenizer_of(model).mask_token_id if model.cfg.mlm_act_fn else None
+    masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()
+    return masked[0] if masked else len(tokens) - 1
+
+
+def means_of(made: Run) -> Means:
+    """The means over other prompts that a run's edits need, by these prompts."""
+    ablations = [edit for edit in made.edits if isinstance(edit, AblateHeads) and edit.by == "mean" and edit.over]
+    return {edit.over: made.host.mean_z(made.model, edit.over, made.bos) for edit in ablations}
+
+
+def once_more(
+    made: Run, tap: Tap, stop_at_layer: int | None = None, most: int | None = None
+) -> Float[Tensor, "pos width"]:
+    """What the model returns for a run's tokens, logits or the stream before a layer, from another pass with this tap.
+
+    The run's edits are made before the tap sees anything. It is a pass over the first `most` tokens, if that is given.
+
+    Raises:
+        HeadlightError: the run's host lets no more passes in.
+    """
+    host, model = made.host, made.host.on_device(made.model)
+    with host.turn(), torch.inference_mode():
+        tokens, editing = made.tokens[None, :most].to(host.device), Chain(made.tap, tap)
+        return model(tokens, tap=editing, stop_at_layer=stop_at_layer)[0].cpu()
+
+
+def tokenizer_of(model: Transformer) -> Tokenizer:
+    """The model's tokenizer.
+
+    Raises:
+        InputError: the model came without one.
+    """
+    if model.tokenizer is None:
+        raise InputError(
+            "This model came without a tokenizer, so no prompt can be typed. Put its tokenizer.json, or the files that "
+            "its tokenizer has in place of that, beside the weights."
+        )
+    return model.tokenizer

@@ -1,0 +1,83 @@
+"""Tables: columns of equal length by their headings, made of measures, and printed as csv."""
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.runs.comparison import Comparison
+from headlight.model.text.tokenizer import Tokenizer
+
+Cell = str | int | float | None
+Row = tuple[Cell, ...]
+Rows = list[Row]
+Table = Mapping[str, Sequence[Cell]]
+Tables = dict[str, Table]
+
+
+def print_tables(tables: Mapping[str, Table]) -> None:
+    """Print tables as csv, an empty line after each; what is not a number is an empty cell."""
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8")  # a token can hold any character, whatever the terminal's own encoding
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    for table in tables.values():
+        out.writerow(table)
+        for row in zip(*table.values(), strict=True):
+            out.writerow(["" if cell is None or cell != cell else cell for cell in row])
+        print()
+
+
+def columns(heading: Sequence[str], rows: Iterable[Row]) -> Table:
+    """Rows as the columns of a table."""
+    listed = list(rows)
+    return {name: [row[slot] for row in listed] for slot, name in enumerate(heading)}
+
+
+def finite(values: Shaped[Tensor, "..."]) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The indices and values of all entries that are numbers, in reading order."""
+    indices = values.isfinite().nonzero()
+    yield from zip(map(tuple, indices.tolist()), values[tuple(indices.T)].tolist(), strict=True)
+
+
+def number(value: float) -> float | None:
+    """A number for a cell, None for what is not one."""
+    return None if value != value else value
+
+
+def known(values: Iterable[Float[Tensor, "..."]]) -> Iterator[tuple[tuple[int, ...], list[float | None]]]:
+    """The indices of entries of tensors of one shape, and the number in each; without entries that all lack."""
+    stacked = torch.stack(list(values), -1)
+    there = ~stacked.isnan().all(-1)
+    for index, row in zip(there.nonzero().tolist(), stacked[there].tolist(), strict=True):
+        yield tuple(index), [number(value) for value in row]
+
+
+def promoted_rows(found: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
+    """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
+    lists: tuple[Sequence[Cell], ...] = (
+        tokenizer.labels(found.raised.values.tolist()),
+        found.raised_by.values.tolist(),
+        tokenizer.labels(found.lowered.values.tolist()),
+        found.lowered_by.values.tolist(),
+    )
+    yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))
+
+
+def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]) -> Table:
+    """Which token of each run stands at each place; empty where it has none."""
+    by_run = {
+        side: [None if position is None else labels[side][position] for position in positions[side]] for side in labels
+    }
+    return {"place": list(range(len(next(iter(positions.values()))))), **by_run}
+
+
+def tokens_of(shown: Comparison) -> Table:
+    """Which token of each run stands at each place of the common axis."""
+    return tokens_table(
+        {side: run.labels for side, run in shown.sides.items()},
+        {side: shown.positions(run) for side, run in shown.sides.items()},
+    )

@@ -1,0 +1,144 @@
+"""A head's weights in tables: its circuit's outermost pairs, one token's partners, singular directions, composition."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from headlight.model.base.errors import InputError
+from headlight.model.measure.difference import DIFFERENCE
+from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.run import tokenizer_of
+from headlight.model.runs.tables import Rows, Table, Tables, columns, number
+from headlight.model.weights.composition import Through
+from headlight.model.weights.head_circuit import THROUGH, CircuitKind, Composed, HeadCircuit, compositions
+from headlight.model.weights.pair_search import Ends
+from headlight.model.weights.qk_ov_circuits import Directions, Pairs
+
+ENDS = ("highest", "lowest")
+PAIRS = ("end", "row token id", "row token", "column token id", "column token")
+PARTNERS = ("looked up as", "end", "partner's token id", "partner")
+DIRECTIONS = ("direction", "strength", "share", "side", "end", "token id", "token", "load")
+STRENGTHS = ("of", "direction", "strength")
+COMPOSITION = ("read by", "earlier head")
+
+
+def circuit_tables(
+    model: Transformer,
+    head: Head,
+    kind: CircuitKind = "qk",
+    model_b: Transformer | None = None,
+    listed: str = DIFFERENCE,
+    token: int | None = None,
+    host: Host = HERE,
+    distance: int = 0,
+) -> Tables:
+    """What the weights of a head do with tokens, by its QK or its OV circuit; with a second model of both, and B - A.
+
+    Of two models the outermost pairs and the directions are those of the one that is `listed`: A, B or B - A. A `token`
+    (id) is looked up as the circuit's row and as its column. With rotary positions a QK circuit is that of a key
+    `distance` tokens before its query.
+
+    Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
+
+    Raises:
+        InputError: what is to be listed is none of these.
+    """
+    models = {"A": model} if model_b is None else {"A": model, "B": model_b}
+    made = {side: HeadCircuit(each, head, kind, host=host, distance=distance) for side, each in models.items()}
+    if model_b is not None:
+        made[DIFFERENCE] = HeadCircuit(model_b, head, kind, model, host, distance)
+    which = listed if len(made) > 1 else "A"
+    if which not in made:
+        raise InputError(f"There is no “{listed}” to list: it can be {', '.join(made)}.")
+    tables = {
+        "pairs": _pairs_table(made, made[which].pairs()),
+        "directions": _directions_table(made[which], made[which].directions()),
+        "composition": _composition_table({side: compositions(each, head, host) for side, each in models.items()}),
+    }
+    if len(made) > 1:
+        tables["strengths"] = _strengths_table(made)
+    if token is not None:
+        tables["token"] = _partners_table(made, made[which].partners(token))
+    return tables
+
+
+def _labels(of: HeadCircuit, tokens: Sequence[int]) -> list[str]:
+    return tokenizer_of(of.model).labels(tokens)
+
+
+def _values(made: Mapping[str, HeadCircuit], found: Pairs) -> list[list[float]]:
+    """What each circuit has at pairs of tokens, a column a circuit."""
+    if len(made) == 1:
+        return [found.values.values.tolist()]
+    return [each.entries(found).values.tolist() for each in made.values()]
+
+
+def _values_heading(made: Mapping[str, HeadCircuit]) -> tuple[str, ...]:
+    return tuple(made) if len(made) > 1 else ("value",)
+
+
+def _ends(ends: Ends) -> Iterator[tuple[str, Pairs]]:
+    return zip(ENDS, (ends.highest, ends.lowest), strict=True)
+
+
+def _pairs_table(made: Mapping[str, HeadCircuit], ends: Ends) -> Table:
+    """One row a pair, the outermost first."""
+    rows = Rows()
+    for end, found in _ends(ends):
+        row_ids, column_ids = (each.values.tolist() for each in (found.rows, found.columns))
+        row_labels, column_labels = (_labels(made["A"], ids) for ids in (row_ids, column_ids))
+        cells = zip(row_ids, row_labels, column_ids, column_labels, *_values(made, found), strict=True)
+        rows += [(end, *each) for each in cells]
+    return columns((*PAIRS, *_values_heading(made)), rows)
+
+
+def _partners_table(made: Mapping[str, HeadCircuit], both: tuple[Ends, Ends]) -> Table:
+    """One row a partner of the token that is looked up, as the circuit's row and as its column."""
+    rows = Rows()
+    for side, ends in zip(("row", "column"), both, strict=True):
+        for end, found in _ends(ends):
+            ids, own = found.columns.values.tolist(), found if side == "row" else found.turned
+            cells = zip(ids, _labels(made["A"], ids), *_values(made, own), strict=True)
+            rows += [(side, end, *each) for each in cells]
+    return columns((*PARTNERS, *_values_heading(made)), rows)
+
+
+def _strengths_table(made: Mapping[str, HeadCircuit]) -> Table:
+    rows = Rows()
+    for side, each in made.items():
+        strengths = each.directions().strengths.values.tolist()
+        rows += [(side, place + 1, strength) for place, strength in enumerate(strengths)]
+    return columns(STRENGTHS, rows)
+
+
+def _directions_table(of: HeadCircuit, found: Directions) -> Table:
+    """One row a token at an end of a direction, on the side of the circuit's rows or of its columns."""
+    rows = Rows()
+    measures = zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
+    for place, (strength, share) in enumerate(measures):
+        for side, stand in (("row", found.rows), ("column", found.columns)):
+            for end, sign in enumerate("+-"):
+                ids, loads = (each.values[place, end].tolist() for each in (stand.tokens, stand.loads))
+                for cells in zip(ids, _labels(of, ids), loads, strict=True):
+                    rows.append((place + 1, strength, number(share), side, sign, *cells))
+    return columns(DIRECTIONS, rows)
+
+
+def _composition_table(composed: Mapping[str, Composed]) -> Table:
+    """One row an earlier head that all models have."""
+    rows = Rows()
+    shapes = [each.scores["key"].values.shape for each in composed.values()]
+    layers, heads = map(min, zip(*shapes, strict=True))
+    for through, layer, head in product(THROUGH, range(layers), range(heads)):
+        cells = [cell for each in composed.values() for cell in _scores(each, through, layer, head)]
+        rows.append((through, head_name((layer, head)), *cells))
+    of = ("score", "random heads, mean", "random heads, sd")
+    scores = of if len(composed) == 1 else tuple(f"{what} in {side}" for side, what in product("AB", of))
+    return columns((*COMPOSITION, *scores), rows)
+
+
+def _scores(found: Composed, through: Through, layer: int, head: int) -> tuple[float | None, ...]:
+    random = found.random[through]
+    score = float(found.scores[through].values[layer, head])
+    return number(score), float(random.mean.values), float(random.sd.values)

@@ -1,0 +1,125 @@
+"""Fits a model's tuned lens and Jacobian lens and writes them beside it, with the card of what they lose.
+
+`python -m headlight.recipes.lenses MODEL` (`make fit-lens MODEL=mini`) fits them, or goes on from the
+last checkpoints; with `--card` it only measures those that are there again and writes the card.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from jaxtyping import Int
+from torch import Tensor
+
+from headlight.model.base.errors import TrainingError, exit_on_error
+from headlight.model.checkpoints.loading import load
+from headlight.model.corpus.documents import open_corpus
+from headlight.model.lens import held_out
+from headlight.model.lens.files import read_lens, write_jacobian, write_tuned
+from headlight.model.lens.kinds import LOGIT, Kind
+from headlight.model.lens.opening import FILES, home
+from headlight.model.nn.transformer import Transformer
+from headlight.model.training.cards import CARD
+from headlight.model.training.lenses.mean_jacobian import fit_jacobian
+from headlight.model.training.lenses.rows import token_rows
+from headlight.model.training.lenses.tuned import TunedRecipe, fit_tuned
+from headlight.model.training.log import TRAINING_LOG, is_log, keep_log
+from headlight.model.training.loop import faster_products
+from headlight.model.training.outputs import check_out
+from headlight.recipes import corpus
+from headlight.recipes.lens_card import write_card
+from headlight.recipes.scans import held_out as held_out_documents
+
+ROWS, STEPS, ROWS_A_STEP, PROMPTS = 4096, 500, 8, 120
+# Of so many rows of held-out text every tenth is measured, so that they come from many files.
+HELD_OUT_ROWS, EVERY = 960, 10
+LOGGED_ROWS = 16
+OURS = "the project's own corpus, files and names that are held out of it"
+
+Rows = Int[Tensor, "row pos"]
+
+
+def documents(path: str, held_out: bool, seed: int) -> Iterator[str]:
+    """The project's own corpus, or that of a path, of which every tenth document is held out."""
+    if not path:
+        yield from held_out_documents() if held_out else corpus.documents(seed)
+        return
+    for document in open_corpus(path).documents():
+        if document.text and (document.index % EVERY == 0) == held_out:
+            yield document.text
+
+
+def fit(model: Transformer, name: str, given: argparse.Namespace, out: Path) -> None:
+    """Fit both lenses and write them, with their logs."""
+    rows = token_rows(model, documents(given.corpus, False, given.seed), given.rows)
+    logged = token_rows(model, documents(given.corpus, True, given.seed), LOGGED_ROWS)
+    recipe = TunedRecipe(model, rows, logged, given.steps, ROWS_A_STEP, given.seed)
+    with faster_products():
+        translators = fit_tuned(model, recipe, given.run / "tuned")
+    keep_log(given.run / "tuned", out / "tuned")
+    write_tuned(out / "tuned", model, translators.state_dict(), name)
+    jacobians = fit_jacobian(model, rows[: given.prompts], given.run / "jacobian")
+    keep_log(given.run / "jacobian", out / "jacobian")
+    write_jacobian(out / "jacobian", jacobians, min(given.prompts, len(rows)), model.cfg.d_model)
+
+
+def measured(model: Transformer, folder: Path, path: str, n_rows: int) -> held_out.HeldOut:
+    """What the lenses of a folder, as they are written there, and the logit lens lose on held-out text."""
+    rows = token_rows(model, documents(path, True, 0), n_rows)[::EVERY]
+    kinds: tuple[Kind, ...] = ("tuned", "jacobian")
+    lenses = [LOGIT, *(read_lens(kind, folder / kind) for kind in kinds)]
+    return held_out.measure(model, lenses, rows, OURS if not path else Path(path).name)
+
+
+def check(model: Transformer, name: str) -> None:
+    """Refuse a model that no lens can be fitted for.
+
+    Raises:
+        TrainingError: it caps its logits, or its outputs are no tokens.
+    """
+    if model.cfg.output_logits_soft_cap is not None or model.cfg.d_vocab_out != model.cfg.d_vocab:
+        raise TrainingError(f"{name} caps its logits or gives classes; lenses are fitted for language models without.")
+
+
+def check_place(out: Path) -> None:
+    """Refuse a folder in which another program's lenses, figures or card would be replaced.
+
+    Raises:
+        TrainingError: it holds some.
+    """
+    for kind, names in FILES.items():
+        check_out(out / kind, *names)
+    others = [name for name in (held_out.FIGURES, CARD) if (out / name).exists()]
+    if others and not is_log(out / "tuned" / TRAINING_LOG):
+        raise TrainingError(f"{out} holds {' and '.join(others)}, and no lens of ours: give another folder by --out.")
+
+
+@exit_on_error()
+def main() -> None:
+    """Fit from the command line."""
+    parser = argparse.ArgumentParser(description="Fit a model's tuned lens and Jacobian lens.")
+    parser.add_argument("model", help="an embedded model's name, a folder or a hub name")
+    parser.add_argument("--corpus", default="", help="text files, a table or a data set; the project's own if left out")
+    parser.add_argument("--out", type=Path, help="the folder of the lenses; beside the model if left out")
+    parser.add_argument("--run", type=Path, help="checkpoints are kept here; runs/lenses/MODEL if left out")
+    parser.add_argument("--rows", type=int, default=ROWS, help="rows of 128 tokens that are drawn from")
+    parser.add_argument("--steps", type=int, default=STEPS, help="of the tuned lens, eight rows each")
+    parser.add_argument("--prompts", type=int, default=PROMPTS, help="rows that the Jacobian is a mean of")
+    parser.add_argument("--held-out", type=int, default=HELD_OUT_ROWS, help="rows of which every tenth is measured")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--card", action="store_true", help="fit nothing: measure what is there, and write the card")
+    given = parser.parse_args()
+    model = load(given.model)
+    assert model.source is not None  # set by load
+    check(model, given.model)
+    out, given.run = given.out or home(model.source), given.run or Path("runs/lenses", Path(given.model).name)
+    check_place(out)
+    if not given.card:
+        fit(model, given.model, given, out)
+    found = measured(model, out, given.corpus, given.held_out)
+    held_out.write(out, found)
+    print(write_card(out, given.model, model, found))
+
+
+if __name__ == "__main__":
+    main()

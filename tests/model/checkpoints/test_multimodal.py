@@ -1,0 +1,100 @@
+"""Folders of models that read images as well: their text's part is opened, and it is said that it is a part."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForImageTextToText, Gemma3Config, LlavaConfig, Mistral3Config, PreTrainedConfig
+
+from headlight.model import load
+from headlight.model.base.errors import CheckpointError
+from tests.model.checkpoints.architectures.gemma3 import VISION
+from tests.model.checkpoints.architectures.llama import SIZES
+from tests.model.oracles import ATOL, RTOL, random_tokens
+
+CLIP = VISION | {"model_type": "clip_vision_model", "projection_dim": 8}
+PIXTRAL = VISION | {"model_type": "pixtral", "head_dim": 4}
+CONFIGS = {
+    "gemma3_text": Gemma3Config(text_config=SIZES, vision_config=VISION, mm_tokens_per_image=4),
+    "llama": LlavaConfig(text_config=SIZES | {"model_type": "llama"}, vision_config=CLIP, image_seq_length=4),
+    "mistral": Mistral3Config(text_config=SIZES | {"model_type": "mistral"}, vision_config=PIXTRAL),
+}
+
+
+def drawn(config: PreTrainedConfig) -> Any:
+    torch.manual_seed(0)
+    return AutoModelForImageTextToText.from_config(config, attn_implementation="eager").eval()
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_the_text_part_computes_what_the_whole_computes_of_text(config: PreTrainedConfig, tmp_path: Path) -> None:
+    theirs = drawn(config)
+    theirs.save_pretrained(tmp_path)
+    model, tokens = load(tmp_path), random_tokens()
+    with torch.no_grad():
+        torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
+    assert model.source is not None
+    assert model.source.note == f"the text's part of a {config.model_type}, which reads images as well"
+
+
+WINDOWED = SIZES | {"model_type": "mistral", "sliding_window": 3}
+
+
+@torch.no_grad()
+def test_of_a_part_layer_types_are_not_read(tmp_path: Path) -> None:
+    """transformers takes them for Ministral's of a whole model alone: in a part every layer sees the window."""
+    types = {"layer_types": ["full_attention", "sliding_attention", "full_attention"]}
+    theirs = drawn(Mistral3Config(text_config=WINDOWED | types, vision_config=PIXTRAL))
+    theirs.save_pretrained(tmp_path)
+    model, tokens = load(tmp_path), random_tokens()
+    torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
+    assert model.source is not None
+    assert model.source.unread == (f"layer_types = {json.dumps(types['layer_types'])}",)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("config", "whole", "text"),
+    [
+        (Mistral3Config(text_config=WINDOWED, vision_config=PIXTRAL), None, False),
+        (Mistral3Config(text_config=WINDOWED, vision_config=PIXTRAL), True, False),
+        (CONFIGS["gemma3_text"], None, False),
+        (LlavaConfig(text_config=SIZES | {"tie_word_embeddings": True}, vision_config=CLIP), False, True),
+        (LlavaConfig(text_config=SIZES, vision_config=CLIP, tie_word_embeddings=True), True, None),
+    ],
+)
+def test_embeddings_are_tied_where_transformers_ties_them(
+    config: PreTrainedConfig, whole: bool | None, text: bool | None, tmp_path: Path
+) -> None:
+    theirs = drawn(config)
+    theirs.save_pretrained(tmp_path)
+    told = json.loads((tmp_path / "config.json").read_text())
+    for said, tied in ((told, whole), (told["text_config"], text)):
+        said.pop("tie_word_embeddings", None)
+        said |= {} if tied is None else {"tie_word_embeddings": tied}
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    expected = type(theirs).from_pretrained(tmp_path, attn_implementation="eager")
+    model, tokens = load(tmp_path), random_tokens()
+    assert model.cfg.tie_word_embeddings
+    torch.testing.assert_close(model(tokens), expected(tokens).logits, rtol=RTOL, atol=ATOL)
+
+
+def test_a_part_of_more_layers_than_any_model_has_is_refused(tmp_path: Path) -> None:
+    told = CONFIGS["gemma3_text"].to_dict()
+    told["text_config"]["num_hidden_layers"] = 2**30
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    with pytest.raises(CheckpointError, match="asks for 1073741824 layers"):
+        load(tmp_path)
+
+
+def test_sizes_that_are_the_defaults_need_not_be_told(tmp_path: Path) -> None:
+    config = CONFIGS["gemma3_text"]
+    sizes = SIZES | {"num_attention_heads": 8, "num_key_value_heads": 4, "hidden_size": 16}
+    text = Gemma3Config(text_config=sizes, vision_config=VISION, mm_tokens_per_image=config.mm_tokens_per_image)
+    AutoModelForImageTextToText.from_config(text).save_pretrained(tmp_path)
+    told = json.loads((tmp_path / "config.json").read_text())
+    del told["text_config"]["num_attention_heads"]
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    assert load(tmp_path).cfg.n_heads == 8

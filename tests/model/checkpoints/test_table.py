@@ -1,0 +1,38 @@
+"""The manual's table of architectures is of all that are opened, and says what was measured."""
+
+import re
+
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES
+from tests.model.checkpoints import architectures, seq2seq_twins, table
+from tests.model.checkpoints.twins import TOLERANCE
+
+MARIAN = "marian"  # has tests of its own
+TRANSFORMERS = {name for name in (*FAMILIES, *SEQ2SEQ_FAMILIES) if name in CONFIG_MAPPING and name != MARIAN}
+
+
+def _rows() -> list[list[str]]:
+    told = table.ARCHITECTURES.read_text(encoding="utf-8").partition(table.BEGIN)[2].partition(table.END)[0]
+    return [line.strip("| ").split(" | ") for line in told.strip().splitlines()[2:]]
+
+
+def test_every_architecture_that_is_opened_has_three_configs_and_a_row() -> None:
+    names = (*dict(architectures.every()), *seq2seq_twins.CONFIGS)
+    cases = [name.partition(":")[0] for name in names]
+    assert set(cases) == TRANSFORMERS
+    assert min(map(cases.count, TRANSFORMERS)) >= 3
+    assert [(name, int(n)) for name, n, *_ in _rows()] == [(name, cases.count(name)) for name in sorted(TRANSFORMERS)]
+
+
+def test_every_difference_in_the_table_is_within_the_tolerance() -> None:
+    differences = [float(each) for _, _, *of_kinds in _rows() for each in of_kinds]
+    assert len(differences) == len(table.KINDS) * len(TRANSFORMERS)
+    assert max(differences) <= TOLERANCE
+
+
+def test_a_row_is_the_largest_of_each_kind() -> None:
+    case = dict(architectures.every())["gpt2: tied"]
+    row = table.Row("gpt2", 1, table.largest(case))
+    assert re.fullmatch(r"\| gpt2 \| 1( \| \de-0\d){3} \|", str(row))
+    assert 0 < min(row.largest) <= max(row.largest) <= TOLERANCE

@@ -1,0 +1,168 @@
+"""Attention a head at a time, against the einsums in double precision and torch's own, whatever the tap looks at."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from headlight.model.nn import attention_kernel as taken
+from headlight.model.nn.attention_kernel import attend, attention_scores
+from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Edit, Look, Tap
+from headlight.model.nn.layers import place
+from tests.model.oracles import random_model
+
+N_POS, N_HEADS, D_HEAD, SCALE = 9, 3, 4, 2.5
+
+
+@pytest.fixture(autouse=True)
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt of few tokens goes the way of a long one."""
+    monkeypatch.setattr(taken, "LONG", 2)
+
+
+def normal(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def inputs(batch: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values as slices of one tensor, as the product with the fused matrix gives them."""
+    q, k, v = normal(batch, N_POS, 3, N_HEADS, D_HEAD).unbind(2)
+    return q, k, v
+
+
+def visible(batch: int = 2) -> Tensor:
+    """Causal, the last row's last two tokens padding."""
+    mask = torch.ones(batch, N_POS, dtype=torch.bool)
+    mask[-1, -2:] = False
+    return place("causal", mask, N_POS, torch.device("cpu")).mask
+
+
+def expected(q: Tensor, k: Tensor, v: Tensor, may_see: Tensor) -> dict[str, Tensor]:
+    """The same in double precision."""
+    scores = torch.einsum("bqhd,bkhd->bhqk", q.double(), k.double()) / SCALE
+    scores = scores.masked_fill(~may_see, -torch.inf)
+    pattern = scores.softmax(-1)
+    return {
+        "hook_attn_scores": scores,
+        "hook_pattern": pattern,
+        "z": torch.einsum("bhqk,bkhd->bqhd", pattern, v.double()),
+    }
+
+
+@pytest.mark.parametrize(
+    "looks_at", [(), ("hook_pattern",), ("hook_attn_scores",), ("hook_attn_scores", "hook_pattern")]
+)
+def test_it_is_the_einsums_whatever_the_tap_looks_at(looks_at: tuple[str, ...]) -> None:
+    tap = Collect(looks_at)
+    with torch.inference_mode():
+        q, k, v = inputs()
+        z = attend(q, k, v, visible(), SCALE, tap)
+        exact = expected(q, k, v, visible())
+    assert list(tap.kept) == list(looks_at)
+    for name, given in [*tap.kept.items(), ("z", z)]:
+        # Sums of a few terms of size 1.
+        torch.testing.assert_close(given.double(), exact[name], rtol=1e-5, atol=1e-5)
+
+
+def test_it_is_torchs_own_attention() -> None:
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        may_see = place("causal", None, N_POS, torch.device("cpu")).mask
+        ours = attend(q, k, v, may_see, D_HEAD**0.5, NO_TAP)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    torch.testing.assert_close(ours, theirs.transpose(1, 2), rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_what_the_tap_makes_of_scores_and_pattern_is_gone_on_with() -> None:
+    def double(activation: Tensor, hook: object) -> Tensor:
+        return 2 * activation
+
+    tap = Edit([(["hook_attn_scores"], double), (["hook_pattern"], double)])
+    with torch.inference_mode():
+        q, k, v = inputs()
+        z = attend(q, k, v, visible(), SCALE, tap)
+        pattern = 2 * (2 * expected(q, k, v, visible())["hook_attn_scores"]).softmax(-1)
+        exact = torch.einsum("bhqk,bkhd->bqhd", pattern, v.double())
+    torch.testing.assert_close(z.double(), exact, rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_an_edit_may_make_a_larger_batch_of_one() -> None:
+    tap = Edit([(["hook_pattern"], lambda pattern, hook: pattern.expand(3, -1, -1, -1).clone())])
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        one = attend(q, k, v, visible(1), SCALE, NO_TAP)
+        three = attend(q, k, v, visible(1), SCALE, tap)
+    torch.testing.assert_close(three, one.expand(3, -1, -1, -1), rtol=1e-5, atol=1e-5)  # as above
+
+
+def test_only_long_prompts_without_derivatives_that_see_something_go_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v = inputs()
+    may_see = visible()
+
+    def goes(q: Tensor = q, k: Tensor = k, v: Tensor = v, may_see: Tensor = may_see) -> bool:
+        return attend(q, k, v, may_see, SCALE, NO_TAP) is not None
+
+    with torch.inference_mode():
+        assert goes()
+        torch.testing.assert_close(
+            attention_scores(q, k, may_see, SCALE).double(), expected(q, k, v, may_see)["hook_attn_scores"]
+        )
+        assert not goes(q=q.double())
+        assert not goes(v=v.double())
+        assert not goes(k=k[:1])
+        assert not goes(v=v[:1])
+        assert not goes(may_see=torch.zeros_like(may_see))  # blind queries need zeros, not NaN
+        monkeypatch.setattr(taken, "LONG", N_POS + 1)
+        assert not goes()
+        assert attention_scores(q, k, may_see, SCALE) is None
+        monkeypatch.undo()
+    assert not goes()
+
+
+@pytest.mark.parametrize("tap", [NO_TAP, Tap()])
+def test_a_model_gives_the_same_logits_either_way(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model()
+    tokens = torch.arange(7)[None]
+    with torch.inference_mode():
+        by_head = model(tokens, tap=tap)
+        monkeypatch.setattr(taken, "LONG", 8)
+        # Logits of about 1 after two layers of float32 sums in another order.
+        torch.testing.assert_close(by_head, model(tokens, tap=tap), rtol=1e-5, atol=1e-5)
+
+
+class Watching(Tap):
+    """Content with one head at a time."""
+
+    def __init__(self) -> None:
+        self.heads: list[Tensor] = []
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if name == "hook_pattern" and activation.ndim == 2:
+            self.heads.append(activation.clone())
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.BY_HEAD if name == "hook_pattern" else Look.NEVER
+
+
+def test_a_tap_that_is_content_with_one_head_at_a_time_sees_each_in_turn() -> None:
+    tap = Watching()
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        z = attend(q, k, v, visible(batch=1), SCALE, Chain(NO_TAP, tap))
+        exact = expected(q, k, v, visible(batch=1))
+    # Sums of a few terms of size 1.
+    torch.testing.assert_close(torch.stack(tap.heads).double(), exact["hook_pattern"][0], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(z.double(), exact["z"], rtol=1e-5, atol=1e-5)
+
+
+def test_a_pattern_that_another_tap_edits_is_shown_to_all_as_it_was_edited() -> None:
+    uniform = Edit([(["hook_pattern"], lambda pattern, hook: torch.full_like(pattern, 1 / N_POS))])
+    tap, kept = Watching(), Collect(["hook_pattern"])
+    with torch.inference_mode():
+        q, k, v = inputs(batch=1)
+        z = attend(q, k, v, visible(batch=1), SCALE, Chain(uniform, tap, kept))
+    assert not tap.heads
+    assert (kept.kept["hook_pattern"] == 1 / N_POS).all()
+    torch.testing.assert_close(z, v.mean(1, keepdim=True).expand_as(z))

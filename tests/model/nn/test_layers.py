@@ -1,0 +1,103 @@
+"""Layers against torch's own, and cases worked out by hand."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from headlight.model import TransformerConfig
+from headlight.model.nn.blocks import Block
+from headlight.model.nn.hooks import NO_TAP
+from headlight.model.nn.layers.attention import Attention, attention_scale
+from headlight.model.nn.layers.mlp import ACTIVATIONS
+from headlight.model.nn.layers.norms import LayerNorm, LayerNormPre, build_norm
+from headlight.model.nn.layers.positions import place
+from headlight.model.nn.layers.scores import ScoreRule
+from tests.model.oracles import TINY, random_model
+
+CPU = torch.device("cpu")
+
+
+def config(**settings: object) -> TransformerConfig:
+    return TransformerConfig(**(TINY | settings))
+
+
+def test_layer_norm_is_torch_s() -> None:
+    x = torch.randn(2, 3, 12, generator=torch.Generator().manual_seed(0)) * 3 + 1
+    norm = random_model().blocks[0].ln1
+    assert isinstance(norm, LayerNorm)
+    # Both divide sums of 12 float32 numbers, taken in another order.
+    torch.testing.assert_close(norm(x, NO_TAP), F.layer_norm(x, (12,), norm.w, norm.b, 1e-5), rtol=1e-5, atol=1e-6)
+    pre = build_norm(config(normalization_type="LNPre", eps=0.5))
+    assert type(pre) is LayerNormPre
+    torch.testing.assert_close(pre(x, NO_TAP), F.layer_norm(x, (12,), eps=0.5), rtol=1e-5, atol=1e-6)
+
+
+def test_no_normalisation_leaves_the_stream_alone() -> None:
+    x = torch.randn(1, 2, 12)
+    assert build_norm(config(normalization_type=None))(x, NO_TAP) is x
+
+
+def test_attention_is_torch_s() -> None:
+    attn = random_model().blocks[0].attn
+    assert isinstance(attn, Attention)
+    x = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+    q, k, v = (
+        torch.einsum("bpm,hmd->bhpd", x, weight) + bias[:, None]
+        for weight, bias in [(attn.W_Q, attn.b_Q), (attn.W_K, attn.b_K), (attn.W_V, attn.b_V)]
+    )
+    z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    expected = torch.einsum("bhpd,hdm->bpm", z, attn.W_O) + attn.b_O
+    positions = place("causal", None, 6, CPU)
+    torch.testing.assert_close(attn(x, positions, NO_TAP), expected, rtol=1e-5, atol=1e-5)  # another order of sums
+
+
+def test_scores_are_minus_infinity_where_the_key_is_not_visible() -> None:
+    q, k = torch.full((1, 2, 1, 4), 2.0), torch.full((1, 2, 1, 4), 3.0)
+    scores = ScoreRule(place("causal", None, 2, CPU).mask, 2.0).scores(q, k)
+    assert scores[0, 0].tolist() == [[12.0, -math.inf], [12.0, 12.0]]  # 4 * 2 * 3 / 2
+
+
+def test_a_mask_by_hand() -> None:
+    assert place("causal", None, 3, CPU).mask[0, 0].tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True] * 3,
+    ]
+    assert bool(place("bidirectional", None, 3, CPU).mask.all())
+    padded = place("bidirectional", torch.tensor([[False, True]]), 2, CPU).mask
+    assert padded[0, 0].tolist() == [[False, True], [False, True]]
+
+
+def test_a_pattern_row_without_visible_keys_is_zero() -> None:
+    visible = torch.tensor([[[[False, False], [True, False]]]])
+    scores = torch.zeros(1, 1, 2, 2).masked_fill(~visible, -math.inf)
+    assert ScoreRule(visible, 1.0).pattern(scores)[0, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
+
+
+def test_scores_are_divided_by_the_layer_s_number_when_asked() -> None:
+    assert attention_scale(config(d_head=16), 3) == 4.0
+    assert attention_scale(config(d_head=16, scale_attn_by_inverse_layer_idx=True), 3) == 16.0
+
+
+@pytest.mark.parametrize(
+    ("name", "at_one"),
+    [
+        ("relu", 1.0),
+        ("gelu", 0.5 * (1 + math.erf(1 / math.sqrt(2)))),
+        ("gelu_new", 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (1 + 0.044715)))),
+        ("silu", 1 / (1 + math.exp(-1))),
+    ],
+)
+def test_activation_functions_by_hand(name: str, at_one: float) -> None:
+    assert ACTIVATIONS[name](torch.tensor(1.0)).item() == pytest.approx(at_one, rel=1e-6)  # float32
+
+
+def test_per_head_matrices_are_views_of_one_plain_matrix() -> None:
+    """The einsum over heads is one matrix product without a copy only where heads' columns lie side by side."""
+    attn = Block(config(), 0).attn
+    for weight in (attn.W_Q, attn.W_K, attn.W_V):
+        assert weight.transpose(0, 1).is_contiguous()
+        assert weight.transpose(0, 1).flatten(1).data_ptr() == weight.data_ptr()
+    assert attn.W_O.is_contiguous()
