@@ -137,7 +137,7 @@ lens-card: setup # the figures of lenses that are there, measured again
 
 train-dictionary: setup
 	@test -n "$$MODEL" && test -n "$$HOOK" || { echo "Say which: make train-dictionary MODEL=mini HOOK=blocks.2.hook_resid_post"; exit 2; }
-	$(FLAGS); $(PY) -m headlight.model.training.dictionaries "$$MODEL" $$HOOK "$$@"
+	$(FLAGS); $(PY) -m headlight.recipes.dictionaries "$$MODEL" $$HOOK "$$@"
 
 teaching: setup
 	$(PY) -m headlight.recipes.teaching
@@ -147,7 +147,7 @@ card: .venv/installed-dev
 	$(PY) -m headlight.recipes.mini_llama_card --write
 	$(PY) -m headlight.recipes.reverse_card --write
 	$(PY) -m headlight.recipes.translate_card --write
-	$(PY) -m headlight.model.training.dictionaries.card --write
+	$(PY) -m headlight.recipes.dictionary_card --write
 	$(PY) -m tests.card_pictures
 
 card-classifier: .venv/installed-dev

@@ -1,48 +1,154 @@
 """Headlight's library: a transformer whose every activation can be read, edited and explained.
 
-What is named here is imported when it is asked for: what needs no model, such as `--help`, waits for no torch.
+What is named here is promised to stay; everything else may move. It is imported when it is first used: what needs no
+model, such as `--help`, waits for no torch.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from headlight.model.former_names import FormerNames
+
 if TYPE_CHECKING:
+    from headlight.model.attention.inside_tables import inside_tables
+    from headlight.model.attention.residual_tables import residual_tables
+    from headlight.model.attention.tables import attention_tables
+    from headlight.model.attribution.explanation import CellQuestion
+    from headlight.model.attribution.tables import why_tables
     from headlight.model.base.errors import HeadlightError
     from headlight.model.base.source import Source
     from headlight.model.checkpoints.families.headlight import save_transformer
     from headlight.model.checkpoints.families.seq2seq import save_seq2seq
     from headlight.model.checkpoints.gpt2_export import save_gpt2
     from headlight.model.checkpoints.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
+    from headlight.model.circuits.tables import edge_tables
+    from headlight.model.corpus.reading import read_tree
+    from headlight.model.corpus.tables import corpus_tables
+    from headlight.model.decoding.generate_tables import generate_tables
+    from headlight.model.decoding.translate_tables import translate_tables
+    from headlight.model.decoding.translation import translate
+    from headlight.model.decoding.translations import Translations, compare_translations
+    from headlight.model.features.cell_tables import why_feature_tables
+    from headlight.model.features.opening import open_dictionary
+    from headlight.model.features.tables import FeatureOrder, feature_tables
+    from headlight.model.flow.tables import flow_tables
+    from headlight.model.graph.building import Aim
+    from headlight.model.graph.tables import GraphSettings, graph_tables
+    from headlight.model.lens.patchscope import Scope
+    from headlight.model.lens.tables import lens_tables
+    from headlight.model.neurons.tables import NeuronQuestion, mlp_tables
     from headlight.model.nn.cache import ActivationCache
     from headlight.model.nn.config import TransformerConfig
     from headlight.model.nn.seq2seq import Seq2SeqTransformer
     from headlight.model.nn.seq2seq_config import Seq2SeqConfig
     from headlight.model.nn.transformer import Transformer
+    from headlight.model.patching.cells import Parts
+    from headlight.model.patching.sides import LogitDifference
+    from headlight.model.patching.tables import patching_tables
+    from headlight.model.roles.prompt_tables import prompt_tables
+    from headlight.model.roles.tables import head_tables
     from headlight.model.runs.comparison import Comparison, compare
+    from headlight.model.runs.edits.kinds import (
+        AblateHeads,
+        AblateNeurons,
+        ClampNeurons,
+        CutEdge,
+        Drop,
+        EditFeature,
+        FreezePatterns,
+        Patch,
+        Steer,
+    )
     from headlight.model.runs.run import Run, run_prompt
+    from headlight.model.runs.tables import Table, Tables, print_tables
     from headlight.model.text.tokenizer import Tokenizer
+    from headlight.model.weights.tables import circuit_tables
 
-_HOMES = {
-    "ActivationCache": "cache",
-    "Comparison": "comparison",
-    "compare": "comparison",
-    "TransformerConfig": "config",
-    "HeadlightError": "errors",
-    "save_gpt2": "families.gpt2_export",
-    "save_transformer": "families.headlight",
-    "save_seq2seq": "families.seq2seq",
-    "embedded_models": "loading",
-    "embedded_seq2seq_models": "loading",
-    "load": "loading",
-    "load_seq2seq": "loading",
-    "Run": "run",
-    "run_prompt": "run",
-    "Seq2SeqTransformer": "seq2seq",
-    "Seq2SeqConfig": "seq2seq_config",
-    "Source": "source",
-    "Tokenizer": "text.tokenizer",
-    "Transformer": "transformer",
+_NAMES = {
+    "attention.inside_tables": ("inside_tables",),
+    "attention.residual_tables": ("residual_tables",),
+    "attention.tables": ("attention_tables",),
+    "attribution.explanation": ("CellQuestion",),
+    "attribution.tables": ("why_tables",),
+    "base.errors": ("HeadlightError",),
+    "base.source": ("Source",),
+    "checkpoints.families.headlight": ("save_transformer",),
+    "checkpoints.families.seq2seq": ("save_seq2seq",),
+    "checkpoints.gpt2_export": ("save_gpt2",),
+    "checkpoints.loading": (
+        "embedded_models",
+        "embedded_seq2seq_models",
+        "load",
+        "load_seq2seq",
+    ),
+    "circuits.tables": ("edge_tables",),
+    "corpus.reading": ("read_tree",),
+    "corpus.tables": ("corpus_tables",),
+    "decoding.generate_tables": ("generate_tables",),
+    "decoding.translate_tables": ("translate_tables",),
+    "decoding.translation": ("translate",),
+    "decoding.translations": (
+        "Translations",
+        "compare_translations",
+    ),
+    "features.cell_tables": ("why_feature_tables",),
+    "features.opening": ("open_dictionary",),
+    "features.tables": (
+        "FeatureOrder",
+        "feature_tables",
+    ),
+    "flow.tables": ("flow_tables",),
+    "graph.building": ("Aim",),
+    "graph.tables": (
+        "GraphSettings",
+        "graph_tables",
+    ),
+    "lens.patchscope": ("Scope",),
+    "lens.tables": ("lens_tables",),
+    "neurons.tables": (
+        "NeuronQuestion",
+        "mlp_tables",
+    ),
+    "nn.cache": ("ActivationCache",),
+    "nn.config": ("TransformerConfig",),
+    "nn.seq2seq": ("Seq2SeqTransformer",),
+    "nn.seq2seq_config": ("Seq2SeqConfig",),
+    "nn.transformer": ("Transformer",),
+    "patching.cells": ("Parts",),
+    "patching.sides": ("LogitDifference",),
+    "patching.tables": ("patching_tables",),
+    "roles.prompt_tables": ("prompt_tables",),
+    "roles.tables": ("head_tables",),
+    "runs.comparison": (
+        "Comparison",
+        "compare",
+    ),
+    "runs.edits.kinds": (
+        "AblateHeads",
+        "AblateNeurons",
+        "ClampNeurons",
+        "CutEdge",
+        "Drop",
+        "EditFeature",
+        "FreezePatterns",
+        "Patch",
+        "Steer",
+    ),
+    "runs.run": (
+        "Run",
+        "run_prompt",
+    ),
+    "runs.tables": (
+        "Table",
+        "Tables",
+        "print_tables",
+    ),
+    "text.tokenizer": ("Tokenizer",),
+    "weights.tables": ("circuit_tables",),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+sys.meta_path.append(FormerNames())  # after the finders of what is there
 
 
 def __getattr__(name: str) -> Any:
@@ -56,23 +162,66 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "AblateHeads",
+    "AblateNeurons",
     "ActivationCache",
+    "Aim",
+    "CellQuestion",
+    "ClampNeurons",
     "Comparison",
+    "CutEdge",
+    "Drop",
+    "EditFeature",
+    "FeatureOrder",
+    "FreezePatterns",
+    "GraphSettings",
     "HeadlightError",
+    "LogitDifference",
+    "NeuronQuestion",
+    "Parts",
+    "Patch",
     "Run",
+    "Scope",
     "Seq2SeqConfig",
     "Seq2SeqTransformer",
     "Source",
+    "Steer",
+    "Table",
+    "Tables",
     "Tokenizer",
     "Transformer",
     "TransformerConfig",
+    "Translations",
+    "attention_tables",
+    "circuit_tables",
     "compare",
+    "compare_translations",
+    "corpus_tables",
+    "edge_tables",
     "embedded_models",
     "embedded_seq2seq_models",
+    "feature_tables",
+    "flow_tables",
+    "generate_tables",
+    "graph_tables",
+    "head_tables",
+    "inside_tables",
+    "lens_tables",
     "load",
     "load_seq2seq",
+    "mlp_tables",
+    "open_dictionary",
+    "patching_tables",
+    "print_tables",
+    "prompt_tables",
+    "read_tree",
+    "residual_tables",
     "run_prompt",
     "save_gpt2",
     "save_seq2seq",
     "save_transformer",
+    "translate",
+    "translate_tables",
+    "why_feature_tables",
+    "why_tables",
 ]

@@ -1,10 +1,10 @@
-"""The folders of the models that were written by hand.
+"""The folders of the models that were written by hand, with what each of their heads does in `heads.json`.
 
 They are written again by `python -m headlight.recipes.teaching`.
 Both read the same words, so that each can be shown beside the other.
 """
 
-from pathlib import Path
+import json
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
@@ -13,7 +13,7 @@ from headlight.model.checkpoints.families.headlight import save_transformer
 from headlight.model.checkpoints.loading import EMBEDDED
 from headlight.model.nn.transformer import Transformer
 from headlight.model.text.tokenizer import END_OF_TEXT, Tokenizer
-from headlight.recipes.teaching_weights import BOS, copy_circuit, induction_circuit
+from headlight.recipes.teaching_weights import BOS, HEADS, copy_circuit, induction_circuit
 
 MARK, ASK = "!", "?"
 MARKS = ["!", "?", ".", ",", "(", ")"]
@@ -50,4 +50,7 @@ def word_tokenizer() -> Tokenizer:
 
 if __name__ == "__main__":
     for name, model in teaching_models().items():
-        save_transformer(model, Path(EMBEDDED) / name)
+        save_transformer(model, EMBEDDED / name)
+        rows = [[*head, does] for head, does in HEADS[name].items()]
+        lines = ",\n".join(map(json.dumps, rows))
+        (EMBEDDED / name / "heads.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")

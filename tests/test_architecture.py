@@ -7,52 +7,29 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tests.places import ROOT
 
-# A unit, a file or a folder of `model` or `app`, may import from the lines above its own, never from its own or below.
+# A unit, a folder of `model` or `app` or one of app's files, imports from the lines above its own, never from its own
+# line or below.
 LEVELS = [
-    "model.errors model.memory model.commands",
-    "model.checks model.files model.importing model.text.rendering",
-    "model.file_copies",
-    "model.config model.hooks model.cache model.zip_files model.source model.kernels.backend",
-    "model.text.labels model.text.chat model.text.encoding model.torch_files",
-    "model.kernels model.analysis model.corpus.checked model.corpus.tree model.direct_reads model.text.records",
-    "model.corpus.reading model.corpus.titles",
-    "model.layers model.text model.inputs model.hooked model.seq2seq_config",
-    "model.dictionaries.dictionary",
-    "model.dictionaries.standing",
-    "model.edits model.blocks model.overflow model.read_ahead",
-    "model.transformer model.seq2seq",
-    "model.edits.cone",
-    "model.edits.means",
-    "model.edits.edited",
-    "model.edits.editing",
-    "model.host model.kept",
-    "model.lenses.lens",
-    "model.run",
-    "model.linear",
-    "model.head",
-    "model.comparison",
-    "model.axis model.explain",
-    "model.fields",
-    "model.families model.decoding model.patching model.roles model.parallel model.devices",
-    "model.dictionaries model.lenses",
-    "model.graph model.circuits model.loading",
+    "model.base model.former_names",
+    "model.measure model.compute model.text",
+    "model.nn",
+    "model.runs",
+    "model.attention model.attribution model.checkpoints model.flow model.patching model.weights",
+    "model.circuits model.decoding model.features model.lens model.neurons",
+    "model.graph model.roles",
     "model.corpus",
-    "model.reports model.rounding",
     "model",
     "model.training",
-    "model.training.recipes",
-    "model.training.dictionaries",
     "app.glossary app.exports.csv_files app.figures",
     "app.components app.server app.selection",
     "app.runs",
-    "app.analyses",
     "app.parts",
     "app.exports",
     "app.frame",
@@ -62,70 +39,77 @@ LEVELS = [
     "app.server.server",
     "app.scanning",
     "app.__main__ app.scan",
+    "recipes",
 ]
 LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
 
+# The formulas: arrays and tensors in, measures out. They know no run and no model.
+FORMULAS = {
+    "model.measure",
+    "model.attention.grouping",
+    "model.attention.residual",
+    "model.attribution.direct_effects",
+    "model.flow.information_flow",
+    "model.flow.change",
+    "model.flow.shares",
+    "model.flow.readout",
+    "model.lens.best_words",
+    "model.lens.logit_lens",
+    "model.roles.detectors",
+    "model.roles.head_scores",
+    "model.weights.qk_ov_circuits",
+    "model.weights.composition",
+    "model.weights.pair_search",
+}
+FORMULAS_MAY_IMPORT = FORMULAS | {"model.base.errors", "model.nn.config"}
+
 # Of the lines above, these may import no more than this.
 NO_MORE_THAN = {
-    "model.analysis": {"model.errors", "model.config"},
-    "model.layers": {"model.config", "model.hooks", "model.kernels"},
-    "app.components": {"app.figures", "model.fields"},  # what their scripts say and draw as these do
-    "app.selection": {"model.analysis", "model.edits", "model.errors", "model.text.chat"},
+    "app.components": {"app.figures", "model.attention.fields"},  # what their scripts say and draw as these do
+    "app.selection": {"model.measure", "model.runs.edits", "model.base.errors", "model.text.chat"},
     "app.exports.csv_files": set[str](),
     "app.figures": set[str](),
 }
 
-# What of the library the pages may name; everything that loads or runs a model is left to these.
-PAGES_MAY_NAME = {
-    "model.errors",
-    "model.commands",
-    "model.file_copies",
-    "model.analysis",
-    "model.text.chat",
-    "model.text.labels",
-    "model.text.encoding",
-    "model.text.records",
-    "model.source",
-    "model.edits",
-    "model.edits.cone",
+# What of the library the pages may not name: everything that loads or runs a model is left to these parts of the app.
+LOADS_OR_RUNS = {
+    "model.checkpoints",
+    "model.compute",
+    "model.corpus",
+    "model.features.opening",
+    "model.lens.fitting",
+    "model.lens.held_out",
+    "model.lens.opening",
+    "model.nn",
+    "model.text.tokenizer",
+    "model.training",
 }
-PAGES_MAY_NAME |= {
-    "model.run",
-    "model.linear",
-    "model.head",
-    "model.comparison",
-    "model.explain",
-    "model.reports",
-    "model.axis",
-    "model.fields",
-}
-PAGES_MAY_NAME |= {"model.decoding", "model.patching", "model.roles", "model.lenses.lens"}
-PAGES_MAY_NAME |= {"model.corpus.tree", "model.corpus.titles", "model.dictionaries.dictionary", "model.dictionaries"}
-PAGES_MAY_NAME |= {"model.graph", "model.circuits"}
-MAY_RUN_MODELS = {"app.runs", "app.analyses", "app.scan", "app.scanning"}
+PAGES_MAY_NAME = {"model.corpus.tables", "model.corpus.titles", "model.corpus.tree"}
+MAY_RUN_MODELS = {"app.runs", "app.frame.checks", "app.parts.detection", "app.scan", "app.scanning"}
+MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
-    "model.analysis": {"torch", "einops", "jaxtyping", "rapidfuzz"},
-    "model.devices": {"accelerate lazily"},
-    "model.dictionaries": {"torch", "jaxtyping", "numpy", "huggingface_hub lazily", "yaml lazily"},
-    "model.roles": {"torch", "jaxtyping", "numpy"},
+    "model.checkpoints": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
     "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
-    "model.families": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
-    "model.lenses": {"torch", "jaxtyping", "numpy", "safetensors"},
+    "model.features": {"torch", "jaxtyping", "numpy", "huggingface_hub lazily", "yaml lazily"},
+    "model.lens": {"torch", "einops", "jaxtyping", "numpy", "safetensors"},
+    "model.measure": {"torch", "einops", "jaxtyping", "rapidfuzz"},
+    "model.nn": {"torch", "einops", "jaxtyping", "accelerate lazily"},
+    "model.roles": {"torch", "jaxtyping", "numpy"},
     "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
+    "recipes": {"torch", "einops", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
     "app": {"streamlit"},
     "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
-    "app.analyses": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.scanning": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},
-    "app.frame": {"streamlit", "numpy"},
-    "app.parts": {"streamlit", "numpy", "jaxtyping"},
+    "app.frame": {"streamlit", "numpy", "torch", "jaxtyping"},
+    "app.parts": {"streamlit", "numpy", "torch", "jaxtyping"},
     "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping", "matplotlib lazily"},
 }
 
@@ -146,7 +130,9 @@ def _dotted(path: Path) -> str:
     return ".".join(("headlight", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
-MODULES = {_dotted(path): path for folder in ("model", "app") for path in sorted((ROOT / folder).rglob("*.py"))}
+MODULES = {
+    _dotted(path): path for folder in ("model", "app", "recipes") for path in sorted((ROOT / folder).rglob("*.py"))
+}
 
 
 def _not_on_import(node: ast.AST) -> bool:
@@ -180,10 +166,8 @@ def _outside() -> list[Import]:
 
 
 def _unit(module: str) -> str:
-    """The entry of LEVELS that a module belongs to: `model.checkpoints.families` for `headlight.model.checkpoints.families.gpt2`."""
-    parts = module.split(".")[1:]
-    names = (".".join(parts[:length]) for length in range(min(3, len(parts)), 0, -1))
-    return next((name for name in names if name in LEVEL), ".".join(parts[:2]))
+    """The entry of LEVELS that a module belongs to: `model.nn` for `headlight.model.nn.layers.mlp`."""
+    return next(unit for unit in _outward(module.partition(".")[2]) if unit in LEVEL)
 
 
 def _outward(unit: str) -> Iterator[str]:
@@ -192,15 +176,24 @@ def _outward(unit: str) -> Iterator[str]:
     return (".".join(parts[:length]) for length in range(len(parts), 0, -1))
 
 
+def _within(module: str, names: Collection[str]) -> bool:
+    """Whether a module, or a folder that it lies in, is among these."""
+    return not set(names).isdisjoint(_outward(module.partition(".")[2]))
+
+
 def _wrong_arrow(found: Import) -> bool:
     importer, imported = _unit(found.importer), _unit(found.imported)
     if importer == imported:
         return False
-    return LEVEL[imported] >= LEVEL[importer] or imported not in NO_MORE_THAN.get(importer, {imported})
+    allowed = NO_MORE_THAN.get(importer)
+    return LEVEL[imported] >= LEVEL[importer] or (allowed is not None and not _within(found.imported, allowed))
 
 
 def test_every_module_has_a_level() -> None:
-    assert {_unit(module) for module in MODULES} - {"app"} == set(LEVEL)
+    """A folder of `model` has an entry of its own; what lies in `model` itself comes after all of them."""
+    units = {".".join(module.split(".")[1:3]) for module in MODULES if module.startswith("headlight.model.")}
+    assert not units - set(LEVEL)
+    assert {_unit(module) for module in MODULES if module != "headlight.app"} == set(LEVEL)
 
 
 def test_no_page_imports_another() -> None:
@@ -218,13 +211,19 @@ def test_imports_run_one_way() -> None:
 
 def test_no_page_loads_or_runs_a_model_by_itself() -> None:
     from_pages = [
-        f
-        for f in _inside()
-        if f.importer.startswith("headlight.app") and not MAY_RUN_MODELS & {*_outward(f.importer.partition(".")[2])}
+        f for f in _inside() if _unit(f.importer).startswith("app") and not _within(f.importer, MAY_RUN_MODELS)
     ]
-    of_library = [f for f in from_pages if f.imported.startswith("headlight.model")]
-    assert of_library
-    assert not [str(found) for found in of_library if _unit(found.imported) not in PAGES_MAY_NAME]
+    named = [found for found in from_pages if _within(found.imported, {"model"})]
+    assert named
+    running = [found for found in named if _within(found.imported, LOADS_OR_RUNS)]
+    assert not [str(found) for found in running if not _within(found.imported, PAGES_MAY_NAME)]
+
+
+def test_formulas_know_no_run_and_no_model() -> None:
+    assert all(f"headlight.{name}" in MODULES for name in FORMULAS)
+    theirs = [found for found in _inside() if _within(found.importer, FORMULAS)]
+    assert theirs
+    assert not [str(found) for found in theirs if not _within(found.imported, FORMULAS_MAY_IMPORT)]
 
 
 def test_third_party_packages_stay_where_they_belong() -> None:

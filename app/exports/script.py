@@ -4,7 +4,7 @@ What was chosen on the page enters a script as a Python literal, so that no prom
 """
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import is_dataclass
 
 from headlight.app.runs import dictionaries, models
@@ -14,7 +14,6 @@ from headlight.model.runs.edits import EditFeature
 from headlight.model.runs.run import Run
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
-OPENING = "headlight.model.features.opening"
 HOW = "The numbers of Headlight's page, without the page. Runs from any folder, with the Python that has Headlight."
 
 
@@ -28,48 +27,45 @@ class Expression(str):
 def report(
     purpose: str, shown: Comparison, align: Align, tables: str, dictionary: str = "", /, **options: object
 ) -> str:
-    """A script that prints what a function of `headlight.model.reports` tells of the runs.
+    """A script that prints the tables that a function of `headlight.model` makes of the runs.
 
     `options` are the function's, as in `printing`; a `dictionary`, by its name on the page, is opened for it.
     """
-    imports, lines = imports_of(shown), runs_made(shown, align)
+    names, lines = names_of(shown), runs_made(shown, align)
     if dictionary:
-        imports[OPENING] = {"open_dictionary"}
+        names.add("open_dictionary")
         lines.append(f"opened = {opening(dictionary, 'model')}")
         options["opened"] = Expression("opened")
-    return printing(purpose, imports, lines, tables, "shown", **options)
+    return printing(purpose, names, lines, tables, "shown", **options)
 
 
-def printing(
-    purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str], tables: str, *given: str, **options: object
-) -> str:
-    """A script that prints what a function of `headlight.model.reports` gives, behind lines that make what it is given.
+def printing(purpose: str, names: Set[str], lines: Sequence[str], tables: str, *given: str, **options: object) -> str:
+    """A script that prints the tables that a function makes of what its lines make.
 
-    `options` are what was chosen on the page: each a literal, a dataclass of literals, or an expression.
+    Args:
+        purpose: what the script is for.
+        names: what the lines need of `headlight.model`.
+        lines: they make what the function is given.
+        tables: the function of `headlight.model`.
+        given: expressions of the function's arguments.
+        options: what was chosen on the page: each a literal, a dataclass of literals, or an expression.
     """
-    needed = {**imports, "headlight.model.reports": {"print_tables", tables}}
-    for value in filter(is_dataclass, options.values()):
-        needed.setdefault(type(value).__module__, set()).add(type(value).__name__)
-    return written(purpose, needed, [*lines, f"print_tables({call(tables, *given, **options)})"])
+    values = {type(value).__name__ for value in options.values() if is_dataclass(value)}
+    printed = f"print_tables({call(tables, *given, **options)})"
+    return written(purpose, {*names, "print_tables", tables, *values}, [*lines, printed])
 
 
-def imports_of(shown: Comparison) -> dict[str, set[str]]:
-    """The names by their modules that `runs_made` needs."""
-    edits = [edit for run in shown.runs for edit in run.edits]
-    opens = any(isinstance(edit, EditFeature) for edit in edits)
-    return {
-        "headlight.model": {"load", "run_prompt", "Comparison" if shown.b is None else "compare"},
-        "headlight.model.runs.edits": {type(edit).__name__ for edit in edits},
-        OPENING: {"open_dictionary"} if opens else set(),
-    }
+def names_of(shown: Comparison) -> set[str]:
+    """What `runs_made` needs of `headlight.model`."""
+    edits = {type(edit).__name__ for run in shown.runs for edit in run.edits}
+    opened = {"open_dictionary"} if EditFeature.__name__ in edits else set()
+    return {"load", "run_prompt", "Comparison" if shown.b is None else "compare"} | edits | opened
 
 
-def written(purpose: str, imports: Mapping[str, set[str]], lines: Sequence[str]) -> str:
-    """A script: what it is for, the names that it imports by their modules, and its lines."""
-    imported = [
-        f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items()) if names
-    ]
-    return "\n".join([_docstring(f"{purpose}\n\n{HOW}\n"), "", *imported, "", *lines, ""])
+def written(purpose: str, names: Set[str], lines: Sequence[str]) -> str:
+    """A script: what it is for, what it imports of `headlight.model`, and its lines."""
+    imported = f"from headlight.model import {', '.join(sorted(names))}"
+    return "\n".join([_docstring(f"{purpose}\n\n{HOW}\n"), "", imported, "", *lines, ""])
 
 
 def _docstring(text: str) -> str:

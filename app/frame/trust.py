@@ -6,9 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app.analyses import checks
 from headlight.app.figures import several
-from headlight.app.frame import progress
+from headlight.app.frame import checks, progress
 from headlight.app.glossary import MODELS
 from headlight.app.parts import charts
 from headlight.app.parts.markdown import plain

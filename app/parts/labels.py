@@ -7,7 +7,7 @@ from unicodedata import bidirectional
 
 import numpy as np
 
-from headlight.app.analyses.detection import Repeats
+from headlight.app.parts.detection import Repeats
 from headlight.app.selection.chosen import Selection
 from headlight.model.roles import most_half
 from headlight.model.roles.detectors import KINDS, Kind

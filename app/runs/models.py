@@ -3,6 +3,7 @@
 A model is one instance that all sessions share. Opening one keeps only those waiting who want the same.
 """
 
+import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -36,7 +37,6 @@ from headlight.model.checkpoints.tensors import listed, read_safetensors
 from headlight.model.runs.host import Host
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
-from headlight.recipes.teaching_weights import HEADS
 
 Questions = transformer_lens.Questions
 MB = 10**6
@@ -199,7 +199,9 @@ def opened_by(source: Source) -> str:
 
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
     """What each head does of a model whose weights were written by hand; nothing for any other."""
-    return HEADS.get(name, {}) if name in _embedded() else {}
+    if name not in _embedded() or not (path := _embedded()[name] / "heads.json").is_file():
+        return {}
+    return {(layer, head): does for layer, head, does in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def training_curves(source: Source) -> Curves | None:

@@ -59,7 +59,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CellQuestion:
     """What is to be explained, by places of the common axis: a head's cell, and target against distractor (token ids).
 
     Without a key it is the query's strongest in A, and its match in B. `place` is where the prediction is measured,
@@ -86,7 +86,7 @@ def run_with(shown: Comparison, place: int) -> tuple[Run, int]:
     return next((run, at) for run in shown.runs if (at := shown.positions(run)[place]) is not None)
 
 
-def explain(shown: Comparison, asked: Asked) -> tuple[dict[str, Explained], dict[str, str]]:
+def explain(shown: Comparison, asked: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
     """What is asked, of every run that has it; and for the others why not."""
     found, lacking = {}, {}
     for side in shown.sides:
@@ -97,7 +97,7 @@ def explain(shown: Comparison, asked: Asked) -> tuple[dict[str, Explained], dict
     return found, lacking
 
 
-def explain_side(shown: Comparison, asked: Asked, side: str) -> Explained:
+def explain_side(shown: Comparison, asked: CellQuestion, side: str) -> Explained:
     """What is asked, in A or in B.
 
     Raises:
@@ -117,7 +117,7 @@ def explain_side(shown: Comparison, asked: Asked, side: str) -> Explained:
     return Explained(run, _given(shown, run, asked), cell, Question(asked.target, asked.distractor, position))
 
 
-def _strongest(shown: Comparison, asked: Asked) -> int:
+def _strongest(shown: Comparison, asked: CellQuestion) -> int:
     """The place of the query's strongest key, in the first run that has the query."""
     run, query = run_with(shown, asked.query)
     return shown.positions(run).index(_strongest_key(run, asked.head, query))
@@ -128,7 +128,7 @@ def _strongest_key(run: Run, head: Head, query: int) -> int:
     return int(attend(run, *head).pattern[query].argmax())
 
 
-def _given(shown: Comparison, run: Run, asked: Asked) -> Given:
+def _given(shown: Comparison, run: Run, asked: CellQuestion) -> Given:
     other = next((each for each in shown.runs if each is not run), None)
     if other is None:
         return Given(mean_over=asked.mean_over)

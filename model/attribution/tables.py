@@ -3,23 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.explanation import Asked, Explained, explain
+from headlight.model.attribution.explanation import CellQuestion, Explained, explain
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.score import Why
 from headlight.model.attribution.write import written_apart
-from headlight.model.features.effects import explain_cell_by_features, moved_by_features, moved_effects
-from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.difference import DIFFERENCE, subtract_parts, with_difference
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.edits import head_name
-from headlight.model.runs.tables import Row, Table, Tables, columns, finite, promoted_rows, tokens_of
+from headlight.model.runs.tables import Cell, Row, Table, Tables, columns, finite, tokens_of
+from headlight.model.text.tokenizer import Tokenizer
 
 SCORE = ("run", "query's part", "key's part", "score")
 EFFECTS = ("run", "part", "logits")
@@ -31,47 +25,9 @@ CELL = ("run", "quantity", "value")
 NamedPart = tuple[Row, float]
 
 
-def why_tables(shown: Comparison, asked: Asked) -> Tables:
+def why_tables(shown: Comparison, asked: CellQuestion) -> Tables:
     """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
     return explained_tables(shown, explain(shown, asked)[0])
-
-
-def why_feature_tables(shown: Comparison, asked: Asked, dictionary: Dictionary) -> Tables:
-    """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
-
-    Raises:
-        InputError: the dictionary is not of the stream that the head reads.
-    """
-    return explained_by_features(shown, explain(shown, asked)[0], dictionary)
-
-
-def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
-    """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
-    scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
-    return {
-        "score by features": _parts_table(
-            ("run", "query's feature", "key's feature", "score"), {side: _pairs(why) for side, why in scores.items()}
-        ),
-        "moved by features": _parts_table(
-            ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
-        ),
-    }
-
-
-def moved_by_part(
-    at: Explained, dictionary: Dictionary, effects: Measure
-) -> tuple[tuple[str, ...], Float[Tensor, "part pos"], Float[Tensor, " part"]]:
-    """The effects of what a head moves by the name of each part: by the position that it is from, and from none."""
-    moved = moved_by_features(at.run, at.head, at.question.position, dictionary)
-    names = tuple(dict.fromkeys(part.name for part in moved.parts))
-    rows = {name: row for row, name in enumerate(names)}
-    values, constant = torch.zeros(len(names), len(at.run.tokens)), torch.zeros(len(names))
-    for part, source, value in zip(moved.parts, moved.sources, effects.values.float().tolist(), strict=True):
-        if source is None:
-            constant[rows[part.name]] += value
-        else:
-            values[rows[part.name], source] += value
-    return names, values, constant
 
 
 def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Tables:
@@ -79,7 +35,7 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
     return {
         "tokens": tokens_of(shown),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
-        "score": _parts_table(SCORE, {side: _pairs(at.why) for side, at in sides.items()}),
+        "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
             PROMOTED,
             {side: promoted_rows(found, shown.a.tokenizer) for side, found in promoted_of(sides).items()},
@@ -88,9 +44,9 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
         "outcomes": _table(
             OUTCOMES, {side: map(astuple, found) for side, found in changes_of(sides).items()}, differs=False
         ),
-        "effects": _parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
+        "effects": parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
-        "sources": _parts_table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
+        "sources": parts_table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
     }
 
 
@@ -179,7 +135,7 @@ def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: 
     return columns(heading, listed)
 
 
-def _parts_table(heading: Sequence[str], sides: Mapping[str, Iterable[NamedPart]]) -> Table:
+def parts_table(heading: Sequence[str], sides: Mapping[str, Iterable[NamedPart]]) -> Table:
     """Each run's parts of a sum, a row each, and B - A, in which one that a run lacks counts as 0."""
     parts = {side: dict(found) for side, found in sides.items()}
     compared = with_difference(parts, change=subtract_parts)
@@ -204,19 +160,11 @@ def _effects(at: Explained) -> Iterator[NamedPart]:
     yield from (((name,), value) for name, value in effect_by_name(at).items())
 
 
-def _pairs(why: Why) -> Iterator[NamedPart]:
+def pairs(why: Why) -> Iterator[NamedPart]:
+    """The parts of a score by the names of the query's and the key's part."""
     for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
         for key_name, value in zip(why.key_names, row, strict=True):
             yield (query_name, key_name), value
-
-
-def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[NamedPart]:
-    effects = moved_effects(at.run, at.head, dictionary, at.question)
-    names, values, constant = moved_by_part(at, dictionary, effects)
-    for (row, place), value in finite(on_axis(values, shown.positions(at.run), float("nan"))):
-        if value != 0:
-            yield (names[row], place), value
-    yield from (((name, None), value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)
 
 
 def _layers(at: Explained) -> Iterator[Row]:
@@ -227,3 +175,14 @@ def _layers(at: Explained) -> Iterator[Row]:
 def _sources(shown: Comparison, at: Explained) -> Iterator[NamedPart]:
     placed = on_axis(at.by_source.values, shown.positions(at.run), float("nan"))
     yield from finite(placed)
+
+
+def promoted_rows(found: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
+    """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
+    lists: tuple[Sequence[Cell], ...] = (
+        tokenizer.labels(found.raised.values.tolist()),
+        found.raised_by.values.tolist(),
+        tokenizer.labels(found.lowered.values.tolist()),
+        found.lowered_by.values.tolist(),
+    )
+    yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))

@@ -7,6 +7,7 @@ import torch
 
 from headlight.model.attribution.logit_attribution import Question
 from headlight.model.attribution.parts import Part
+from headlight.model.attribution.tables import promoted_rows
 from headlight.model.features.carried import Carried, carried
 from headlight.model.features.reconstruction import Read, in_place, read_features
 from headlight.model.features.single_feature import made_by, nearest, read_by, tokens_of
@@ -16,7 +17,7 @@ from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.runs.edits import head_name
 from headlight.model.runs.linear import no_reading, no_split
 from headlight.model.runs.run import Run
-from headlight.model.runs.tables import Row, Tables, columns, finite, known, number, promoted_rows
+from headlight.model.runs.tables import Row, Tables, columns, finite, known, number
 from headlight.model.runs.tables import tokens_of as tokens_shown
 
 MOST_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
@@ -24,7 +25,7 @@ MISSED = "share of the length that the dictionary misses"
 
 
 @dataclass(frozen=True)
-class Order:
+class FeatureOrder:
     """By what features are listed: how active they are or, where there are tokens (ids), their effect at the place.
 
     The effect is the direct one on the logit of the target less that of the distractor.
@@ -42,13 +43,13 @@ class Order:
 
 
 def feature_tables(
-    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, order: Order | None = None
+    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, order: FeatureOrder | None = None
 ) -> Tables:
     """The first features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
 
     The place is by default the last that all runs have, the feature the first there.
     """
-    order = Order(shown.default_place) if order is None else order
+    order = FeatureOrder(shown.default_place) if order is None else order
     place = order.place
     feature = default_feature(shown, opened, layer, order) if feature is None else feature
     listed = first_features(shown, opened, layer, feature, order)
@@ -68,7 +69,7 @@ def feature_tables(
     }
 
 
-def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> int:
+def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> int:
     """The first feature at a place, in the first run that has one there; or of any place, or feature 0."""
     for run in shown.runs:
         read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
@@ -79,7 +80,7 @@ def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: 
     return 0
 
 
-def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature: int, order: Order) -> list[int]:
+def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature: int, order: FeatureOrder) -> list[int]:
     """The features that come first in any run, and a chosen one if it is not among them."""
     most: dict[int, float] = {}
     count = MOST_FEATURES[len(shown.runs)]
@@ -91,7 +92,7 @@ def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature:
 
 
 def _sizes(
-    shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order, count: int
+    shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder, count: int
 ) -> Iterator[tuple[int, float]]:
     """A run's first features with what they are listed by."""
     carried = _carried_at(shown, run, opened, layer, order)
@@ -108,7 +109,7 @@ def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | 
     return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
 
 
-def _carried_at(shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: Order) -> Carried | None:
+def _carried_at(shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder) -> Carried | None:
     """The same at the place by which features are listed; None where the run lacks it, too."""
     position = shown.positions(run)[order.place]
     return None if position is None else carried_by(run, opened, layer, order.question(position))
@@ -118,7 +119,7 @@ def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
     yield from zip(found.parts, found.values.values.tolist(), strict=True)
 
 
-def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: Order) -> Iterator[Row]:
+def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> Iterator[Row]:
     for side, run in shown.sides.items():
         found = _carried_at(shown, run, opened, layer, order)
         yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))

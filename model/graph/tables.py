@@ -25,7 +25,7 @@ CHECKED = ("run", "ablated", "predicted (logits)", "held (logits)", "measured (l
 
 
 @dataclass(frozen=True)
-class Settings:
+class GraphSettings:
     """How a graph is made: of how many nodes at most, and what of it is kept.
 
     With `folded` heads are part of the edges. Of all nodes' influence the share `nodes` is kept, of what passes along
@@ -38,7 +38,7 @@ class Settings:
     edges: float = EDGES
 
 
-WHOLE = Settings()
+WHOLE = GraphSettings()
 
 
 def graph_tables(
@@ -47,7 +47,7 @@ def graph_tables(
     target: int | None = None,
     distractor: int | None = None,
     demeaned: bool = False,
-    settings: Settings = WHOLE,
+    settings: GraphSettings = WHOLE,
     opened: Dictionaries | None = None,
 ) -> Tables:
     """The graph of a prediction at a place in each run: a table of the target, of the nodes, the edges, and the check.

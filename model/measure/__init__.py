@@ -1,14 +1,14 @@
-"""Pure analyses: activations and weights in, small results that know their units out.
+"""Measures: numbers that know their name, their unit and their axes, and the formulas that several rooms share.
 
-Every analysis returns a `Measure`, or a frozen dataclass whose fields are measures. A measure says what its numbers
-are called, in which unit they are and what each of its axes runs over, so that a colour bar, a table or a file needs
-nothing else.
+A formula takes activations and weights, and returns a `Measure` or a frozen dataclass whose fields are measures, so
+that a colour bar, a table or a file needs nothing else. The formulas of one subject lie in its own room, under the
+same rules:
 
-Inputs are one batch element, with padding sliced off. Axes are named as in the model: `layer`, `head`, `pos`, and for
-attention `query` (row) and `key` (column). Wherever `resid` is asked for, it is one [pos, d_model] tensor a layer, in
-the order in which the result will list them: cached activations, or their stack [layer, pos, d_model].
-
-The functions know no model object, and none holds layers x heads x tokens^2 or layers x tokens x vocabulary.
+- Inputs are one batch element, with padding sliced off. Axes are named as in the model: `layer`, `head`, `pos`, and
+  for attention `query` (row) and `key` (column).
+- `resid` is one [pos, d_model] tensor a layer, in the order in which the result lists them: cached activations, or
+  their stack [layer, pos, d_model].
+- They know no model and no run, and none holds layers x heads x tokens^2 or layers x tokens x vocabulary.
 """
 
 from dataclasses import dataclass

@@ -9,6 +9,7 @@ import torch
 from torch.nn.functional import pad
 
 from headlight.model.attribution.logit_attribution import Question
+from headlight.model.attribution.tables import promoted_rows
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import by_name, subtract, union, with_difference
 from headlight.model.neurons.activations import activations_at, over_prompt
@@ -18,7 +19,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Neuron, head_name, neuron_name
 from headlight.model.runs.linear import has_mlp_bias, no_reading
 from headlight.model.runs.run import Run
-from headlight.model.runs.tables import Row, Rows, Table, Tables, columns, finite, number, promoted_rows, tokens_of
+from headlight.model.runs.tables import Row, Rows, Table, Tables, columns, finite, number, tokens_of
 
 Ranking = Literal["direct", "gradient", "activation"]
 Values = Mapping[str, Measure]
@@ -33,7 +34,7 @@ NEURONS, BIASES, EDITS, WRITTEN = "neurons", "biases", "edits behind them", "MLP
 
 
 @dataclass(frozen=True)
-class Asked:
+class NeuronQuestion:
     """Which neurons are asked for, at a place, and how their effect on two tokens' (ids) difference is read there.
 
     The first `count` by a measure's size, of one layer or of all; in the run B or the change (B - A), if that is the
@@ -51,7 +52,7 @@ class Asked:
     neuron: Neuron | None = None
 
 
-def mlp_tables(shown: Comparison, asked: Asked) -> Tables:
+def mlp_tables(shown: Comparison, asked: NeuronQuestion) -> Tables:
     """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
 
     Raises:
@@ -75,7 +76,7 @@ def reads_logits(shown: Comparison) -> bool:
     return not any(no_reading(run.model) for run in shown.runs)
 
 
-def values_of(shown: Comparison, asked: Asked) -> dict[str, Values]:
+def values_of(shown: Comparison, asked: NeuronQuestion) -> dict[str, Values]:
     """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
 
     def values() -> dict[str, Values]:
@@ -85,7 +86,7 @@ def values_of(shown: Comparison, asked: Asked) -> dict[str, Values]:
     return shown.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
 
 
-def _values(run: Run, position: int, asked: Asked) -> Values:
+def _values(run: Run, position: int, asked: NeuronQuestion) -> Values:
     question, found = Question(asked.target, asked.distractor, position), activations_at(run, position)
     direct = {} if no_reading(run.model) else {MEASURES["direct"]: direct_effects(run, question).values}
     gradient = gradient_effects(run, question, position)
@@ -93,7 +94,7 @@ def _values(run: Run, position: int, asked: Asked) -> Values:
     return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: found.values, **reads}
 
 
-def ranked(shown: Comparison, asked: Asked) -> list[Neuron]:
+def ranked(shown: Comparison, asked: NeuronQuestion) -> list[Neuron]:
     """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
     sides = values_of(shown, asked)
     values = sides.get(asked.side, next(iter(sides.values())))
@@ -108,14 +109,14 @@ def has_neuron(run: Run, neuron: Neuron) -> bool:
     return neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0)
 
 
-def chosen(shown: Comparison, asked: Asked) -> Neuron:
+def chosen(shown: Comparison, asked: NeuronQuestion) -> Neuron:
     """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
     wanted = [] if asked.neuron is None else [asked.neuron]
     neurons = (*wanted, *ranked(shown, replace(asked, count=sys.maxsize)))
     return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in shown.runs))
 
 
-def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> dict[str, Measure]:
+def measured_of(shown: Comparison, asked: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
     """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
     found = {}
     for side, (run, at) in shown.sides_at(asked.place).items():
@@ -125,7 +126,7 @@ def measured_of(shown: Comparison, asked: Asked, neurons: Sequence[Neuron]) -> d
     return with_difference(found)
 
 
-def sums_of(shown: Comparison, asked: Asked) -> dict[str, dict[str, Measure]]:
+def sums_of(shown: Comparison, asked: NeuronQuestion) -> dict[str, dict[str, Measure]]:
     """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
     if not reads_logits(shown):
         return {}
@@ -168,7 +169,7 @@ def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], fl
     return sorted(rows, key=lambda row: -row[2])
 
 
-def _neurons(shown: Comparison, asked: Asked) -> Table:
+def _neurons(shown: Comparison, asked: NeuronQuestion) -> Table:
     neurons, sides = ranked(shown, asked), values_of(shown, asked)
     measured = measured_of(shown, asked, neurons) if asked.measured else {}
     names = list(dict.fromkeys(name for values in sides.values() for name in values))  # a gate is in some models alone
@@ -188,7 +189,7 @@ def _value(measure: Measure | None, neuron: Neuron) -> float | None:
     return number(float(measure.values[neuron]))
 
 
-def _sums(shown: Comparison, asked: Asked) -> Iterator[Row]:
+def _sums(shown: Comparison, asked: NeuronQuestion) -> Iterator[Row]:
     for side, parts in sums_of(shown, asked).items():
         for name, measure in parts.items():
             yield from ((side, f"L{layer}", name, value) for (layer,), value in finite(measure.values))
@@ -202,7 +203,7 @@ def _over_prompt(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
             yield from ((side, place, name, values[at]) for place, at in enumerate(places) if at is not None)
 
 
-def _weights(shown: Comparison, asked: Asked, neuron: Neuron) -> Iterator[Row]:
+def _weights(shown: Comparison, asked: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
     for side, (run, at) in shown.sides_at(asked.place).items():
         found = neuron_tokens(run, neuron, at)
         matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)

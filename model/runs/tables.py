@@ -8,9 +8,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from headlight.model.attribution.direct_effects import Promoted
 from headlight.model.runs.comparison import Comparison
-from headlight.model.text.tokenizer import Tokenizer
 
 Cell = str | int | float | None
 Row = tuple[Cell, ...]
@@ -54,17 +52,6 @@ def known(values: Iterable[Float[Tensor, "..."]]) -> Iterator[tuple[tuple[int, .
     there = ~stacked.isnan().all(-1)
     for index, row in zip(there.nonzero().tolist(), stacked[there].tolist(), strict=True):
         yield tuple(index), [number(value) for value in row]
-
-
-def promoted_rows(found: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
-    """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
-    lists: tuple[Sequence[Cell], ...] = (
-        tokenizer.labels(found.raised.values.tolist()),
-        found.raised_by.values.tolist(),
-        tokenizer.labels(found.lowered.values.tolist()),
-        found.lowered_by.values.tolist(),
-    )
-    yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))
 
 
 def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]) -> Table:

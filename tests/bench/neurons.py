@@ -15,7 +15,7 @@ import torch
 
 from headlight.model import Run, load, run_prompt
 from headlight.model.neurons import tables
-from headlight.model.neurons.tables import Asked
+from headlight.model.neurons.tables import NeuronQuestion
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.host import Host, Value
 from tests.bench.machine import machine
@@ -39,10 +39,10 @@ class Kept(Host):
         return self._kept[key]  # type: ignore[return-value]
 
 
-def listed(run: Run) -> Asked:
+def listed(run: Run) -> NeuronQuestion:
     """The first neurons by all measures, with the sums that they are part of."""
     target, distractor = run.next_logits.topk(2).indices.tolist()
-    asked, shown = Asked(target, distractor, len(run.tokens) - 1), Comparison(run)
+    asked, shown = NeuronQuestion(target, distractor, len(run.tokens) - 1), Comparison(run)
     tables.ranked(shown, asked)
     tables.sums_of(shown, asked)
     return asked

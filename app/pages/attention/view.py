@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.analyses import detection
 from headlight.app.components import (
     Choice,
     Fetchable,
@@ -25,7 +24,7 @@ from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, head_tables
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.parts import grid, labels, options
+from headlight.app.parts import detection, grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.markdown import plain

@@ -47,8 +47,7 @@ def script(shown: Comparison, chosen: Selection) -> str:
         each = "".join(f"    {_reading(tree)},\n" for tree in found.series)
         lines.append(f"series = [\n{each}]")
         options |= {"series": Expression("series"), "metric": found.by}
-    imports = {"headlight.model.corpus.reading": {"read_tree"}}
-    return printing(PURPOSE, imports, lines, "corpus_tables", "a", **options)
+    return printing(PURPOSE, {"read_tree"}, lines, "corpus_tables", "a", **options)
 
 
 def _reading(tree: Tree) -> str:

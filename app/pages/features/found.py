@@ -7,7 +7,7 @@ from headlight.app.parts import needs
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
-from headlight.model.features.tables import Order, default_feature, first_features
+from headlight.model.features.tables import FeatureOrder, default_feature, first_features
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.dictionary import Dictionaries, Dictionary
 
@@ -21,7 +21,7 @@ class Found:
     opened: Dictionaries
     layer: int
     feature: int
-    order: Order
+    order: FeatureOrder
 
     @property
     def place(self) -> int:
@@ -64,10 +64,10 @@ def find(shown: Comparison, chosen: Selection) -> Found | None:
     return Found(shown, name, opened, layer, feature, order)
 
 
-def _order(shown: Comparison, chosen: Selection) -> Order:
+def _order(shown: Comparison, chosen: Selection) -> FeatureOrder:
     """By what features are listed; by how active they are where the model's logits are no sums."""
     place = place_of(shown, chosen)
     if chosen.features_by == "activation" or needs.sums(shown):
-        return Order(place)
+        return FeatureOrder(place)
     pair = pair_of(shown, chosen)
-    return Order(place, pair.target, pair.distractor)
+    return FeatureOrder(place, pair.target, pair.distractor)

@@ -11,7 +11,7 @@ from headlight.app.parts.pair import place_of, said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.circuits.of_runs import circuit_of
 from headlight.model.circuits.tables import edge_tables
-from headlight.model.graph.tables import Settings, graph_tables
+from headlight.model.graph.tables import GraphSettings, graph_tables
 from headlight.model.measure import Measure
 from headlight.model.runs.comparison import Comparison
 
@@ -86,7 +86,7 @@ def _circuit(shown: Comparison, chosen: Selection) -> Data:
     return Data("graph", shows, tables, arrays)
 
 
-def _told(settings: Settings) -> dict[str, object]:
+def _told(settings: GraphSettings) -> dict[str, object]:
     return {
         "heads folded into edges": settings.folded,
         "most nodes": settings.most,

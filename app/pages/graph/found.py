@@ -13,7 +13,7 @@ from headlight.model.graph.building import Aim, graph_of
 from headlight.model.graph.checking import Check, check_graph, top_nodes
 from headlight.model.graph.graph import Graph, Node
 from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
-from headlight.model.graph.tables import Settings
+from headlight.model.graph.tables import GraphSettings
 from headlight.model.graph.writing import Group, node_id
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.dictionary import Dictionaries
@@ -133,10 +133,10 @@ def aim_of(shown: Comparison, chosen: Selection, position: int) -> Aim:
     return Aim(pair.target, None if chosen.of(Choices).graph_against == "mean" else pair.distractor, position)
 
 
-def settings_of(chosen: Selection) -> Settings:
+def settings_of(chosen: Selection) -> GraphSettings:
     """How the graph is made."""
     own = chosen.of(Choices)
-    return Settings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
+    return GraphSettings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
 
 
 def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
@@ -158,5 +158,5 @@ def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
     return found
 
 
-def _read(graph: Graph, settings: Settings) -> tuple[Pruned, Scores]:
+def _read(graph: Graph, settings: GraphSettings) -> tuple[Pruned, Scores]:
     return prune(graph, settings.nodes, settings.edges), graph_scores(graph)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import torch
 
-from headlight.app.analyses import detection
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, of_sides
 from headlight.app.exports.html.document import document, file_table
@@ -14,6 +13,7 @@ from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found, Scored, changed, changes_table, find, table
 from headlight.app.pages.heads.head_map import draw_map, limit_of
 from headlight.app.pages.heads.subjects import Subject, subjects
+from headlight.app.parts import detection
 from headlight.app.parts.labels import SCORES, FinderScore
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
@@ -47,11 +47,8 @@ def script(texts: Sequence[str], shown: Comparison, chosen: Selection) -> str:
     options["ablated"] = {side: _ablated(subject) for side, subject in sides.items()}
     names = " and ".join(dict.fromkeys(subject.model for subject in sides.values()))
     purpose = f"What the heads of {names} do on {'random repeats' if on_repeats else 'prompts'}."
-    imports = {
-        "headlight.model": {"load"},
-        "headlight.model.runs.edits": {type(edit).__name__ for subject in sides.values() for edit in subject.edits},
-    }
-    return printing(purpose, imports, lines, "head_tables", "model", **options)
+    edits = {type(edit).__name__ for subject in sides.values() for edit in subject.edits}
+    return printing(purpose, {"load"} | edits, lines, "head_tables", "model", **options)
 
 
 def _ablated(subject: Subject) -> list[tuple[int, int]]:

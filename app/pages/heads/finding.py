@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from headlight.app import selection
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import AblationJob, Input
 from headlight.app.frame import notices, progress
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Found
 from headlight.app.pages.heads.subjects import Subject
+from headlight.app.parts import detection
+from headlight.app.parts.detection import AblationJob, Input
 from headlight.app.runs.jobs import Jobs
 from headlight.model.text.chat import is_begun
 

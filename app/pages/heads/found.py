@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from headlight.app.analyses import detection
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.subjects import Subject
+from headlight.app.parts import detection
 from headlight.app.parts.labels import SCORES, FinderScore, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection

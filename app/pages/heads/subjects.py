@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Input, Repeats
 from headlight.app.pages.heads.choices import Choices
+from headlight.app.parts import detection
+from headlight.app.parts.detection import Input, Repeats
 from headlight.app.parts.labels import drawn
 from headlight.app.selection.chosen import Selection
 from headlight.model.roles import edits_anywhere, half_of

@@ -6,7 +6,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.analyses import detection
 from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
 from headlight.app.exports.csv_files import Cell
 from headlight.app.frame import progress, prompt_list
@@ -17,7 +16,7 @@ from headlight.app.pages.heads.choices import Choices, FinderData
 from headlight.app.pages.heads.found import Change, Found, Scored, changed, changes_table, find, table
 from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
-from headlight.app.parts import charts, options, over_corpus
+from headlight.app.parts import charts, detection, options, over_corpus
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row

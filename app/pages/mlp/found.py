@@ -14,7 +14,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import DIFFERENCE, SIDES, with_difference
 from headlight.model.neurons import tables
-from headlight.model.neurons.tables import MEASURED, MEASURES, Asked
+from headlight.model.neurons.tables import MEASURED, MEASURES, NeuronQuestion
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Neuron
 from headlight.model.runs.run import Run
@@ -25,7 +25,7 @@ class Found:
     """What is asked for of the runs, the two tokens that are held against each other, and the side that is shown."""
 
     shown: Comparison
-    asked: Asked
+    asked: NeuronQuestion
     pair: Pair
 
     @cached_property
@@ -104,7 +104,7 @@ def find(shown: Comparison, now: Selection) -> Found:
     own, pair = now.of(Choices), pair_of(shown, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
     by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(shown) else "gradient"
-    asked = Asked(
+    asked = NeuronQuestion(
         target=pair.target,
         distractor=pair.distractor,
         place=place_of(shown, now),

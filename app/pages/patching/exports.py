@@ -2,11 +2,11 @@
 
 import torch
 
-from headlight.app.analyses import patching
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
+from headlight.app.pages.patching import analysis
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import asked_of, axes, finished, said_after, said_of_b, table, title
 from headlight.app.pages.patching.view import draw_map, drawn
@@ -39,7 +39,7 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         name: Measure("share of the logit difference", "share", axes(asked), torch.tensor(matrix.values))
         for name, matrix in matrices.items()
     }
-    tables = map_tables(shown, patching.cells_of(asked), arrays["exact"], arrays.get("estimate"))
+    tables = map_tables(shown, analysis.cells_of(asked), arrays["exact"], arrays.get("estimate"))
     shows = {
         "map": title(asked),
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",

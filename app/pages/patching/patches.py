@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headlight.app.analyses import patching
-from headlight.app.analyses.patching import Asked
 from headlight.app.exports.csv_files import Cell
 from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.pages.patching import analysis
+from headlight.app.pages.patching.analysis import Asked
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.matrix import Matrix
@@ -163,14 +163,14 @@ def patched_of(shown: Comparison, chosen: Selection) -> Patched:
         HeadlightError: the runs do not differ in what is measured, or cannot be patched.
     """
     asked = asked_of(shown, chosen)
-    cells, exact = patching.cells_of(asked), patching.known(asked)
+    cells, exact = analysis.cells_of(asked), analysis.known(asked)
     rows, columns = cells_named(shown, cells)
     estimate = agreement = None
     if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
-        estimated = patching.estimate(asked)
+        estimated = analysis.estimate(asked)
         estimate = Matrix(rows, columns, estimated.values.numpy())
         agreement = rank_correlation(exact.values, estimated.values)
-    complete = all(map(patching.is_done, patching.pieces_of(asked)))
+    complete = all(map(analysis.is_done, analysis.pieces_of(asked)))
     a, b = cells.patching.a, cells.patching.b
     return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
 
@@ -181,8 +181,8 @@ def finished(shown: Comparison, chosen: Selection) -> Patched:
     Raises:
         HeadlightError: as `patched_of`.
     """
-    for piece in patching.pieces_of(asked_of(shown, chosen)):
-        patching.do(piece)
+    for piece in analysis.pieces_of(asked_of(shown, chosen)):
+        analysis.do(piece)
     return patched_of(shown, chosen)
 
 
@@ -245,4 +245,4 @@ def table(found: Patched, most: int | None = None) -> dict[str, list[Cell]]:
 
 def axes(asked: Asked) -> tuple[str, str]:
     """What the map's rows and columns are."""
-    return cells_axes(patching.cells_of(asked))
+    return cells_axes(analysis.cells_of(asked))

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.analyses import patching
-from headlight.app.analyses.patching import Piece
 from headlight.app.components import CellAxis, Choice, Column, Listed, MapCell, Option, Switch, cell_map, row_table
 from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
-from headlight.app.pages.patching import cell
+from headlight.app.pages.patching import analysis, cell
+from headlight.app.pages.patching.analysis import Piece
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     INTO,
@@ -60,11 +59,11 @@ def render(shown: Comparison) -> None:
         notices.refused(remark, f"pair_{slot}")
     asked = asked_of(shown, selection.current())
     work = jobs.of("patching")
-    pieces = patching.pieces_of(asked)
+    pieces = analysis.pieces_of(asked)
     _working(work, pieces)
     _draw(shown, patched_of(shown, selection.current()))
     _say_difference(shown)
-    progress.go_on(work, patching.do)
+    progress.go_on(work, analysis.do)
 
 
 def is_complete(shown: Comparison) -> bool:
@@ -174,7 +173,7 @@ def _token(shown: Comparison, place: int) -> str:
 
 def _say_difference(shown: Comparison) -> None:
     now = selection.current()
-    runs, found = patching.patching_of(asked_of(shown, now)), pair(shown, now)
+    runs, found = analysis.patching_of(asked_of(shown, now)), pair(shown, now)
     target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
     st.text(
         f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(shown, now))}:  A {number(runs.a)},  "
@@ -187,12 +186,12 @@ def _say_difference(shown: Comparison) -> None:
 def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     """Do what is missing: at once where that is quick, else when asked to; how far that is, and the button to stop."""
     work.keep_to(pieces)
-    missing = [piece for piece in pieces if not patching.is_done(piece) and piece not in work.refused]
+    missing = [piece for piece in pieces if not analysis.is_done(piece) and piece not in work.refused]
     for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
         notices.refused(reason, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
-    progress.offer(work, missing, label, "patching", patching.seconds(missing))
+    progress.offer(work, missing, label, "patching", analysis.seconds(missing))
 
 
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."

@@ -32,8 +32,8 @@ def script(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> st
     literals = "".join(f"    {row.prompt.text!r},\n" for row in found.rows if row.known)
     options = {"head": found.head, "statistic": statistic, "prepend_bos": shown.a.bos}
     lines = [f"model = {loading(shown.a)}", f"prompts = [\n{literals}]"]
-    purpose, imports = f"{SCORES[statistic].title} of every head {found.over}.", {"headlight.model": {"load"}}
-    return printing(purpose, imports, lines, "prompt_tables", "model", "prompts", **options)
+    purpose = f"{SCORES[statistic].title} of every head {found.over}."
+    return printing(purpose, {"load"}, lines, "prompt_tables", "model", "prompts", **options)
 
 
 @dataclass(frozen=True, eq=False)

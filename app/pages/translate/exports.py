@@ -32,11 +32,8 @@ def script(found: Translations, chosen: Selection) -> str:
         of_b = _translated(found.b, "model" if same else "model_b", chosen.translation_b, chosen.beams)
         lines += [f"b = {of_b}", f"found = compare_translations(a, b, {found.align!r})"]
     options = {"attends": own.attends, "heads": chosen_of(found, chosen), "rows": own.rows}
-    imports = {
-        "headlight.model": {"load_seq2seq"},
-        "headlight.model.decoding": {"translate", "Translations" if found.b is None else "compare_translations"},
-    }
-    return printing(PURPOSE, imports, lines, "translate_tables", "found", **options)
+    names = {"load_seq2seq", "translate", "Translations" if found.b is None else "compare_translations"}
+    return printing(PURPOSE, names, lines, "translate_tables", "found", **options)
 
 
 def _loading(found: Translation) -> str:

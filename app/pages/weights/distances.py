@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headlight.app.analyses.weights import circuit_of
 from headlight.app.figures import Plot, plots
+from headlight.app.pages.weights.analysis import circuit_of
 from headlight.app.pages.weights.weight_tables import Weights, turns
 from headlight.model.weights.qk_ov_circuits import Pairs
 

@@ -1,10 +1,10 @@
 """What is taken along of the page *Weights*: its script, its numbers, and a file of its tables and maps."""
 
-from headlight.app.analyses.weights import circuit_of
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, loading, printing
+from headlight.app.pages.weights.analysis import circuit_of
 from headlight.app.pages.weights.view import called, draw_map
 from headlight.app.pages.weights.weight_tables import (
     Weights,
@@ -42,7 +42,7 @@ def script(shown: Comparison, chosen: Selection) -> str:
     options |= {"distance": of.key.distance} if of.key.distance else {}
     options |= {} if token is None else {"token": token}
     purpose = f"What the weights of {head_name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
-    return printing(purpose, {"headlight.model": {"load"}}, lines, "circuit_tables", "model", **options)
+    return printing(purpose, {"load"}, lines, "circuit_tables", "model", **options)
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.app.analyses.weights import circuit_of
 from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin, write
 from headlight.app.exports.style import Palette
+from headlight.app.pages.weights.analysis import circuit_of
 from headlight.app.pages.weights.exports import listed
 from headlight.app.pages.weights.weight_tables import (
     AXES,

@@ -8,10 +8,10 @@ import streamlit as st
 from jaxtyping import Float
 
 from headlight.app import selection
-from headlight.app.analyses import weights
 from headlight.app.components import Choice, Column, Number, Text, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
+from headlight.app.pages.weights import analysis
 from headlight.app.pages.weights.choices import MOST_DISTANCE, Choices
 from headlight.app.pages.weights.distances import over_distances, turning
 from headlight.app.pages.weights.weight_tables import (
@@ -60,9 +60,9 @@ def is_complete(shown: Comparison) -> bool:
     of = weights_of(shown, selection.current())
     if of.kind == "ov" and needs.sums(shown):
         return False
-    if weights.known_pairs(of.key) is not None:
+    if analysis.known_pairs(of.key) is not None:
         return True
-    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, weights.directions_of(of.asked))
+    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, analysis.directions_of(of.asked))
 
 
 def render(shown: Comparison) -> None:
@@ -77,11 +77,11 @@ def render(shown: Comparison) -> None:
         _composition(of)
         return
     said, done = "taking the circuit apart", "circuits taken apart"
-    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: weights.directions_of(of.asked))
+    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: analysis.directions_of(of.asked))
     if found is not None:
         _circuit(of, found, work)
     _composition(of)
-    progress.go_on(work, weights.look)
+    progress.go_on(work, analysis.look)
 
 
 def _circuit(of: Weights, found: Mapping[str, Directions], work: Jobs) -> None:
@@ -147,7 +147,7 @@ def _pairs(of: Weights, work: Jobs) -> None:
     heading("Strongest token pairs", "circuit_pairs")
     n_pairs = of.run.cfg.d_vocab**2
     _working(of, work, n_pairs)
-    if (found := weights.known_pairs(of.key)) is not None:
+    if (found := analysis.known_pairs(of.key)) is not None:
         draw_pairs(of, found, n_pairs)
         _over_distances(of, found)
 
@@ -157,15 +157,15 @@ def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
 
     What has been found on the way is not shown: a pair that is higher may be still to come.
     """
-    pieces = weights.pieces_of(of.key)
+    pieces = analysis.pieces_of(of.key)
     work.keep_to(pieces)
-    if weights.known_pairs(of.key) is not None:
+    if analysis.known_pairs(of.key) is not None:
         return
-    missing = [piece for piece in pieces if not weights.is_done(piece)]
-    label, seconds = f"Search {n_pairs:,} pairs", weights.seconds(missing)
+    missing = [piece for piece in pieces if not analysis.is_done(piece)]
+    label, seconds = f"Search {n_pairs:,} pairs", analysis.seconds(missing)
     if progress.offer(work, missing, label, "pairs", seconds, AT_ONCE, "at most about"):
         with st.spinner("Searching all pairs…"):
-            work.step(weights.look)  # before anything is drawn of it: a small vocabulary needs no more
+            work.step(analysis.look)  # before anything is drawn of it: a small vocabulary needs no more
         if work.halted:
             st.rerun()
     for reason in {work.refused[piece] for piece in missing if piece in work.refused}:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.analyses import weights
-from headlight.app.analyses.weights import circuit_of
+from headlight.app.pages.weights import analysis
+from headlight.app.pages.weights.analysis import circuit_of
 from headlight.app.pages.weights.choices import Choices
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import number
@@ -42,7 +42,7 @@ class Weights:
     """
 
     models: dict[str, Run]
-    asked: dict[str, weights.Asked]
+    asked: dict[str, analysis.Asked]
     listed: str
 
     @property
@@ -51,7 +51,7 @@ class Weights:
         return self.models["A"]
 
     @property
-    def key(self) -> weights.Asked:
+    def key(self) -> analysis.Asked:
         """The circuit whose tokens are listed."""
         return self.asked[self.listed]
 
@@ -77,9 +77,9 @@ def weights_of(shown: Comparison, chosen: Selection) -> Weights:
     sides = shown.sides if two else {"A": shown.a}
     head, kind = head_of(shown, chosen), chosen.of(Choices).circuit
     apart = chosen.of(Choices).distance if kind == "qk" and any(turns(run, head) for run in sides.values()) else 0
-    asked = {side: weights.Asked(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
+    asked = {side: analysis.Asked(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
     if two:
-        asked[DIFFERENCE] = weights.Asked(asked["B"].model, head, kind, asked["A"].model, apart)
+        asked[DIFFERENCE] = analysis.Asked(asked["B"].model, head, kind, asked["A"].model, apart)
     return Weights(sides, asked, SIDES[chosen.side or "difference"] if two else "A")
 
 

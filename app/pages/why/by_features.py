@@ -21,8 +21,8 @@ from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import Explained
 from headlight.model.attribution.score import Why
-from headlight.model.attribution.tables import moved_by_part
 from headlight.model.features.carried import carried
+from headlight.model.features.cell_tables import moved_by_part
 from headlight.model.features.effects import explain_cell_by_features, moved_effects
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.dictionary import Dictionary

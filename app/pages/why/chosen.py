@@ -3,7 +3,7 @@
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
-from headlight.model.attribution.explanation import Asked, Explained, explain
+from headlight.model.attribution.explanation import CellQuestion, Explained, explain
 from headlight.model.runs.comparison import Comparison
 
 
@@ -12,10 +12,10 @@ def query_place(shown: Comparison, chosen: Selection) -> int:
     return chosen.queries[0] if chosen.queries else place_of(shown, chosen)
 
 
-def asked_of(shown: Comparison, chosen: Selection) -> Asked:
+def asked_of(shown: Comparison, chosen: Selection) -> CellQuestion:
     """The head, cell, tokens and place that are chosen, or stand for what is not."""
     pair = pair_of(shown, chosen)
-    return Asked(
+    return CellQuestion(
         head=head_of(shown, chosen),
         query=query_place(shown, chosen),
         key=chosen.keys[0] if chosen.keys else None,

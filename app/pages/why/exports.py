@@ -10,7 +10,7 @@ from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
 from headlight.app.exports.html.document import document
 from headlight.app.exports.html.signed_bars import signed_bars
-from headlight.app.exports.script import OPENING, imports_of, opening, report, runs_made, written
+from headlight.app.exports.script import names_of, opening, report, runs_made, written
 from headlight.app.pages.why import by_features, panels, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
@@ -21,13 +21,13 @@ from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.app.selection.chosen import Selection
-from headlight.model.attribution.explanation import Asked, Explained
+from headlight.model.attribution.explanation import CellQuestion, Explained
 from headlight.model.attribution.tables import (
     capped_difference,
     effect_by_name,
-    explained_by_features,
     explained_tables,
 )
+from headlight.model.features.cell_tables import explained_by_features
 from headlight.model.measure import Measure
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
@@ -43,14 +43,9 @@ def script(shown: Comparison, chosen: Selection) -> str:
     return report(purpose, shown, chosen.align, "why_tables", asked=asked)
 
 
-def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: Asked, reader: Reader) -> str:
+def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: CellQuestion, reader: Reader) -> str:
     """The same script, and then the score and what the head moves by features."""
-    imports = {
-        **imports_of(shown),
-        OPENING: {"open_dictionary"},
-        "headlight.model.attribution.explanation": {"Asked"},
-        "headlight.model.reports": {"print_tables", "why_feature_tables", "why_tables"},
-    }
+    names = names_of(shown) | {"open_dictionary", "CellQuestion", "print_tables", "why_feature_tables", "why_tables"}
     lines = [
         *runs_made(shown, chosen.align),
         f"asked = {asked!r}",
@@ -58,7 +53,7 @@ def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: As
         "print_tables(why_tables(shown, asked))",
         "print_tables(why_feature_tables(shown, asked, dictionary))",
     ]
-    return written(purpose, imports, lines)
+    return written(purpose, names, lines)
 
 
 def data(shown: Comparison, chosen: Selection) -> Data:

@@ -7,8 +7,8 @@ from einops import einsum
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headlight.model import compute as kernels
 from headlight.model.compute import product, products
+from headlight.model.nn import attention_kernel
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.layers.biases import build_bias
@@ -130,7 +130,11 @@ class Attention(nn.Module):
         """Every head's mixture of values, weighted by its pattern."""
         Attended(q, k, rule).leave(tap)
         drops = self.training and self.dropout.p
-        if not drops and rule.is_plain and (z := kernels.attend(q, k, v, rule.mask, rule.attn_scale, tap)) is not None:
+        if (
+            not drops
+            and rule.is_plain
+            and (z := attention_kernel.attend(q, k, v, rule.mask, rule.attn_scale, tap)) is not None
+        ):
             return z
         scores = tap("hook_attn_scores", rule.scores(q, k))
         pattern = rule.pattern(scores)
@@ -223,7 +227,7 @@ class Attended:
     def _made(self) -> Float[Tensor, "batch head query key"]:
         q, k, rule = self._q, self._k, self._rule
         with torch.inference_mode():
-            fast = kernels.attention_scores(q, k, rule.mask, rule.attn_scale) if rule.is_plain else None
+            fast = attention_kernel.attention_scores(q, k, rule.mask, rule.attn_scale) if rule.is_plain else None
             return rule.scores(q, k) if fast is None else fast
 
 

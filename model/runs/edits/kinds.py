@@ -27,7 +27,7 @@ class AblateHeads:
 
     `zero`: by nothing. `mean`: by its mean over all positions of the prompts in `over`, or else over this prompt's.
     `resample`: by what they give on `prompt`. If that has another number of tokens, `align` says how its positions
-    are matched to this one's (`analysis.alignment.match_positions`); those without a match stay as they are.
+    are matched to this one's (`measure.alignment.match_positions`); those without a match stay as they are.
     """
 
     heads: tuple[Head, ...]

@@ -4,6 +4,7 @@ Several hooks are trained together, in one pass of the model. What was begun goe
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -14,10 +15,10 @@ from headlight.model.base.files import writing
 from headlight.model.checkpoints.loading import load
 from headlight.model.features.sae_lens import CONFIG, WEIGHTS
 from headlight.model.nn.transformer import Transformer
-from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, activations, place_of
+from headlight.model.training.dictionaries.recipe import Bundle, DictionaryRecipe, Place, Rows, activations, place_of
 from headlight.model.training.dictionaries.saving import save
 from headlight.model.training.dictionaries.sparse import Kind, Shape, Sparse
-from headlight.model.training.dictionaries.text import training_rows
+from headlight.model.training.dictionaries.text import rows_of_files
 from headlight.model.training.log import keep_log
 from headlight.model.training.loop import faster_products, train
 from headlight.model.training.outputs import check_out
@@ -46,7 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1800, help="of 1024 tokens (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=3e-3, help="learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--text", help="files to read, where the model is none whose corpus is known")
+    parser.add_argument("--text", help="text to train on: a file, a folder, or a table of documents")
     parser.add_argument(
         "--run", type=Path, default=Path("runs/dictionaries"), help="checkpoints and corpus are kept here"
     )
@@ -76,9 +77,18 @@ def shapes_of(model: Transformer, places: list[Place], given: argparse.Namespace
     ]
 
 
+def no_corpus(model: Transformer, run: Path) -> Rows:
+    """Without a text there is nothing to train on."""
+    raise TrainingError("Name the text to train on: --text with a text file, a folder, or a table of documents.")
+
+
 @exit_on_error()
-def main() -> None:
-    """Train, or go on, and write every dictionary with the log of the run."""
+def main(corpus: Callable[[Transformer, Path], Rows] = no_corpus) -> None:
+    """Train, or resume, and write every dictionary with the log of the run.
+
+    Args:
+        corpus: the rows to train on where no text was named, made of the model and the run's folder.
+    """
     given = arguments()
     torch.set_num_threads(given.threads)
     model, places = load(given.model), [place_of(hook) for hook in given.hooks]
@@ -87,7 +97,7 @@ def main() -> None:
     check_out(out, *(f"{place.hook_out}/{name}" for place in places for name in (CONFIG, WEIGHTS)))
     with writing(given.run):
         given.run.mkdir(parents=True, exist_ok=True)
-    rows = training_rows(model, given.text, given.run)
+    rows = corpus(model, given.run) if given.text is None else rows_of_files(model, given.text)
     bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
     recipe = DictionaryRecipe(model, places, rows, steps=given.steps, rate=given.rate, seed=given.seed)
     with faster_products():

@@ -1,53 +1,25 @@
-"""The text that dictionaries are trained and measured on: an embedded model's own corpus, or files of the user's."""
+"""Text that dictionaries are trained and measured on, as rows of tokens."""
 
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
-import tokenizers
 
 from headlight.model.base.errors import TrainingError
-from headlight.model.checkpoints.loading import embedded_models
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.recipe import Rows
-from headlight.recipes import bpe
-from headlight.recipes.prose import prose_tokens
-from headlight.recipes.scans import held_out
 
-CORPUS_SEED = 5  # other documents of the grammar than the model was trained on
 MOST_TOKENS = 4_000_000
-HELD_OUT_TOKENS = 65_536
 
 
-def training_rows(model: Transformer, text: str | None, run: Path) -> Rows:
-    """The text of training as one array: of the embedded models their corpus, made once and kept with the run.
+def rows_of_files(model: Transformer, path: str) -> Rows:
+    """The documents of a text file, a folder or a table.
 
     Raises:
-        TrainingError: there is no text that is known to be the model's, and none was given.
+        HeadlightError: they cannot be read, or hold less than a row.
     """
-    if text is not None:
-        return rows_of(model, (each.text for each in open_corpus(text).documents() if each.text), MOST_TOKENS)
-    tokens = prose_tokens(_own_tokenizer(model), MOST_TOKENS, CORPUS_SEED, run / "prose.npy")
-    return Rows(tokens, np.flatnonzero(tokens == bpe.END_OF_TEXT_ID))
-
-
-def held_out_rows(model: Transformer) -> Rows:
-    """Text of an embedded model's corpus that nothing was trained on."""
-    _own_tokenizer(model)
-    return rows_of(model, held_out(), HELD_OUT_TOKENS)
-
-
-def _own_tokenizer(model: Transformer) -> tokenizers.Tokenizer:
-    name = "" if model.source is None else model.source.name
-    path = embedded_models().get(name, Path(name)) / bpe.FILE
-    if name not in ("mini", "mini-llama"):
-        raise TrainingError(
-            f"Nothing tells on what text dictionaries of {name or 'this model'} are to be trained. Give it: --text "
-            "with a text file, a folder, or a table of documents."
-        )
-    return tokenizers.Tokenizer.from_file(str(path))
+    return rows_of(model, (each.text for each in open_corpus(path).documents() if each.text), MOST_TOKENS)
 
 
 def rows_of(model: Transformer, texts: Iterator[str], most: int) -> Rows:

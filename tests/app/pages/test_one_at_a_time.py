@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.analyses import patching
+from headlight.app.pages.patching import analysis
 from headlight.app.registry import VIEWS
 from headlight.app.runs import jobs, limits, runs
 from headlight.app.runs.jobs import Jobs
@@ -34,7 +34,7 @@ def works(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> list[
     """What is done in slices; a second place that a thread asks for is refused at once."""
     settings.update(runs_at_once=1, runs_waiting=0, cache_gib=CACHE / limits.GIB)
     monkeypatch.setattr(
-        patching, "AT_ONCE", 400_000
+        analysis, "AT_ONCE", 400_000
     )  # bytes: a map is in several pieces, none of which pushes out another
     step, taken = Jobs.step, list[Jobs]()
 

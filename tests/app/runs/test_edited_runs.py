@@ -8,10 +8,10 @@ from zipfile import ZipFile
 import pytest
 import torch
 
-from headlight.app.analyses import checks
 from headlight.app.exports import style
 from headlight.app.exports.data import archive
 from headlight.app.exports.export import Export
+from headlight.app.frame import checks
 from headlight.app.pages.attention import EXPORT as ATTENTION
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS

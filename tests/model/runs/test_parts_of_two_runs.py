@@ -16,7 +16,7 @@ from headlight.model.attention.residual_tables import (
     component_shares,
     residual_tables,
 )
-from headlight.model.attribution.explanation import Asked
+from headlight.model.attribution.explanation import CellQuestion
 from headlight.model.attribution.tables import why_tables
 from headlight.model.nn.hooks import Chain, Collect
 from headlight.model.runs.edits import (
@@ -93,7 +93,7 @@ def measured(run: Run, cell: tuple[int, int]) -> dict[str, float]:
 
 def check_why(shown: Comparison) -> None:
     cell = (6, 5)
-    tables = why_tables(shown, Asked((LAYER, HEAD), *cell, TARGET, DISTRACTOR, len(shown.labels) - 1))
+    tables = why_tables(shown, CellQuestion((LAYER, HEAD), *cell, TARGET, DISTRACTOR, len(shown.labels) - 1))
     truth = {side: measured(run, cell) for side, run in shown.sides.items()}
     for name in ("effects", "score"):
         change = truth["B"][name] - truth["A"][name]

@@ -15,7 +15,7 @@ from headlight.app.pages.graph.plot import marks_of
 from headlight.app.runs import shown as pages
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.graph.influence import prune
-from headlight.model.graph.tables import Settings, check_rows, edge_rows, graph_tables, node_changes, node_rows
+from headlight.model.graph.tables import GraphSettings, check_rows, edge_rows, graph_tables, node_changes, node_rows
 from headlight.model.graph.writing import graph_json
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateNeurons
@@ -106,7 +106,7 @@ def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> 
     assert {name for row in edges for name in row[:2]} <= set(found.ids)
     checked = [found.called(slot).rpartition(" ")[0] for slot in found.nodes_checked]
     assert [row[0] for row in check_rows(found.graph, found.check, found.places)][:-2] == checked
-    table = graph_tables(shifted, settings=Settings(most=40, nodes=0.95))["nodes"]
+    table = graph_tables(shifted, settings=GraphSettings(most=40, nodes=0.95))["nodes"]
     in_file = zip(table["run"], table["position"], table["token"], strict=True)
     assert {f"{place} {token}" for name, place, token in in_file if name == side} <= set(expected)
     written = json.loads(graph_json(found.graph, found.pruned))["nodes"]

@@ -10,13 +10,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Repeats, sequence_of
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.found import Change, Found, changed, changed_effects, changes_table, find
 from headlight.app.pages.heads.head_map import caption, limit_of
 from headlight.app.pages.heads.subjects import edits_left_out, prompt_against_prompt, subjects, why_alone
+from headlight.app.parts import detection
+from headlight.app.parts.detection import Repeats, sequence_of
 from headlight.app.parts.labels import drawn
 from headlight.app.runs import shown
 from headlight.app.selection import Selection

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Repeats
 from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.heads import export as of_heads
 from headlight.app.pages.heads.subjects import subjects
+from headlight.app.parts import detection
+from headlight.app.parts.detection import Repeats
 from headlight.app.runs import shown
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, CutEdge

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import AblationJob, Input
 from headlight.app.components import Column
 from headlight.app.frame import progress
 from headlight.app.pages.heads import view as finder
+from headlight.app.parts import detection
+from headlight.app.parts.detection import AblationJob, Input
 from headlight.app.runs import jobs
 from tests.places import MAIN
 

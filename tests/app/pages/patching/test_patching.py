@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.analyses import patching
 from headlight.app.components.shared.mount import recorded
 from headlight.app.exports import style
 from headlight.app.pages.patching import EXPORT as PATCHING
-from headlight.app.pages.patching import picture
+from headlight.app.pages.patching import analysis, picture
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     asked_of,
@@ -72,10 +71,10 @@ def test_a_masked_tokens_prediction_is_measured_where_it_is(tmp_path: Path) -> N
 def test_a_map_in_pieces_is_the_librarys(
     which: PatchMap, into: str, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
+    monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
     found, selection = of(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
     asked = asked_of(found, selection)
-    pieces = patching.pieces_of(asked)
+    pieces = analysis.pieces_of(asked)
     assert len(pieces) > 1
     assert [piece.start for piece in pieces] == [0, *(piece.stop for piece in pieces[:-1])]
     exact = finished(found, selection).exact
@@ -93,22 +92,22 @@ def test_a_map_in_pieces_is_the_librarys(
 
 
 def test_a_map_is_shown_as_far_as_it_is_done(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
+    monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
     found, selection = of(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
     asked = asked_of(found, selection)
     before = patched_of(found, selection)
     assert not before.complete
     assert np.isnan(before.exact.values).all()
     assert before.order == []
-    first, *rest = patching.pieces_of(asked)
-    assert not patching.is_done(first)
-    patching.do(first)
-    assert patching.is_done(first)
+    first, *rest = analysis.pieces_of(asked)
+    assert not analysis.is_done(first)
+    analysis.do(first)
+    assert analysis.is_done(first)
     part = patched_of(found, selection)
     assert np.isfinite(part.exact.values).sum() == first.stop
     assert not part.complete
     for piece in rest:
-        patching.do(piece)
+        analysis.do(piece)
     assert patched_of(found, selection).complete
 
 
@@ -141,7 +140,7 @@ def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None
     assert measured_at(found, selection) == (len(found.a.tokens) - 1,) * 2
     earlier = asked_of(found, replace(selection, position=12))
     assert (earlier.measured.position, earlier.measured.position_b) == (12, 12)
-    assert patching.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
+    assert analysis.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
 
 
 def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
@@ -175,11 +174,11 @@ def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
 def test_a_map_that_would_not_fit_is_refused(settings: dict[str, object], folder: str) -> None:
     found, selection = of(folder)
     asked = asked_of(found, selection)
-    patching.patching_of(asked)
+    analysis.patching_of(asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patching, "_at_once", lambda: 1000)
+        patch.setattr(analysis, "_at_once", lambda: 1000)
         with pytest.raises(InputError, match="Shorten the prompts or allow more"):
-            patching.pieces_of(asked)
+            analysis.pieces_of(asked)
 
 
 CASES = [

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 from safetensors.torch import load_file, save_file
 
-from headlight.app.analyses.weights import Asked, circuit_of
 from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.weights import EXPORT as WEIGHTS
+from headlight.app.pages.weights.analysis import Asked, circuit_of
 from headlight.app.runs import shown
 from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import OTHER, chosen

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.analyses import weights
-from headlight.app.analyses.weights import Asked, circuit_of, is_done, known_pairs, pieces_of, seconds
-from headlight.app.pages.weights import weight_tables
+from headlight.app.pages.weights import analysis, weight_tables
+from headlight.app.pages.weights.analysis import Asked, circuit_of, is_done, known_pairs, pieces_of, seconds
 from headlight.app.runs import models
 from headlight.model import Transformer
 from headlight.model.measure import Measure
@@ -98,11 +97,11 @@ def test_pairs_are_known_once_every_piece_was_looked_at_in_whatever_order(folder
     for piece in pieces:
         assert known_pairs(of) is None
         assert not is_done(piece)
-        weights.look(piece)
+        analysis.look(piece)
     found = known_pairs(of)
     assert found is not None
     last = asked(folder, "ov", (0, 2))
-    weights.look(pieces_of(last)[-1])  # brings along what comes before
+    analysis.look(pieces_of(last)[-1])  # brings along what comes before
     assert all(map(is_done, pieces_of(last)))
 
 

@@ -1,7 +1,7 @@
 """One of the processes over which heads are divided: it compares what it gets with the same model, undivided.
 
-`python -m tests.model.nn.parallel.process RANK FOLDER` meets the others in the folder, and leaves what differs by how much
-of the largest value in RANK.json: for every kind of model, and there for each thing compared.
+`python -m tests.model.nn.parallel.process RANK FOLDER` meets the others in the folder, and leaves what differs by
+how much of the largest value in RANK.json: for every kind of model, and there for each thing compared.
 """
 
 import copy

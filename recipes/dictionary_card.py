@@ -1,6 +1,6 @@
 """The card of dictionaries that come with the project: what each leaves out, measured on held-out text.
 
-`python -m headlight.model.training.dictionaries.card mini/streams` prints the figures, and `--write` (`make card`)
+`python -m headlight.recipes.dictionary_card mini/streams` prints the figures, and `--write` (`make card`)
 writes the card with them. `--other FOLDER` compares with the dictionaries of another seed, and keeps what it finds
 beside the card, for those are not shipped.
 """
@@ -22,10 +22,10 @@ from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.training.cards import fill
 from headlight.model.training.dictionaries.measures import N_POS, N_ROWS, agreement, figures, loss_of, tokens_of
 from headlight.model.training.dictionaries.recipe import TOKENS_PER_STEP
-from headlight.model.training.dictionaries.text import held_out_rows
 from headlight.model.training.log import TRAINING_LOG, read_rows
+from headlight.recipes.dictionaries import held_out_rows
 
-TEMPLATE = Path(__file__).with_name("card.md")
+TEMPLATE = Path(__file__).with_name("dictionary_card.md")
 SEEDS = "seeds.csv"
 ALIKE = 0.7  # a cosine from which two features count as the same
 HEAD = (

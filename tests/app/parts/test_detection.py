@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.app.analyses import detection
-from headlight.app.analyses.detection import Input, Repeats, sequence_of
 from headlight.app.pages.heads import found as heads
 from headlight.app.pages.heads.subjects import Subject
+from headlight.app.parts import detection
+from headlight.app.parts.detection import Input, Repeats, sequence_of
 from headlight.app.runs import jobs, models, runs
 from headlight.app.selection import Selection
 from headlight.model import Tokenizer, Transformer, load

@@ -15,8 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.analyses import checks
-from headlight.app.frame import trust
+from headlight.app.frame import checks, trust
 from headlight.app.runs import models, runs
 from headlight.app.server import settings as settings_module
 from headlight.model.base import memory

@@ -1,1 +1,0 @@
-"""What pages have a model compute: caching, limits, and the progress of long work."""
