@@ -148,7 +148,7 @@ _NAMES = {
     "weights.tables": ("circuit_tables",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-sys.meta_path.append(FormerNames())  # after the finders of what is there
+sys.meta_path.insert(0, FormerNames())  # before a folder that was left of the former modules is taken for one
 
 
 def __getattr__(name: str) -> Any:

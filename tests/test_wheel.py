@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 
 from headlight import __version__
 from headlight.app.pages.attention import EXPORT
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from tests.e2e.driver import Driver
 from tests.places import ROOT
@@ -138,7 +138,7 @@ def test_the_library_runs_with_what_it_requires_and_without_the_page(library: Pa
 
 def test_a_script_of_the_page_runs_from_any_folder(installed: Path, tmp_path: Path) -> None:
     chosen = Selection(model="mini", prompt=PROMPT)
-    (tmp_path / "script.py").write_text(EXPORT.script(shown.of(chosen), chosen), encoding="utf-8")
+    (tmp_path / "script.py").write_text(EXPORT.script(comparisons.for_selection(chosen), chosen), encoding="utf-8")
     where = "import headlight; print(*headlight.__path__)"
     assert _said(tmp_path, str(installed / "python"), "-c", where).startswith(str(installed.parent))
     printed = _said(tmp_path, str(installed / "python"), "script.py")

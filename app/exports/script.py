@@ -25,18 +25,18 @@ class Expression(str):
 
 
 def report(
-    purpose: str, shown: Comparison, align: Align, tables: str, dictionary: str = "", /, **options: object
+    purpose: str, comparison: Comparison, align: Align, tables: str, dictionary: str = "", /, **options: object
 ) -> str:
     """A script that prints the tables that a function of `headlight.model` makes of the runs.
 
     `options` are the function's, as in `printing`; a `dictionary`, by its name on the page, is opened for it.
     """
-    names, lines = names_of(shown), runs_made(shown, align)
+    names, lines = names_of(comparison), runs_made(comparison, align)
     if dictionary:
         names.add("open_dictionary")
         lines.append(f"opened = {opening(dictionary, 'model')}")
         options["opened"] = Expression("opened")
-    return printing(purpose, names, lines, tables, "shown", **options)
+    return printing(purpose, names, lines, tables, "comparison", **options)
 
 
 def printing(purpose: str, names: Set[str], lines: Sequence[str], tables: str, *given: str, **options: object) -> str:
@@ -55,11 +55,11 @@ def printing(purpose: str, names: Set[str], lines: Sequence[str], tables: str, *
     return written(purpose, {*names, "print_tables", tables, *values}, [*lines, printed])
 
 
-def names_of(shown: Comparison) -> set[str]:
+def names_of(comparison: Comparison) -> set[str]:
     """What `runs_made` needs of `headlight.model`."""
-    edits = {type(edit).__name__ for run in shown.runs for edit in run.edits}
+    edits = {type(edit).__name__ for run in comparison.runs for edit in run.edits}
     opened = {"open_dictionary"} if EditFeature.__name__ in edits else set()
-    return {"load", "run_prompt", "Comparison" if shown.b is None else "compare"} | edits | opened
+    return {"load", "run_prompt", "Comparison" if comparison.b is None else "compare"} | edits | opened
 
 
 def written(purpose: str, names: Set[str], lines: Sequence[str]) -> str:
@@ -73,14 +73,19 @@ def _docstring(text: str) -> str:
     return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
 
-def runs_made(shown: Comparison, align: Align) -> list[str]:
-    """Lines that load the models, run the prompts and lay them side by side as `shown`."""
-    lines = [f"model = {loading(shown.a)}", f"a = {_run(shown.a, 'model')}"]
-    if shown.b is None:
-        return [*lines, "shown = Comparison(a)"]
-    same = shown.b.same_model(shown.a)
-    of_b = [] if same else [f"model_b = {loading(shown.b)}"]
-    return [*lines, *of_b, f"b = {_run(shown.b, 'model' if same else 'model_b')}", f"shown = compare(a, b, {align!r})"]
+def runs_made(comparison: Comparison, align: Align) -> list[str]:
+    """Lines that load the models, run the prompts and lay them side by side as `comparison`."""
+    lines = [f"model = {loading(comparison.a)}", f"a = {_run(comparison.a, 'model')}"]
+    if comparison.b is None:
+        return [*lines, "comparison = Comparison(a)"]
+    same = comparison.b.same_model(comparison.a)
+    of_b = [] if same else [f"model_b = {loading(comparison.b)}"]
+    return [
+        *lines,
+        *of_b,
+        f"b = {_run(comparison.b, 'model' if same else 'model_b')}",
+        f"comparison = compare(a, b, {align!r})",
+    ]
 
 
 def _run(run: Run, model: str) -> str:

@@ -27,12 +27,12 @@ EXPLAINS = "why"  # the page
 WHY_HELP = "Which heads and MLPs made this prediction, and why they look where they do."
 
 
-def draw(shown: Comparison) -> None:
+def draw(comparison: Comparison) -> None:
     """The line above every page's content, one for each run."""
-    models = names([run.source for run in shown.sides.values()])
-    for (side, run), model in zip(shown.sides.items(), models, strict=True):
+    models = names([run.source for run in comparison.sides.values()])
+    for (side, run), model in zip(comparison.sides.items(), models, strict=True):
         with line(side):
-            named = "" if shown.b is None else f"{side}  "
+            named = "" if comparison.b is None else f"{side}  "
             count = f"{len(run.tokens):,} input token{'s' if len(run.tokens) > 1 else ''}"
             count += _texts(run)
             bos = "in the chat template" if run.bos == "chat" else "with BOS" if is_begun(run.bos) else "without BOS"
@@ -42,7 +42,7 @@ def draw(shown: Comparison) -> None:
             if side == "A":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
-    special_tokens.draw(shown)
+    special_tokens.draw(comparison)
 
 
 def names(sources: Sequence[Source]) -> list[str]:

@@ -82,16 +82,16 @@ _BAR = bars.Bar(
 )
 
 
-def look_at(shown: Comparison) -> str:
+def look_at(comparison: Comparison) -> str:
     """What to look at, if what is shown is one of the examples and this the page that it is an example of.
 
     Else, on the first page, what the model is good for, if it comes with Headlight.
     """
-    prompt_b = None if shown.b is None or shown.b.edits else shown.b.prompt
-    asked = shown.a.prompt, prompt_b, selection.page()
+    prompt_b = None if comparison.b is None or comparison.b.edits else comparison.b.prompt
+    asked = comparison.a.prompt, prompt_b, selection.page()
     examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == asked)
-    about_model = trust.in_a_line(shown.a.source) if selection.page() == FIRST_PAGE else ""
-    return next(filter(None, (_look_at(example, shown.a) for example in examples)), about_model)
+    about_model = trust.in_a_line(comparison.a.source) if selection.page() == FIRST_PAGE else ""
+    return next(filter(None, (_look_at(example, comparison.a) for example in examples)), about_model)
 
 
 def _look_at(example: prompts.Example, run: Run) -> str:

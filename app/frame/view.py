@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app.exports.export import Export
 from headlight.app.frame import about, prompt_bar
 from headlight.app.frame.edits import drawer
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import PageChoices
 
@@ -40,14 +40,14 @@ class Kind:
 PROMPTED = Kind(
     prompt_bar.draw,
     prompt_bar.menus,
-    shown.of,
-    shown.within,
+    comparisons.for_selection,
+    comparisons.within,
     about.draw,
     lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
     prompt_bar.look_at,
     prompt_bar.on_default,
     drawer.draw,
-    shown.awaited,
+    comparisons.waiting_text,
 )
 EXPLAIN, MODEL, WRITE = "Why & patching", "Heads & weights", "Generate & translate"
 BELOW = "Below the head"

@@ -8,14 +8,14 @@ from headlight.model.runs.run import Run
 FIRST_HEADS = 3
 
 
-def clearest(shown: Comparison) -> tuple[Head, ...]:
+def clearest(comparison: Comparison) -> tuple[Head, ...]:
     """The heads worth a first look on A's prompt: the best two at induction and the best at the previous token.
 
     Where no token occurs twice there is no induction, and the best three at the previous token are taken. A head that
     one of the runs lacks is none of them.
     """
-    extent = shown.n_layers, shown.n_heads
-    return shown.a.keep(("clearest heads", extent), lambda: _clearest(shown.a, *extent))
+    extent = comparison.n_layers, comparison.n_heads
+    return comparison.a.keep(("clearest heads", extent), lambda: _clearest(comparison.a, *extent))
 
 
 def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
@@ -28,11 +28,11 @@ def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
     return tuple(dict.fromkeys([*first, *ranked("previous_token")]))[:FIRST_HEADS]
 
 
-def heads_of(shown: Comparison, chosen: Selection) -> tuple[Head, ...]:
+def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:
     """The chosen heads, or those that are looked at first."""
-    return clearest(shown) if chosen.heads is None else chosen.heads
+    return clearest(comparison) if chosen.heads is None else chosen.heads
 
 
-def head_of(shown: Comparison, chosen: Selection) -> Head:
+def head_of(comparison: Comparison, chosen: Selection) -> Head:
     """The first of the chosen heads, or the one with the clearest pattern."""
-    return chosen.heads[0] if chosen.heads else clearest(shown)[0]
+    return chosen.heads[0] if chosen.heads else clearest(comparison)[0]

@@ -66,9 +66,9 @@ def by_kind(labels: Labels) -> dict[Kind, list[str]]:
     return {kind: heads for kind, heads in found.items() if heads}
 
 
-def drawn(shown: Comparison, chosen: Selection) -> Repeats:
+def drawn(comparison: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
-    most = min(most_half(run.model, run.bos, run.host) for run in shown.runs)
+    most = min(most_half(run.model, run.bos, run.host) for run in comparison.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
 
 

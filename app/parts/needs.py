@@ -5,45 +5,45 @@ from headlight.model.runs.edits.interventions import no_neurons
 from headlight.model.runs.linear import no_reading, no_split
 
 
-def language_model(shown: Comparison) -> str:
+def language_model(comparison: Comparison) -> str:
     """A model whose outputs are tokens."""
-    for run in shown.runs:
+    for run in comparison.runs:
         if run.cfg.d_vocab_out != run.cfg.d_vocab:
             classes = f"{run.source.name} gives {run.cfg.d_vocab_out:,} classes, not tokens"
             return f"{classes}, so there is no lens. Open a language model."
     return ""
 
 
-def two_tokens(shown: Comparison) -> str:
+def two_tokens(comparison: Comparison) -> str:
     """A model that predicts tokens, of which there are two."""
-    return language_model(shown) or next(
+    return language_model(comparison) or next(
         (
             f"{run.source.name} knows a single token, so there is none to hold against it. Open another model."
-            for run in shown.runs
+            for run in comparison.runs
             if run.cfg.d_vocab < 2
         ),
         "",
     )
 
 
-def sums(shown: Comparison) -> str:
+def sums(comparison: Comparison) -> str:
     """Two tokens, and logits that are sums over what was written to the stream."""
-    return two_tokens(shown) or next(filter(None, (no_reading(run.model) for run in shown.runs)), "")
+    return two_tokens(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")
 
 
-def attribution(shown: Comparison) -> str:
+def attribution(comparison: Comparison) -> str:
     """The same, for a page of such sums alone: with what to do instead."""
-    if lacking := two_tokens(shown):
+    if lacking := two_tokens(comparison):
         return lacking
-    reason = sums(shown)
+    reason = sums(comparison)
     return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
 
 
-def neurons(shown: Comparison) -> str:
+def neurons(comparison: Comparison) -> str:
     """Two tokens, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
-    if lacking := two_tokens(shown) or next(filter(None, (no_neurons(run.cfg) for run in shown.runs)), ""):
+    if lacking := two_tokens(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):
         return lacking
-    shapes = [f"{run.cfg.n_layers} layers of {run.cfg.d_mlp:,}" for run in shown.runs]
+    shapes = [f"{run.cfg.n_layers} layers of {run.cfg.d_mlp:,}" for run in comparison.runs]
     if len(set(shapes)) == 1:
         return ""
     return (
@@ -52,6 +52,6 @@ def neurons(shown: Comparison) -> str:
     )
 
 
-def split(shown: Comparison) -> str:
+def split(comparison: Comparison) -> str:
     """Streams that are sums of what was written to them."""
-    return next(filter(None, (no_split(run.model) for run in shown.runs)), "")
+    return next(filter(None, (no_split(run.model) for run in comparison.runs)), "")

@@ -90,13 +90,13 @@ def heads(layers: Iterable[int], n_heads: int) -> dict[Head, str]:
     return {head: head_name(head) for head in product(layers, range(n_heads))}
 
 
-def first_head(name: str, shown: Comparison, value: Head) -> Listed:
+def first_head(name: str, comparison: Comparison, value: Head) -> Listed:
     """The first of the chosen heads, which a page of one head is about; the attention page keeps the others."""
 
     def change(head: Head) -> None:
         selection.choose(heads=with_first(head))
 
-    offered = heads(range(shown.n_layers), shown.n_heads)
+    offered = heads(range(comparison.n_layers), comparison.n_heads)
     return tie(Listed, name, "Head", value, change, help=TERMS["head"], options=offered, width=100)
 
 

@@ -20,26 +20,26 @@ class Pair:
     remarks: tuple[str, ...] = ()
 
 
-def place_of(shown: Comparison, chosen: Selection) -> int:
+def place_of(comparison: Comparison, chosen: Selection) -> int:
     """The place at which the prediction is measured: the one chosen, or the last that all runs have."""
-    return shown.default_place if chosen.position is None else chosen.position
+    return comparison.default_place if chosen.position is None else chosen.position
 
 
-def pair_of(shown: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
+def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
     """The two tokens typed; where none is, or it is no token, what the first run says at the place.
 
     The distractor is then what B says, if it says something else there, or at its position `at_b`; or else the first
     run's next likeliest.
     """
-    place = place_of(shown, chosen)
-    run, _ = run_with(shown, place)
+    place = place_of(comparison, chosen)
+    run, _ = run_with(comparison, place)
     typed = [_typed(run, text, name) for name, text in (("target", chosen.target), ("distractor", chosen.distractor))]
-    first = likeliest(shown, place)
+    first = likeliest(comparison, place)
     target, distractor = (token for token, _ in typed)
     if target is None:
         target = next(token for token in first if token != distractor)
     if distractor is None:
-        answers = [*_answer_of_b(shown, place, at_b), *first]
+        answers = [*_answer_of_b(comparison, place, at_b), *first]
         distractor = next(token for token in answers if token != target)
     remarks = [remark for _, remark in typed if remark]
     if target == distractor:
@@ -47,12 +47,12 @@ def pair_of(shown: Comparison, chosen: Selection, at_b: int | None = None) -> Pa
     return Pair(target, distractor, tuple(remarks))
 
 
-def _answer_of_b(shown: Comparison, place: int, at_b: int | None) -> list[int]:
+def _answer_of_b(comparison: Comparison, place: int, at_b: int | None) -> list[int]:
     """The token that B says at its position, or at the place, if it has that."""
-    if shown.b is None:
+    if comparison.b is None:
         return []
-    position = shown.positions(shown.b)[place] if at_b is None else at_b
-    return [] if position is None else [int(logits_at(shown.b, position).argmax())]
+    position = comparison.positions(comparison.b)[place] if at_b is None else at_b
+    return [] if position is None else [int(logits_at(comparison.b, position).argmax())]
 
 
 def said_of_cap(runs: Sequence[Run]) -> str:

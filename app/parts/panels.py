@@ -14,28 +14,33 @@ from headlight.model.runs.edits import Head
 from headlight.model.runs.run import Run
 
 
-def panel(shown: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPanel:
+def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPanel:
     """One head in A, or in A and B."""
-    if shown.b is None:
-        return HeadPanel(coded(shown, 0, head, axis, unit))
-    a, b = (coded(shown, index, head, axis, unit).on_axis(axis.positions[index]) for index in (0, 1))
+    if comparison.b is None:
+        return HeadPanel(coded(comparison, 0, head, axis, unit))
+    a, b = (coded(comparison, index, head, axis, unit).on_axis(axis.positions[index]) for index in (0, 1))
     return HeadPanel(a, b)
 
 
-def fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+def fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
     """Any head as `panel` makes it, for a browser that fetches it; one and the same as long as the same is shown.
 
     It holds no run: one that is no more in the cache is not to be had.
     """
-    of = (*(run.key for run in shown.runs), axis.positions, unit)
+    of = (*(run.key for run in comparison.runs), axis.positions, unit)
     kept = st.session_state.get("fetchable")
     if kept is None or kept[0] != of:
-        kept = st.session_state["fetchable"] = (of, _fetchable(shown, axis, unit))
+        kept = st.session_state["fetchable"] = (of, _fetchable(comparison, axis, unit))
     return kept[1]
 
 
-def _fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
-    keys, alignment, n_layers, n_heads = [run.key for run in shown.runs], shown.alignment, shown.n_layers, shown.n_heads
+def _fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+    keys, alignment, n_layers, n_heads = (
+        [run.key for run in comparison.runs],
+        comparison.alignment,
+        comparison.n_layers,
+        comparison.n_heads,
+    )
 
     def content(layer: int, head: int) -> Content | None:
         found = [runs.kept(key) for key in keys]
@@ -48,10 +53,10 @@ def _fetchable(shown: Comparison, axis: Axis, unit: Unit) -> Fetchable:
     return Fetchable(content)
 
 
-def coded(shown: Comparison, index: int, head: Head, axis: Axis, unit: Unit) -> HeadPattern:
+def coded(comparison: Comparison, index: int, head: Head, axis: Axis, unit: Unit) -> HeadPattern:
     """One head of run number `index` on that run's own tokens, words or sentences."""
     group = axis.groups[index]
-    return shown.keep(("head", index, head, unit), lambda: of_run(shown.runs[index], head, group))
+    return comparison.keep(("head", index, head, unit), lambda: of_run(comparison.runs[index], head, group))
 
 
 def of_run(run: Run, head: Head, group: Group | None = None) -> HeadPattern:

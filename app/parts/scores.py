@@ -27,8 +27,8 @@ SCORES = {
 }
 
 
-def score(shown: Comparison, name: str, axis: Axis) -> Float[np.ndarray, "layer head"]:
+def score(comparison: Comparison, name: str, axis: Axis) -> Float[np.ndarray, "layer head"]:
     """Each head's score in A, or between A and B, for the layers and heads that both have."""
     if name == "divergence":
-        return shown.keep(("divergence", axis.labels), lambda: fields.divergence(shown, axis).values.numpy())
-    return fields.head_scores(shown.a, name).numpy()[: shown.n_layers, : shown.n_heads]
+        return comparison.keep(("divergence", axis.labels), lambda: fields.divergence(comparison, axis).values.numpy())
+    return fields.head_scores(comparison.a, name).numpy()[: comparison.n_layers, : comparison.n_heads]

@@ -20,10 +20,11 @@ DIFFERENCE = "B − A"
 SIDES: dict[difference.Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 
-def on_places(shown: Comparison, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
+def on_places(comparison: Comparison, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
     """A measure [row, pos] of each run, by the run's name, on the page's places; NaN where a run has no token."""
     return {
-        side: placed(of(run).values.float().numpy(), shown.positions(run), np.nan) for side, run in shown.sides.items()
+        side: placed(of(run).values.float().numpy(), comparison.positions(run), np.nan)
+        for side, run in comparison.sides.items()
     }
 
 
@@ -66,20 +67,20 @@ def by_side(measures: Mapping[str, Measure]) -> dict[str, np.ndarray]:
     return {side: measure.values.float().numpy() for side, measure in as_shown(measures).items()}
 
 
-def positions_at(shown: Comparison, place: int) -> dict[str, int]:
+def positions_at(comparison: Comparison, place: int) -> dict[str, int]:
     """The position of a place in each run that has it."""
-    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    positions = {side: comparison.positions(run)[place] for side, run in comparison.sides.items()}
     return {side: position for side, position in positions.items() if position is not None}
 
 
-def named(shown: Comparison, sides: Mapping[str, Value], alone: str) -> dict[str, Value]:
+def named(comparison: Comparison, sides: Mapping[str, Value], alone: str) -> dict[str, Value]:
     """The sides by their names, or by one name where there is only one run."""
-    return {alone if shown.b is None else side: value for side, value in sides.items()}
+    return {alone if comparison.b is None else side: value for side, value in sides.items()}
 
 
-def side_of(shown: Comparison, chosen: Selection) -> str:
+def side_of(comparison: Comparison, chosen: Selection) -> str:
     """The side that is looked at: A, B or B − A."""
-    return SIDES[chosen.side or "a"] if shown.b is not None else "A"
+    return SIDES[chosen.side or "a"] if comparison.b is not None else "A"
 
 
 def is_there(sides: Mapping[str, object], side: str) -> bool:
@@ -87,20 +88,20 @@ def is_there(sides: Mapping[str, object], side: str) -> bool:
     return side in sides or (side == DIFFERENCE and len(sides) == 2)
 
 
-def say_what_is_common(shown: Comparison) -> None:
+def say_what_is_common(comparison: Comparison) -> None:
     """One line for what the runs do not share, where there is something."""
-    counts = {side: run.cfg.n_layers for side, run in shown.sides.items()}
+    counts = {side: run.cfg.n_layers for side, run in comparison.sides.items()}
     if len(set(counts.values())) > 1:
         st.caption(
             plain(
                 f"A has {counts['A']} layers and B has {counts['B']}: {DIFFERENCE} is shown for the "
-                f"{shown.n_layers} that both have."
+                f"{comparison.n_layers} that both have."
             )
         )
 
 
-def say_what_is_missing(shown: Comparison, place: int) -> None:
+def say_what_is_missing(comparison: Comparison, place: int) -> None:
     """One line for the run that has no token at a place, where one has none."""
-    here = positions_at(shown, place)
-    for side in shown.sides.keys() - here.keys():
+    here = positions_at(comparison, place)
+    for side in comparison.sides.keys() - here.keys():
         st.caption(plain(f"{side} has no token at place {place}, so only {''.join(here)} is shown for it."))

@@ -26,16 +26,16 @@ class Thumbnails:
     signed: bool
 
 
-def thumbnails(shown: Comparison, side: Side, how: How, axis: Axis) -> Thumbnails:
+def thumbnails(comparison: Comparison, side: Side, how: How, axis: Axis) -> Thumbnails:
     """Every head's cells pooled: of each bin the largest, for signed cells the one farthest from zero."""
-    if how == How() and shown.b is None and axis.groups == (None,):
-        as_they_passed = shown.a.thumbnails.masked_fill(shown.a.hidden, torch.nan)
+    if how == How() and comparison.b is None and axis.groups == (None,):
+        as_they_passed = comparison.a.thumbnails.masked_fill(comparison.a.hidden, torch.nan)
         return Thumbnails(as_they_passed.numpy(), 1.0, signed=False)
     signed = side == "difference" or how.show in SIGNED
     pool = farthest_from_zero if signed else largest
     pooled = [
-        [pool(on_axis(shown, side, (layer, head), how, axis)) for head in range(shown.n_heads)]
-        for layer in range(shown.n_layers)
+        [pool(on_axis(comparison, side, (layer, head), how, axis)) for head in range(comparison.n_heads)]
+        for layer in range(comparison.n_layers)
     ]
     values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
     limit = 1.0 if how.show == "weight" and not signed else scale_end(float(np.nanmax(np.abs(values), initial=0)))

@@ -93,11 +93,11 @@ def _begun(session: AppSession, *of: Any, **named: Any) -> None:
     session._script_event_loop = _NO_LOOP
 
 
-_NO_LOOP = _NoLoop()
+_NO_LOOP = _NoLoop()  # type: ignore[abstract]
 _begin = AppSession.__init__
 
 
 def spare_files() -> None:
     """Have Streamlit open no files for a session besides its websocket, for which it has no setting."""
-    AppSession.__init__ = _begun  # type: ignore[method-assign]
+    AppSession.__init__ = _begun  # type: ignore[method-assign, assignment]
     app_session._close_script_event_loop = lambda loop: None

@@ -30,13 +30,13 @@ class Axis:
     groups: tuple[Group | None, ...]
 
 
-def axis_of(shown: Comparison, unit: Unit, align: Align) -> Axis:
+def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
     """The axis of what is shown, in tokens, words or sentences."""
     if unit == "token":
-        positions = tuple(shown.positions(run) for run in shown.runs)
-        return Axis(shown.labels, shown.presence, positions, (None,) * len(positions))
-    groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in shown.runs)
-    labels = [_labels(run, group) for run, group in zip(shown.runs, groups, strict=True)]
+        positions = tuple(comparison.positions(run) for run in comparison.runs)
+        return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))
+    groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in comparison.runs)
+    labels = [_labels(run, group) for run, group in zip(comparison.runs, groups, strict=True)]
     return side_by_side(labels, labels, align, groups)
 
 

@@ -125,32 +125,33 @@ def cells(attended: Attention, how: How) -> Cells:
     return values.masked_fill(hidden, torch.nan)
 
 
-def on_axis(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Cells:
+def on_axis(comparison: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Cells:
     """One head's cells of A, of B or of B - A on the axis."""
     if side != "difference":
-        return _placed(shown, "ab".index(side), head, how, axis, torch.nan)
+        return _placed(comparison, "ab".index(side), head, how, axis, torch.nan)
     # A key that only one run has got no weight from the other; a score that was never computed is no zero.
     absent = torch.nan if how.show == "score" else 0.0
-    a, b = (_placed(shown, index, head, how, axis, absent) for index in (0, 1))
+    a, b = (_placed(comparison, index, head, how, axis, absent) for index in (0, 1))
     return subtract(a, b)
 
 
-def _placed(shown: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
-    values = cells(attention_of(shown.runs[index], head, axis.groups[index]), how)
+def _placed(comparison: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
+    values = cells(attention_of(comparison.runs[index], head, axis.groups[index]), how)
     positions = axis.positions[index]
     return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
 
 
-def divergence(shown: Comparison, axis: Axis) -> Measure:
+def divergence(comparison: Comparison, axis: Axis) -> Measure:
     """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows that both have."""
     values = [
-        [_divergence(shown, (layer, head), axis) for head in range(shown.n_heads)] for layer in range(shown.n_layers)
+        [_divergence(comparison, (layer, head), axis) for head in range(comparison.n_heads)]
+        for layer in range(comparison.n_layers)
     ]
     return Measure("Jensen–Shannon divergence of A and B", "nats", ("layer", "head"), torch.tensor(values))
 
 
-def _divergence(shown: Comparison, head: Head, axis: Axis) -> float:
-    a, b = (attention_of(run, head, group).weights for run, group in zip(shown.runs, axis.groups, strict=True))
+def _divergence(comparison: Comparison, head: Head, axis: Axis) -> float:
+    a, b = (attention_of(run, head, group).weights for run, group in zip(comparison.runs, axis.groups, strict=True))
     return alignment.pattern_divergence(a, b, alignment.Alignment(*axis.positions)).values.nanmean().item()
 
 

@@ -31,22 +31,22 @@ class HeadAt:
     steps: HeadSteps
 
 
-def inside_tables(shown: Comparison, head: Head, query: int, key: int | None = None) -> Tables:
+def inside_tables(comparison: Comparison, head: Head, query: int, key: int | None = None) -> Tables:
     """Every key's row of numbers, the components of q, k, v and z, and the entries of the stream.
 
     Query and key are places of the common axis; without a key it is the query's strongest.
     """
-    found = {side: head_at(shown, side, head, query, key) for side in shown.sides}
-    return head_tables(shown, {side: at for side, at in found.items() if at is not None})
+    found = {side: head_at(comparison, side, head, query, key) for side in comparison.sides}
+    return head_tables(comparison, {side: at for side, at in found.items() if at is not None})
 
 
-def head_at(shown: Comparison, side: str, head: Head, query: int, key: int | None) -> HeadAt | None:
+def head_at(comparison: Comparison, side: str, head: Head, query: int, key: int | None) -> HeadAt | None:
     """A head of A or of B at a query; None where that run has no token there.
 
     Without a key, or where the run has no token there, it is the query's strongest.
     """
-    run = shown.sides[side]
-    positions = shown.positions(run)
+    run = comparison.sides[side]
+    positions = comparison.positions(run)
     position = positions[query]
     if position is None:
         return None
@@ -57,22 +57,22 @@ def head_at(shown: Comparison, side: str, head: Head, query: int, key: int | Non
     return HeadAt(run, head, position, followed, steps)
 
 
-def head_tables(shown: Comparison, sides: Mapping[str, HeadAt]) -> Tables:
+def head_tables(comparison: Comparison, sides: Mapping[str, HeadAt]) -> Tables:
     """What these heads do at their queries."""
     return {
-        "tokens": tokens_of(shown),
-        "keys": _table("place", by_key(shown, sides)),
+        "tokens": tokens_of(comparison),
+        "keys": _table("place", by_key(comparison, sides)),
         "components": _table("component", by_component(sides)),
         "entries": _table("entry", by_entry(sides)),
     }
 
 
-def by_key(shown: Comparison, sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
+def by_key(comparison: Comparison, sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
     """What the query makes of every key, on the common axis; not a number where a run has no token. With B - A."""
     return _compared(
         {
             side: {
-                name: on_axis(values, shown.positions(at.run), torch.nan)
+                name: on_axis(values, comparison.positions(at.run), torch.nan)
                 for name, values in (
                     ("q · k", at.steps.dots.values),
                     ("q · k / scale", at.steps.scores.values),

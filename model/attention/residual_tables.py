@@ -15,62 +15,62 @@ from headlight.model.runs.run import Run
 from headlight.model.runs.tables import Rows, Table, Tables, columns, finite, number, tokens_of
 
 
-def residual_tables(shown: Comparison, place: int | None = None) -> Tables:
+def residual_tables(comparison: Comparison, place: int | None = None) -> Tables:
     """Norms at every layer and place, cosines between layers, and the components at one place, by default the last."""
-    place = shown.default_place if place is None else place
+    place = comparison.default_place if place is None else place
     return {
-        "tokens": tokens_of(shown),
-        "norms": _norms(shown, stream_norms(shown)),
-        "cosines": _cosines(shown, layer_cosines(shown)),
-        "components": _components(shown, component_norms(shown), component_shares(shown), place),
+        "tokens": tokens_of(comparison),
+        "norms": _norms(comparison, stream_norms(comparison)),
+        "cosines": _cosines(comparison, layer_cosines(comparison)),
+        "components": _components(comparison, component_norms(comparison), component_shares(comparison), place),
     }
 
 
-def stream_norms(shown: Comparison) -> dict[str, Measure]:
+def stream_norms(comparison: Comparison) -> dict[str, Measure]:
     """The stream's norm [layer, place] of A, B and B - A."""
-    return shown.measured_by_place(lambda run: run.keep("norms", lambda: residual.stream_norms(run.streams())))
+    return comparison.measured_by_place(lambda run: run.keep("norms", lambda: residual.stream_norms(run.streams())))
 
 
-def layer_cosines(shown: Comparison) -> dict[str, Measure]:
+def layer_cosines(comparison: Comparison) -> dict[str, Measure]:
     """The cosine between every two layers' streams [layer, other layer] of A, B and B - A."""
-    return shown.measured(lambda run: run.keep("cosine", lambda: residual.layer_cosine(run.streams())))
+    return comparison.measured(lambda run: run.keep("cosine", lambda: residual.layer_cosine(run.streams())))
 
 
-def component_norms(shown: Comparison) -> dict[str, Measure]:
+def component_norms(comparison: Comparison) -> dict[str, Measure]:
     """The norm of what each component wrote [component, place], of A, B and B - A."""
-    return _by_component(shown, lambda found: found.norms)
+    return _by_component(comparison, lambda found: found.norms)
 
 
-def component_shares(shown: Comparison) -> dict[str, Measure]:
+def component_shares(comparison: Comparison) -> dict[str, Measure]:
     """Each component's share of the final stream [component, place], of A, B and B - A."""
-    return _by_component(shown, lambda found: found.shares)
+    return _by_component(comparison, lambda found: found.shares)
 
 
-def component_names(shown: Comparison) -> tuple[str, ...]:
+def component_names(comparison: Comparison) -> tuple[str, ...]:
     """What writes to the residual stream of any of the runs, in the order of writing."""
-    first, *others = (decomposition(run).components for run in shown.runs)
+    first, *others = (decomposition(run).components for run in comparison.runs)
     return union(first, others[0]) if others else first
 
 
-def _by_component(shown: Comparison, of: Callable[[residual.Decomposition], Measure]) -> dict[str, Measure]:
+def _by_component(comparison: Comparison, of: Callable[[residual.Decomposition], Measure]) -> dict[str, Measure]:
     """A measure [component, place] of A, B and B - A under the `component_names`.
 
     A component that a run lacks is NaN there, and counts as 0 in B - A.
     """
-    names = component_names(shown)
+    names = component_names(comparison)
 
     def named(run: Run, absent: float) -> Measure:
         found = decomposition(run)
         measure = of(found)
         absent = torch.nan if bool(measure.values.isnan().all()) else absent  # as shares are where there are none
         values = by_name(measure.values.float(), found.components, names, absent)
-        placed = on_axis(values, shown.positions(run), torch.nan)
+        placed = on_axis(values, comparison.positions(run), torch.nan)
         return Measure(measure.name, measure.unit, ("component", "place"), placed)
 
-    sides = {side: named(run, torch.nan) for side, run in shown.sides.items()}
-    if shown.b is None:
+    sides = {side: named(run, torch.nan) for side, run in comparison.sides.items()}
+    if comparison.b is None:
         return sides
-    return {**sides, DIFFERENCE: subtract(named(shown.a, 0.0), named(shown.b, 0.0))}
+    return {**sides, DIFFERENCE: subtract(named(comparison.a, 0.0), named(comparison.b, 0.0))}
 
 
 def decomposition(run: Run) -> residual.Decomposition:
@@ -87,8 +87,8 @@ def decomposition(run: Run) -> residual.Decomposition:
     return run.keep("decomposition", decompose)
 
 
-def _norms(shown: Comparison, norms: Mapping[str, Measure]) -> Table:
-    layers = shown.layer_labels
+def _norms(comparison: Comparison, norms: Mapping[str, Measure]) -> Table:
+    layers = comparison.layer_labels
     rows = [
         (side, layers[layer], place, value)
         for side, measure in norms.items()
@@ -97,8 +97,8 @@ def _norms(shown: Comparison, norms: Mapping[str, Measure]) -> Table:
     return columns(["run", "after layer", "place", "L2 norm"], rows)
 
 
-def _cosines(shown: Comparison, cosines: Mapping[str, Measure]) -> Table:
-    layers = shown.layer_labels
+def _cosines(comparison: Comparison, cosines: Mapping[str, Measure]) -> Table:
+    layers = comparison.layer_labels
     rows = [
         (side, layers[layer], layers[other], value)
         for side, measure in cosines.items()
@@ -107,8 +107,10 @@ def _cosines(shown: Comparison, cosines: Mapping[str, Measure]) -> Table:
     return columns(["run", "after layer", "other layer", "cosine"], rows)
 
 
-def _components(shown: Comparison, norms: Mapping[str, Measure], shares: Mapping[str, Measure], place: int) -> Table:
-    names = component_names(shown)
+def _components(
+    comparison: Comparison, norms: Mapping[str, Measure], shares: Mapping[str, Measure], place: int
+) -> Table:
+    names = component_names(comparison)
     rows = Rows()
     for side, measure in norms.items():
         pairs = torch.stack([measure.values[:, place], shares[side].values[:, place]], -1).tolist()

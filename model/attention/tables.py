@@ -35,14 +35,14 @@ SCORES = {
 
 
 def attention_tables(
-    shown: Comparison, heads: Sequence[Head], show: Show = "weight", sink: Sink = "keep", unit: Unit = "token"
+    comparison: Comparison, heads: Sequence[Head], show: Show = "weight", sink: Sink = "keep", unit: Unit = "token"
 ) -> Tables:
     """Cells of some heads, scores of all, and how far heads and runs are apart.
 
     The cells hold what is to be shown; of words and sentences that is weights alone. `sink` says what becomes of the
     first token.
     """
-    return read_attention(shown, heads, How(show if unit == "token" else "weight", sink), unit).tables(shown)
+    return read_attention(comparison, heads, How(show if unit == "token" else "weight", sink), unit).tables(comparison)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,47 +65,47 @@ class AttentionReport:
         """The cells that have a value."""
         return sum(int(measure.values.isfinite().sum()) for measure in self.cells.values())
 
-    def tables(self, shown: Comparison, with_cells: bool = True) -> Tables:
+    def tables(self, comparison: Comparison, with_cells: bool = True) -> Tables:
         """All of it as tables."""
-        tables: Tables = {"tokens": _tokens(shown, self.axis, self.unit), "scores": _scores_table(self.scores)}
+        tables: Tables = {"tokens": _tokens(comparison, self.axis, self.unit), "scores": _scores_table(self.scores)}
         if self.apart:
             tables["apart"] = _apart(self.heads, self.apart)
         if self.cells and with_cells:
             tables["cells"] = _cells(self.heads, self.cells)
-        if sinks := _sinks(shown, self.heads):
+        if sinks := _sinks(comparison, self.heads):
             tables["sinks"] = columns(["head", "run", "place", "share that goes to the sink"], sinks)
         if self.divergence:
             tables["divergence"] = _divergence(self.divergence)
         return tables
 
 
-def read_attention(shown: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
+def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
     """What the heads of a run, or of two, do."""
-    axis = axis_of(shown, unit, shown.align)
+    axis = axis_of(comparison, unit, comparison.align)
     return AttentionReport(
         heads=tuple(heads),
         unit=unit,
         axis=axis,
-        scores=shown.measured(_scores),
-        cells=cells_of(shown, heads, how, axis) if heads else {},
-        apart=fields.apart(shown.a, heads) if heads else None,
-        divergence=fields.divergence(shown, axis) if shown.b is not None else None,
+        scores=comparison.measured(_scores),
+        cells=cells_of(comparison, heads, how, axis) if heads else {},
+        apart=fields.apart(comparison.a, heads) if heads else None,
+        divergence=fields.divergence(comparison, axis) if comparison.b is not None else None,
     )
 
 
-def cells_of(shown: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
+def cells_of(comparison: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
     """What each head's picture holds [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
     title, _ = fields.TITLES[how.show]
     found = {}
-    for name, side in sides_of(shown.b is not None).items():
-        values = torch.stack([fields.on_axis(shown, side, head, how, axis) for head in heads])
+    for name, side in sides_of(comparison.b is not None).items():
+        values = torch.stack([fields.on_axis(comparison, side, head, how, axis) for head in heads])
         found[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
     return found
 
 
-def _tokens(shown: Comparison, axis: Axis, unit: Unit) -> Table:
-    labels = {side: axis_of(Comparison(run), unit, "tokens").labels for side, run in shown.sides.items()}
-    return tokens_table(labels, dict(zip(shown.sides, axis.positions, strict=True)))
+def _tokens(comparison: Comparison, axis: Axis, unit: Unit) -> Table:
+    labels = {side: axis_of(Comparison(run), unit, "tokens").labels for side, run in comparison.sides.items()}
+    return tokens_table(labels, dict(zip(comparison.sides, axis.positions, strict=True)))
 
 
 def _scores(run: Run) -> Measure:
@@ -135,14 +135,14 @@ def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
     return columns(["head", "run", "query", "key", next(iter(cells.values())).name], rows)
 
 
-def _sinks(shown: Comparison, heads: Sequence[Head]) -> Rows:
+def _sinks(comparison: Comparison, heads: Sequence[Head]) -> Rows:
     """What of each query's weight goes to no key; nothing where heads have no sinks."""
     return [
         (head_name(head), side, place, share)
         for head in heads
-        for side, run in shown.sides.items()
+        for side, run in comparison.sides.items()
         if (shares := fields.to_sink(run, head)) is not None
-        for place, share in zip(shown.places(run), shares.tolist(), strict=True)
+        for place, share in zip(comparison.places(run), shares.tolist(), strict=True)
     ]
 
 

@@ -4,7 +4,7 @@ Everything is computed from what a run kept, but for the ablations, for which th
 """
 
 from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
-from headlight.model.attribution.logit_attribution import Effects, Question, attribution_by_source, logit_attribution
+from headlight.model.attribution.logits import Effects, Question, attribution_by_source, logit_attribution
 from headlight.model.attribution.score import Cell, Why, explain_cell
 from headlight.model.attribution.write import Written, explain_write
 

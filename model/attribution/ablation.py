@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logit_attribution import Question, read_of
+from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import before_cap_at, parts_at, z_of
 from headlight.model.attribution.resume import end_of, run_on
 from headlight.model.attribution.score import Cell

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
-from headlight.model.attribution.logit_attribution import Effects, Question, attribution_by_source, logit_attribution
+from headlight.model.attribution.logits import Effects, Question, attribution_by_source, logit_attribution
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.score import Cell, Why, check, explain_cell
 from headlight.model.attribution.write import Written, explain_write
@@ -75,52 +75,52 @@ class CellQuestion:
     mean_over: tuple[str, ...] = ()
 
 
-def likeliest(shown: Comparison, place: int) -> list[int]:
+def likeliest(comparison: Comparison, place: int) -> list[int]:
     """The three likeliest tokens (ids) after a place, in the first run that has it, or all of a smaller vocabulary."""
-    run, position = run_with(shown, place)
+    run, position = run_with(comparison, place)
     return best(logits_at(run, position), 3).indices.tolist()
 
 
-def run_with(shown: Comparison, place: int) -> tuple[Run, int]:
+def run_with(comparison: Comparison, place: int) -> tuple[Run, int]:
     """The first run that has a token at a place, and its position there."""
-    return next((run, at) for run in shown.runs if (at := shown.positions(run)[place]) is not None)
+    return next((run, at) for run in comparison.runs if (at := comparison.positions(run)[place]) is not None)
 
 
-def explain(shown: Comparison, asked: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
+def explain(comparison: Comparison, asked: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
     """What is asked, of every run that has it; and for the others why not."""
     found, lacking = {}, {}
-    for side in shown.sides:
+    for side in comparison.sides:
         try:
-            found[side] = explain_side(shown, asked, side)
+            found[side] = explain_side(comparison, asked, side)
         except HeadlightError as error:
             lacking[side] = str(error)
     return found, lacking
 
 
-def explain_side(shown: Comparison, asked: CellQuestion, side: str) -> Explained:
+def explain_side(comparison: Comparison, asked: CellQuestion, side: str) -> Explained:
     """What is asked, in A or in B.
 
     Raises:
         HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
     """
-    run, (layer, head) = shown.sides[side], asked.head
-    positions = shown.positions(run)
+    run, (layer, head) = comparison.sides[side], asked.head
+    positions = comparison.positions(run)
     position, query = positions[asked.place], positions[asked.query]
     if position is None or query is None:
         which = "place where the prediction is measured" if position is None else "query's place"
         raise HeadlightError(f"{side} has no token at the {which}. Choose another, or show the other run.")
-    key = positions[_strongest(shown, asked) if asked.key is None else asked.key]
+    key = positions[_strongest(comparison, asked) if asked.key is None else asked.key]
     if key is None:
         key = _strongest_key(run, asked.head, query)
     cell = Cell(layer, head, query, key)
     check(run, cell)
-    return Explained(run, _given(shown, run, asked), cell, Question(asked.target, asked.distractor, position))
+    return Explained(run, _given(comparison, run, asked), cell, Question(asked.target, asked.distractor, position))
 
 
-def _strongest(shown: Comparison, asked: CellQuestion) -> int:
+def _strongest(comparison: Comparison, asked: CellQuestion) -> int:
     """The place of the query's strongest key, in the first run that has the query."""
-    run, query = run_with(shown, asked.query)
-    return shown.positions(run).index(_strongest_key(run, asked.head, query))
+    run, query = run_with(comparison, asked.query)
+    return comparison.positions(run).index(_strongest_key(run, asked.head, query))
 
 
 @kept
@@ -128,8 +128,8 @@ def _strongest_key(run: Run, head: Head, query: int) -> int:
     return int(attend(run, *head).pattern[query].argmax())
 
 
-def _given(shown: Comparison, run: Run, asked: CellQuestion) -> Given:
-    other = next((each for each in shown.runs if each is not run), None)
+def _given(comparison: Comparison, run: Run, asked: CellQuestion) -> Given:
+    other = next((each for each in comparison.runs if each is not run), None)
     if other is None:
         return Given(mean_over=asked.mean_over)
-    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist(), shown.align), asked.mean_over)
+    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist(), comparison.align), asked.mean_over)

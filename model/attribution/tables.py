@@ -25,20 +25,20 @@ CELL = ("run", "quantity", "value")
 NamedPart = tuple[Row, float]
 
 
-def why_tables(shown: Comparison, asked: CellQuestion) -> Tables:
+def why_tables(comparison: Comparison, asked: CellQuestion) -> Tables:
     """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
-    return explained_tables(shown, explain(shown, asked)[0])
+    return explained_tables(comparison, explain(comparison, asked)[0])
 
 
-def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Tables:
+def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> Tables:
     """What explains the cells and predictions of these runs."""
     return {
-        "tokens": tokens_of(shown),
+        "tokens": tokens_of(comparison),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
         "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
             PROMOTED,
-            {side: promoted_rows(found, shown.a.tokenizer) for side, found in promoted_of(sides).items()},
+            {side: promoted_rows(found, comparison.a.tokenizer) for side, found in promoted_of(sides).items()},
             differs=False,
         ),
         "outcomes": _table(
@@ -46,7 +46,7 @@ def explained_tables(shown: Comparison, sides: Mapping[str, Explained]) -> Table
         ),
         "effects": parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
-        "sources": parts_table(SOURCES, {side: _sources(shown, at) for side, at in sides.items()}),
+        "sources": parts_table(SOURCES, {side: _sources(comparison, at) for side, at in sides.items()}),
     }
 
 
@@ -172,8 +172,8 @@ def _layers(at: Explained) -> Iterator[Row]:
     yield from zip(at.run.layer_labels, *by_layer, strict=True)
 
 
-def _sources(shown: Comparison, at: Explained) -> Iterator[NamedPart]:
-    placed = on_axis(at.by_source.values, shown.positions(at.run), float("nan"))
+def _sources(comparison: Comparison, at: Explained) -> Iterator[NamedPart]:
+    placed = on_axis(at.by_source.values, comparison.positions(at.run), float("nan"))
     yield from finite(placed)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.logit_attribution import Question, final_norm, read_of, unembedding, writes_of
+from headlight.model.attribution.logits import Question, final_norm, read_of, unembedding, writes_of
 from headlight.model.attribution.parts import parts_at
 from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure

@@ -23,7 +23,9 @@ class Found:
     circuit: Circuit
 
 
-def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: float, against: Against = "b") -> Found:
+def circuit_of(
+    comparison: Comparison, measured: LogitDifference, steps: int, least: float, against: Against = "b"
+) -> Found:
     """The circuit of A: edges whose score is at least a share of the largest, by so many gradients.
 
     What an edge brings is held against what it brings in run B, or against its mean over A's own positions.
@@ -31,14 +33,14 @@ def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: 
     Raises:
         InputError: there is no B to be held against, or the runs have no circuit; it says why.
     """
-    a, b = shown.a, shown.b
+    a, b = comparison.a, comparison.b
     if against == "b" and b is None:
         raise InputError("There is no prompt B: compare run A with a run B, or hold it against its own means.")
 
     def runs() -> EdgeRuns:
         if b is None or against == "mean":
             return edge_runs_against_means(a, measured)
-        return edge_runs_of(a, b, measured, shown.align)
+        return edge_runs_of(a, b, measured, comparison.align)
 
     def scored() -> tuple[Wiring, Edges]:
         made = runs()
@@ -46,10 +48,10 @@ def circuit_of(shown: Comparison, measured: LogitDifference, steps: int, least: 
             return made.wires, edge_scores(made, steps, a.host).cpu()
 
     def found() -> Found:
-        wires, scores = shown.keep(("edge scores", measured, steps, against), scored)
+        wires, scores = comparison.keep(("edge scores", measured, steps, against), scored)
         edges = find_circuit(wires, a.cfg, scores, least)
         made = runs()
         with a.host.turn():
             return Found(wires, scores, measure_circuit(made, edges))
 
-    return shown.keep(("circuit of edges", measured, steps, least, against), found)
+    return comparison.keep(("circuit of edges", measured, steps, least, against), found)

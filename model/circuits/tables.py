@@ -12,7 +12,7 @@ EDGES = ("from", "to", "score (logits)")
 
 
 def edge_tables(
-    shown: Comparison,
+    comparison: Comparison,
     measured: LogitDifference,
     steps: int = STEPS,
     least: float = LEAST,
@@ -29,7 +29,7 @@ def edge_tables(
     Raises:
         InputError: there is no B to be held against, or the runs have no circuit.
     """
-    found = circuit_of(shown, measured, steps, least, against)
+    found = circuit_of(comparison, measured, steps, least, against)
     of = found.circuit
     runs = (
         ("A", of.a, 1.0),
@@ -37,7 +37,7 @@ def edge_tables(
         (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )
-    return {"tokens": tokens_of(shown), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
+    return {"tokens": tokens_of(comparison), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
 
 
 def edge_rows(found: Found) -> list[tuple[str, str, float]]:

@@ -14,6 +14,6 @@ Tried, and left out for less than 5%: of a causal head only the keys that are se
 token's attention in one step of torch's (1.03), a LayerNorm in place (1.01).
 """
 
-from headlight.model.compute.products import affine, product, products
+from headlight.model.compute.matrix_products import affine, product, products
 
 __all__ = ["affine", "product", "products"]

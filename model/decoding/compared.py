@@ -55,7 +55,7 @@ class Continuations:
         return min(len(each.labels) for each in self.sides.values())
 
     @cached_property
-    def shown(self) -> Comparison:
+    def comparison(self) -> Comparison:
         """The runs over prompts and written tokens, on the axis that they have in common."""
         if self.b is None:
             return Comparison(self.a.run)
@@ -63,7 +63,7 @@ class Continuations:
 
     def place(self, step: int) -> int:
         """Where on the axis a step's token was written."""
-        return self.shown.positions(self.a.run).index(self.a.query(step))
+        return self.comparison.positions(self.a.run).index(self.a.query(step))
 
     def candidates(self) -> dict[str, Candidates]:
         """For each step the tokens that are the likeliest in A or in B, those that were written among them."""
@@ -96,7 +96,7 @@ class Continuations:
         return unequal[0] if unequal else None
 
 
-def generate_steps(shown: Comparison, how: Writing, b_writes: BWrites = "same") -> Continuations:
+def generate_steps(comparison: Comparison, how: Writing, b_writes: BWrites = "same") -> Continuations:
     """What follows each prompt, with the same settings and seed, behind the same given tokens.
 
     Beside A stands what B writes of its own, or B made to write the tokens that A wrote (`"same"`).
@@ -104,12 +104,12 @@ def generate_steps(shown: Comparison, how: Writing, b_writes: BWrites = "same") 
     Raises:
         HeadlightError: a given token that a model does not have, or no room for those that are given.
     """
-    a = continue_run(shown.a, how)
-    if shown.b is None:
+    a = continue_run(comparison.a, how)
+    if comparison.b is None:
         return Continuations(a)
-    own = continue_run(shown.b, how)
-    b = own if b_writes == "own" else forced(shown.b, tuple(a.tokens.tolist()), how.sampling)
-    return Continuations(a, own, b, shown.align)
+    own = continue_run(comparison.b, how)
+    b = own if b_writes == "own" else forced(comparison.b, tuple(a.tokens.tolist()), how.sampling)
+    return Continuations(a, own, b, comparison.align)
 
 
 def likeliest(

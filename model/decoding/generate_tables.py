@@ -30,7 +30,7 @@ APART = ["step", "A and B apart (nats)", "what they draw from apart (nats)"]
 
 
 def generate_tables(
-    shown: Comparison,
+    comparison: Comparison,
     n_new: int = 20,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -51,14 +51,14 @@ def generate_tables(
         HeadlightError: a setting, or a given token, that a model does not allow.
     """
     how = Writing(n_new, Sampling(temperature=temperature, top_k=top_k, top_p=top_p), seed, tuple(given), stop)
-    found = generate_steps(shown, how, b_writes)
+    found = generate_steps(comparison, how, b_writes)
     return step_tables(found, len(found.a.labels) - 1 if step is None else step, heads)
 
 
 def step_tables(found: Continuations, step: int, heads: Sequence[Head]) -> Tables:
     """The tables of what was written."""
     tables = {
-        "tokens": tokens_of(found.shown),
+        "tokens": tokens_of(found.comparison),
         "steps": columns(STEPS, _steps(found)),
         "choices": columns(CHOICES, _choices(found, step)),
         "heads": columns(WEIGHTS, _heads(found, heads, step)),
@@ -96,9 +96,9 @@ def _choices(found: Continuations, step: int) -> Rows:
 def _heads(found: Continuations, heads: Sequence[Head], step: int) -> Rows:
     """The rows of heads where the step's token was written."""
     rows = Rows()
-    axis = axis_of(found.shown, "token", found.align)
+    axis = axis_of(found.comparison, "token", found.align)
     for layer, head in heads if found.a.labels else ():
         for called, side in sides_of(found.b is not None).items():
-            weights = on_axis(found.shown, side, (layer, head), How(), axis)[found.place(step)]
+            weights = on_axis(found.comparison, side, (layer, head), How(), axis)[found.place(step)]
             rows += [(head_name((layer, head)), called, key, weight) for (key,), weight in finite(weights)]
     return rows

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logit_attribution import Question, read_of
+from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import Part, stream_at
 from headlight.model.features.effects import feature_parts, layer_after, strongest
 from headlight.model.features.single_feature import direction_of

@@ -16,16 +16,16 @@ from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.tables import Tables, finite
 
 
-def why_feature_tables(shown: Comparison, asked: CellQuestion, dictionary: Dictionary) -> Tables:
+def why_feature_tables(comparison: Comparison, asked: CellQuestion, dictionary: Dictionary) -> Tables:
     """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
 
     Raises:
         InputError: the dictionary is not of the stream that the head reads.
     """
-    return explained_by_features(shown, explain(shown, asked)[0], dictionary)
+    return explained_by_features(comparison, explain(comparison, asked)[0], dictionary)
 
 
-def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
+def explained_by_features(comparison: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
     """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
     scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
     return {
@@ -33,7 +33,8 @@ def explained_by_features(shown: Comparison, sides: Mapping[str, Explained], dic
             ("run", "query's feature", "key's feature", "score"), {side: pairs(why) for side, why in scores.items()}
         ),
         "moved by features": parts_table(
-            ("run", "moved", "place", "logits"), {side: _moved(shown, at, dictionary) for side, at in sides.items()}
+            ("run", "moved", "place", "logits"),
+            {side: _moved(comparison, at, dictionary) for side, at in sides.items()},
         ),
     }
 
@@ -54,10 +55,10 @@ def moved_by_part(
     return names, values, constant
 
 
-def _moved(shown: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[NamedPart]:
+def _moved(comparison: Comparison, at: Explained, dictionary: Dictionary) -> Iterator[NamedPart]:
     effects = moved_effects(at.run, at.head, dictionary, at.question)
     names, values, constant = moved_by_part(at, dictionary, effects)
-    for (row, place), value in finite(on_axis(values, shown.positions(at.run), float("nan"))):
+    for (row, place), value in finite(on_axis(values, comparison.positions(at.run), float("nan"))):
         if value != 0:
             yield (names[row], place), value
     yield from (((name, None), value) for name, value in zip(names, constant.tolist(), strict=True) if value != 0)

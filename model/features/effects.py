@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logit_attribution import Question, read_of, writes_of
+from headlight.model.attribution.logits import Question, read_of, writes_of
 from headlight.model.attribution.parts import EDITS, Part, Parts, parts_at, stream_at
 from headlight.model.attribution.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.base.errors import InputError

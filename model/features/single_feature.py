@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.logit_attribution import final_norm, unembedding
+from headlight.model.attribution.logits import final_norm, unembedding
 from headlight.model.attribution.parts import EDITS, Part, Parts, parts_at, stream_at, with_edits
 from headlight.model.features.effects import activation
 from headlight.model.measure import Measure

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from headlight.model.attribution.logit_attribution import Question
+from headlight.model.attribution.logits import Question
 from headlight.model.attribution.parts import Part
 from headlight.model.attribution.tables import promoted_rows
 from headlight.model.features.carried import Carried, carried
@@ -43,59 +43,65 @@ class FeatureOrder:
 
 
 def feature_tables(
-    shown: Comparison, opened: Dictionaries, layer: int, feature: int | None = None, order: FeatureOrder | None = None
+    comparison: Comparison,
+    opened: Dictionaries,
+    layer: int,
+    feature: int | None = None,
+    order: FeatureOrder | None = None,
 ) -> Tables:
     """The first features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
 
     The place is by default the last that all runs have, the feature the first there.
     """
-    order = FeatureOrder(shown.default_place) if order is None else order
+    order = FeatureOrder(comparison.default_place) if order is None else order
     place = order.place
-    feature = default_feature(shown, opened, layer, order) if feature is None else feature
-    listed = first_features(shown, opened, layer, feature, order)
+    feature = default_feature(comparison, opened, layer, order) if feature is None else feature
+    listed = first_features(comparison, opened, layer, feature, order)
     return {
-        "tokens": tokens_shown(shown),
-        "dictionary": columns(["run", "quantity", "unit", "value"], _told(shown, opened, layer)),
-        "features": columns(["run", "feature", "place", "activation"], _active(shown, opened, layer, listed)),
-        "missed": columns(["run", "place", *PLACES], _by_place(shown, opened, layer)),
-        "made by": columns(["run", "part", "activation"], _made_by(shown, opened, layer, feature, place)),
+        "tokens": tokens_shown(comparison),
+        "dictionary": columns(["run", "quantity", "unit", "value"], _told(comparison, opened, layer)),
+        "features": columns(["run", "feature", "place", "activation"], _active(comparison, opened, layer, listed)),
+        "missed": columns(["run", "place", *PLACES], _by_place(comparison, opened, layer)),
+        "made by": columns(["run", "part", "activation"], _made_by(comparison, opened, layer, feature, place)),
         "promoted": columns(
             ["run", "rank", "promotes", "by (logits)", "suppresses", "by how much (logits)"],
-            _promoted(shown, opened, layer, feature, place),
+            _promoted(comparison, opened, layer, feature, place),
         ),
         "nearest": columns(["rank", "feature", "cosine"], _nearest(opened, layer, feature)),
-        "carried": columns(["run", "carries", "logits"], _carried(shown, opened, layer, order)),
-        "read by": columns(["run", "head", "query", "key", "value"], _readers(shown, opened, layer, feature)),
+        "carried": columns(["run", "carries", "logits"], _carried(comparison, opened, layer, order)),
+        "read by": columns(["run", "head", "query", "key", "value"], _readers(comparison, opened, layer, feature)),
     }
 
 
-def default_feature(shown: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> int:
+def default_feature(comparison: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> int:
     """The first feature at a place, in the first run that has one there; or of any place, or feature 0."""
-    for run in shown.runs:
-        read, position = read_features(run, opened, layer), shown.positions(run)[order.place]
-        carried = _carried_at(shown, run, opened, layer, order)
+    for run in comparison.runs:
+        read, position = read_features(run, opened, layer), comparison.positions(run)[order.place]
+        carried = _carried_at(comparison, run, opened, layer, order)
         here = [] if position is None else read.strongest(1, position)
         if found := (carried.strongest(1) if carried else []) or here or read.strongest(1):
             return found[0]
     return 0
 
 
-def first_features(shown: Comparison, opened: Dictionaries, layer: int, feature: int, order: FeatureOrder) -> list[int]:
+def first_features(
+    comparison: Comparison, opened: Dictionaries, layer: int, feature: int, order: FeatureOrder
+) -> list[int]:
     """The features that come first in any run, and a chosen one if it is not among them."""
     most: dict[int, float] = {}
-    count = MOST_FEATURES[len(shown.runs)]
-    for run in shown.runs:
-        for each, size in _sizes(shown, run, opened, layer, order, count):
+    count = MOST_FEATURES[len(comparison.runs)]
+    for run in comparison.runs:
+        for each, size in _sizes(comparison, run, opened, layer, order, count):
             most[each] = max(most.get(each, 0.0), size)
     found = sorted(most, key=lambda each: -most[each])[:count]
     return found if feature in found else [*found, feature]
 
 
 def _sizes(
-    shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder, count: int
+    comparison: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder, count: int
 ) -> Iterator[tuple[int, float]]:
     """A run's first features with what they are listed by."""
-    carried = _carried_at(shown, run, opened, layer, order)
+    carried = _carried_at(comparison, run, opened, layer, order)
     if carried is None:
         read = read_features(run, opened, layer)
         yield from ((each, float(read.of(each).values.max())) for each in read.strongest(count))
@@ -109,9 +115,11 @@ def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | 
     return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
 
 
-def _carried_at(shown: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder) -> Carried | None:
+def _carried_at(
+    comparison: Comparison, run: Run, opened: Dictionaries, layer: int, order: FeatureOrder
+) -> Carried | None:
     """The same at the place by which features are listed; None where the run lacks it, too."""
-    position = shown.positions(run)[order.place]
+    position = comparison.positions(run)[order.place]
     return None if position is None else carried_by(run, opened, layer, order.question(position))
 
 
@@ -119,13 +127,15 @@ def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
     yield from zip(found.parts, found.values.values.tolist(), strict=True)
 
 
-def _carried(shown: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> Iterator[Row]:
-    for side, run in shown.sides.items():
-        found = _carried_at(shown, run, opened, layer, order)
+def _carried(comparison: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> Iterator[Row]:
+    for side, run in comparison.sides.items():
+        found = _carried_at(comparison, run, opened, layer, order)
         yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))
 
 
-def activations(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> dict[str, Measure]:
+def activations(
+    comparison: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]
+) -> dict[str, Measure]:
     """How active features are [feature, place], of A, B and B - A."""
 
     def of(run: Run) -> Measure:
@@ -133,26 +143,26 @@ def activations(shown: Comparison, opened: Dictionaries, layer: int, features: S
         values = torch.stack([read.of(each).values for each in features])
         return Measure("feature's activation", "activation", ("feature", "pos"), values)
 
-    return shown.measured_by_place(of)
+    return comparison.measured_by_place(of)
 
 
-def missed(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+def missed(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
     """The share of the activation's length that the dictionary misses [place], of A, B and B - A."""
-    return shown.measured_by_place(lambda run: _missed(read_features(run, opened, layer)))
+    return comparison.measured_by_place(lambda run: _missed(read_features(run, opened, layer)))
 
 
 def _missed(read: Read) -> Measure:
     return Measure(MISSED, "share", ("pos",), read.errors.values / read.lengths.values)
 
 
-def moved(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+def moved(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
     """KL(run || with the dictionary in place) [place], of A, B and B - A."""
-    return shown.measured_by_place(lambda run: in_place(run, opened, layer).moved)
+    return comparison.measured_by_place(lambda run: in_place(run, opened, layer).moved)
 
 
-def n_active(shown: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
+def n_active(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
     """How many features are active [place], of A, B and B - A."""
-    return shown.measured_by_place(lambda run: read_features(run, opened, layer).n_active)
+    return comparison.measured_by_place(lambda run: read_features(run, opened, layer).n_active)
 
 
 PLACES = {"active features": n_active, MISSED: missed, "KL with the dictionary in place (nats)": moved}
@@ -182,35 +192,35 @@ def heads_reading(
     return sorted(known, key=lambda each: -max(each[1]))
 
 
-def _told(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
-    for side, run in shown.sides.items():
+def _told(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    for side, run in comparison.sides.items():
         for name, (value, unit) in summary(run, opened, layer).items():
             yield side, name, unit, number(value)
 
 
-def _active(shown: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> Iterator[Row]:
-    for side, measure in activations(shown, opened, layer, features).items():
+def _active(comparison: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]) -> Iterator[Row]:
+    for side, measure in activations(comparison, opened, layer, features).items():
         for (row, place), value in finite(measure.values):
             if value != 0:
                 yield side, features[row], place, value
 
 
-def _by_place(shown: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
-    found = [of(shown, opened, layer) for of in PLACES.values()]
+def _by_place(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+    found = [of(comparison, opened, layer) for of in PLACES.values()]
     for side in found[0]:
         yield from ((side, *at, *row) for at, row in known(each[side].values for each in found))
 
 
-def _made_by(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
-    for side, (run, position) in shown.sides_at(place).items():
+def _made_by(comparison: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, (run, position) in comparison.sides_at(place).items():
         made = None if no_split(run.model) else made_by(run, opened[layer], feature, position)
         if made is not None:
             values = made.values.values.tolist()
             yield from ((side, part.name, value) for part, value in zip(made.parts, values, strict=True))
 
 
-def _promoted(shown: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
-    for side, (run, position) in shown.sides_at(place).items():
+def _promoted(comparison: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
+    for side, (run, position) in comparison.sides_at(place).items():
         tokens = None if no_reading(run.model) else tokens_of(run, opened[layer], feature, position)
         if tokens is not None:
             yield from ((side, *row) for row in promoted_rows(tokens, run.tokenizer))
@@ -222,7 +232,7 @@ def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
     yield from ((rank, *pair) for rank, pair in enumerate(pairs, 1))
 
 
-def _readers(shown: Comparison, opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
-    for side, run in shown.sides.items():
+def _readers(comparison: Comparison, opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
+    for side, run in comparison.sides.items():
         for head, (query, key, value) in heads_reading(run, opened, layer, feature):
             yield side, head_name(head), query, key, value

@@ -36,17 +36,17 @@ def flow_of(run: Run, position: int, threshold: float) -> Flow:
         return information_flow.flow(supply, run.cfg.n_layers, run.cfg.states, position, threshold)
 
 
-def flows_of(shown: Comparison, place: int, threshold: float) -> dict[str, Flow]:
+def flows_of(comparison: Comparison, place: int, threshold: float) -> dict[str, Flow]:
     """The graph of each run that has a token at a place of the common axis."""
-    positions = {side: shown.positions(run)[place] for side, run in shown.sides.items()}
+    positions = {side: comparison.positions(run)[place] for side, run in comparison.sides.items()}
     return {
-        side: flow_of(shown.sides[side], position, threshold)
+        side: flow_of(comparison.sides[side], position, threshold)
         for side, position in positions.items()
         if position is not None
     }
 
 
-def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange | None:
+def flow_change_of(comparison: Comparison, place: int, threshold: float) -> FlowChange | None:
     """How what flows into the last state at a place differs between A and B.
 
     None where there is no B, where one of the runs has no token at the place, and where B lacks A's states.
@@ -54,20 +54,20 @@ def flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChang
     Raises:
         InputError: the threshold is no share.
     """
-    if shown.b is None or lacks_change(shown.a.cfg, shown.b.cfg):
+    if comparison.b is None or lacks_change(comparison.a.cfg, comparison.b.cfg):
         return None
-    if any(shown.positions(run)[place] is None for run in shown.runs):
+    if any(comparison.positions(run)[place] is None for run in comparison.runs):
         return None
-    return _flow_change_of(shown, place, threshold)
+    return _flow_change_of(comparison, place, threshold)
 
 
 @kept
 @torch.inference_mode()
-def _flow_change_of(shown: Comparison, place: int, threshold: float) -> FlowChange:
-    assert shown.alignment is not None
-    a, b = (FlowOf(_supply(run), run.cfg.n_layers) for run in shown.runs)
-    with shown.a.host.turn():
-        return flow_change(a, b, shown.alignment, shown.a.cfg.states, place, threshold)
+def _flow_change_of(comparison: Comparison, place: int, threshold: float) -> FlowChange:
+    assert comparison.alignment is not None
+    a, b = (FlowOf(_supply(run), run.cfg.n_layers) for run in comparison.runs)
+    with comparison.a.host.turn():
+        return flow_change(a, b, comparison.alignment, comparison.a.cfg.states, place, threshold)
 
 
 def _supply(run: Run) -> Supply:
@@ -123,9 +123,9 @@ def readout_of(run: Run, node: Place) -> Readout:
 
 @kept
 @torch.inference_mode()
-def readouts_of(shown: Comparison, node: Place) -> ReadoutPair:
+def readouts_of(comparison: Comparison, node: Place) -> ReadoutPair:
     """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
-    a, b = (_logits_at(run, node.depth, shown.positions(run)[node.position]) for run in shown.runs)
+    a, b = (_logits_at(run, node.depth, comparison.positions(run)[node.position]) for run in comparison.runs)
     return readout.readout_pair(a, b, MOST_TOKENS)
 
 

@@ -19,7 +19,7 @@ CHANGED_EDGES = ("into", "at place", "by", "from place", *(f"share of the node, 
 CHANGED_HEADS = ("into", "at place", "from place", "head", *(f"share of the node, {side}" for side in SIDES))
 
 
-def flow_tables(shown: Comparison, place: int | None = None, threshold: float = 0.04) -> Tables:
+def flow_tables(comparison: Comparison, place: int | None = None, threshold: float = 0.04) -> Tables:
     """What the last state at a place was made of, by edges of at least `threshold` of their node; with a B the change.
 
     One row a node, an edge, and a head of an attention edge, from the start down; the place is by default the last that
@@ -30,17 +30,17 @@ def flow_tables(shown: Comparison, place: int | None = None, threshold: float = 
     Raises:
         InputError: the threshold is no share.
     """
-    start = shown.default_place if place is None else place
-    tables = {"tokens": tokens_of(shown), **_graphs(shown, flows_of(shown, start, threshold))}
-    change = flow_change_of(shown, start, threshold)
-    return tables if change is None else tables | _changes(shown, change)
+    start = comparison.default_place if place is None else place
+    tables = {"tokens": tokens_of(comparison), **_graphs(comparison, flows_of(comparison, start, threshold))}
+    change = flow_change_of(comparison, start, threshold)
+    return tables if change is None else tables | _changes(comparison, change)
 
 
-def _graphs(shown: Comparison, graphs: Mapping[str, Flow]) -> Tables:
+def _graphs(comparison: Comparison, graphs: Mapping[str, Flow]) -> Tables:
     nodes, edges, heads = Rows(), Rows(), Rows()
     for side, graph in graphs.items():
-        run = shown.sides[side]
-        names, place = state_names(run.cfg), list(shown.positions(run)).index
+        run = comparison.sides[side]
+        names, place = state_names(run.cfg), list(comparison.positions(run)).index
         has_bias = has_attention_biases(run.model)
         for node in graph.nodes:
             state, position = names[node.place.depth], place(node.place.position)
@@ -49,13 +49,13 @@ def _graphs(shown: Comparison, graphs: Mapping[str, Flow]) -> Tables:
             into, at, source = names[edge.target.depth], place(edge.target.position), place(edge.source.position)
             edges.append((side, into, at, edge.kind, source, edge.share))
             heads += [(side, into, at, source, head, share) for head, share in sorted(edge.heads)]
-    has_biases = any(has_attention_biases(run.model) for run in shown.runs)
+    has_biases = any(has_attention_biases(run.model) for run in comparison.runs)
     node_columns = {name: cells for name, cells in columns(NODES, nodes).items() if has_biases or name != BIAS}
     return {"nodes": node_columns, "edges": columns(EDGES, edges), "heads": columns(HEADS, heads)}
 
 
-def _changes(shown: Comparison, change: FlowChange) -> Tables:
-    names = state_names(shown.a.cfg)
+def _changes(comparison: Comparison, change: FlowChange) -> Tables:
+    names = state_names(comparison.a.cfg)
     nodes, edges, heads = Rows(), Rows(), Rows()
     for pair in change.nodes:
         depth, place = pair.place

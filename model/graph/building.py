@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logit_attribution import final_norm, unembedding
+from headlight.model.attribution.logits import final_norm, unembedding
 from headlight.model.attribution.parts import logits_at
 from headlight.model.base.errors import InputError
 from headlight.model.features import Dictionary

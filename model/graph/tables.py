@@ -42,7 +42,7 @@ WHOLE = GraphSettings()
 
 
 def graph_tables(
-    shown: Comparison,
+    comparison: Comparison,
     place: int | None = None,
     target: int | None = None,
     distractor: int | None = None,
@@ -61,14 +61,14 @@ def graph_tables(
     Raises:
         HeadlightError: the model has no such graph, or the dictionary does not fit it.
     """
-    at = shown.default_place if place is None else place
-    first = likeliest(shown, at)
+    at = comparison.default_place if place is None else place
+    first = likeliest(comparison, at)
     token = first[0] if target is None else target
     other = None if demeaned else distractor if distractor is not None else next(t for t in first if t != token)
     found = {name: Rows() for name in ("target", "nodes", "edges", "check")}
-    for side, (run, position) in shown.sides_at(at).items():
+    for side, (run, position) in comparison.sides_at(at).items():
         graph = graph_of(run, Aim(token, other, position), opened, settings.most, settings.folded)
-        pruned, places = prune(graph, settings.nodes, settings.edges), shown.places(run)
+        pruned, places = prune(graph, settings.nodes, settings.edges), comparison.places(run)
         found["target"].append((side, *target_row(run, graph, pruned)))
         found["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers, places)]
         found["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers, places)]
@@ -76,7 +76,7 @@ def graph_tables(
             check = check_graph(run, graph, chosen, opened)
             found["check"] += [(side, *row) for row in check_rows(graph, check, places)]
     headings = {"target": TARGET, "nodes": NODE, "edges": EDGE, "check": CHECKED}
-    return {"tokens": tokens_of(shown)} | {name: columns(headings[name], rows) for name, rows in found.items()}
+    return {"tokens": tokens_of(comparison)} | {name: columns(headings[name], rows) for name, rows in found.items()}
 
 
 def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:

@@ -35,7 +35,7 @@ class Reading:
 
 
 def lens_tables(
-    shown: Comparison,
+    comparison: Comparison,
     token: int | None = None,
     layer: int | None = None,
     place: int | None = None,
@@ -52,20 +52,20 @@ def lens_tables(
     Raises:
         HeadlightError: there is no such lens, or it was made for another model.
     """
-    token = int(shown.a.next_logits.argmax()) if token is None else token
-    layer = len(shown.layer_labels) - 1 if layer is None else layer
-    place = shown.default_place if place is None else place
-    lenses = {side: lens_of(run, lens, name_for(shown, run, lens_from)) for side, run in shown.sides.items()}
-    found = readings(shown, token, lenses)
+    token = int(comparison.a.next_logits.argmax()) if token is None else token
+    layer = len(comparison.layer_labels) - 1 if layer is None else layer
+    place = comparison.default_place if place is None else place
+    lenses = {side: lens_of(run, lens, name_for(comparison, run, lens_from)) for side, run in comparison.sides.items()}
+    found = readings(comparison, token, lenses)
     return {
-        "tokens": tokens_of(shown),
-        title_of(lenses): _lens(shown, found, measures_of(shown, found)),
-        "best": _best(shown, found, layer, place),
-        "followed": _followed(shown, found, token, place),
+        "tokens": tokens_of(comparison),
+        title_of(lenses): _lens(comparison, found, measures_of(comparison, found)),
+        "best": _best(comparison, found, layer, place),
+        "followed": _followed(comparison, found, token, place),
         "divergence": divergence_table(
-            shown, {side: lenses_of(run, lenses[side]) for side, run in shown.sides.items()}
+            comparison, {side: lenses_of(run, lenses[side]) for side, run in comparison.sides.items()}
         ),
-        **({} if scope is None else {"patchscope": patchscope_table(shown, place, scope)}),
+        **({} if scope is None else {"patchscope": patchscope_table(comparison, place, scope)}),
     }
 
 
@@ -75,9 +75,9 @@ def title_of(lenses: Mapping[str, Lens]) -> str:
     return title.removeprefix("logit ")
 
 
-def name_for(shown: Comparison, run: Run, given: str) -> str:
+def name_for(comparison: Comparison, run: Run, given: str) -> str:
     """The folder or hub name of a run's lens: the one given is for A's model, and no other's."""
-    return given if run.same_model(shown.a) else ""
+    return given if run.same_model(comparison.a) else ""
 
 
 def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
@@ -92,19 +92,19 @@ def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens
     return tuple(found[kind] for kind in TITLES if kind in found)
 
 
-def readings(shown: Comparison, token: int, lenses: Mapping[str, Lens] | None = None) -> dict[str, Reading]:
+def readings(comparison: Comparison, token: int, lenses: Mapping[str, Lens] | None = None) -> dict[str, Reading]:
     """Every run's lens, following the same token; the logit lens, if no other is given for each side."""
-    by = lenses or dict.fromkeys(shown.sides, LOGIT)
+    by = lenses or dict.fromkeys(comparison.sides, LOGIT)
     return {
         side: Reading(run, by[side], logit_lens(run, by[side]), followed_probabilities(run, token, by[side]))
-        for side, run in shown.sides.items()
+        for side, run in comparison.sides.items()
     }
 
 
-def divergence_table(shown: Comparison, lenses: Mapping[str, tuple[Lens, ...]]) -> Table:
+def divergence_table(comparison: Comparison, lenses: Mapping[str, tuple[Lens, ...]]) -> Table:
     """Of each run and lens the mean of KL(final || layer) over the run's positions; empty where it reads nothing."""
     rows = Rows()
-    for side, run in shown.sides.items():
+    for side, run in comparison.sides.items():
         for lens in lenses[side]:
             values = mean_divergences(run, lens).values.tolist()
             rows += [
@@ -113,13 +113,13 @@ def divergence_table(shown: Comparison, lenses: Mapping[str, tuple[Lens, ...]]) 
     return columns(["run", "lens", "after layer", "mean KL(final || layer) (nats)"], rows)
 
 
-def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
+def patchscope_table(comparison: Comparison, place: int, scope: Scope) -> Table:
     """What a prompt goes on with when its position has each state of a place in turn, and untouched.
 
     The likeliest next token with its probability, and the tokens that are written behind it, each the likeliest.
     """
     rows = Rows()
-    for side, (run, position) in shown.sides_at(place).items():
+    for side, (run, position) in comparison.sides_at(place).items():
         found = patchscopes(run, position, scope)
         probabilities, best = found.logits.softmax(-1).max(-1)
         labels = run.tokenizer.labels(best)
@@ -129,12 +129,12 @@ def patchscope_table(shown: Comparison, place: int, scope: Scope) -> Table:
     return columns(["run", "state after", "next token", "probability", "written"], rows)
 
 
-def measures_of(shown: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
+def measures_of(comparison: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
     """Each of MEASURES [layer, place], of A, B and B - A."""
     by_run = {id(reading.run): _measures(reading) for reading in found.values()}
 
     def compared(name: str) -> dict[str, Measure]:
-        return shown.measured_by_place(lambda run: by_run[id(run)][name])
+        return comparison.measured_by_place(lambda run: by_run[id(run)][name])
 
     return {name: compared(name) for name in MEASURES}
 
@@ -145,24 +145,24 @@ def _measures(reading: Reading) -> dict[str, Measure]:
     return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))
 
 
-def _lens(shown: Comparison, found: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:
-    layers, rows = shown.layer_labels, Rows()
+def _lens(comparison: Comparison, found: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:
+    layers, rows = comparison.layer_labels, Rows()
     for side in measures[MEASURES[0]]:
-        texts = [] if side == DIFFERENCE else _top_labels(shown, found[side])
+        texts = [] if side == DIFFERENCE else _top_labels(comparison, found[side])
         for (layer, place), numbers in known(measures[name][side].values for name in MEASURES):
             text = texts[layer][place] if texts else None
             rows.append((side, layers[layer], place, text, *numbers))
     return columns(["run", "after layer", "place", "top token", *MEASURES], rows)
 
 
-def _top_labels(shown: Comparison, reading: Reading) -> list[list[str]]:
-    best = on_axis(reading.lens.top_tokens.values[..., 0], shown.positions(reading.run), 0)
+def _top_labels(comparison: Comparison, reading: Reading) -> list[list[str]]:
+    best = on_axis(reading.lens.top_tokens.values[..., 0], comparison.positions(reading.run), 0)
     return [reading.run.tokenizer.labels(ids.clamp_min(0)) for ids in best]
 
 
-def _best(shown: Comparison, found: dict[str, Reading], layer: int, place: int) -> Table:
+def _best(comparison: Comparison, found: dict[str, Reading], layer: int, place: int) -> Table:
     rows = Rows()
-    for side, (run, position) in shown.sides_at(place).items():
+    for side, (run, position) in comparison.sides_at(place).items():
         if layer < len(run.layer_labels):
             lens = found[side].lens
             tokens, probabilities = (
@@ -174,9 +174,9 @@ def _best(shown: Comparison, found: dict[str, Reading], layer: int, place: int) 
     return columns(["run", "rank", "token", "probability"], rows)
 
 
-def _followed(shown: Comparison, found: dict[str, Reading], token: int, place: int) -> Table:
+def _followed(comparison: Comparison, found: dict[str, Reading], token: int, place: int) -> Table:
     rows = Rows()
-    for side, (run, position) in shown.sides_at(place).items():
+    for side, (run, position) in comparison.sides_at(place).items():
         ranks = followed_ranks(run, token, position, found[side].by).values[:, 0].tolist()
         way = found[side].followed.values[:, position].tolist()
         for name, probability, rank in zip(run.layer_labels, way, ranks, strict=True):

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects as attribution
-from headlight.model.attribution.logit_attribution import Question, read_of
+from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import before_cap_at, stream_at
 from headlight.model.attribution.resume import Past, end_of, onward, run_on
 from headlight.model.measure import Measure

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch.nn.functional import pad
 
-from headlight.model.attribution.logit_attribution import Question
+from headlight.model.attribution.logits import Question
 from headlight.model.attribution.tables import promoted_rows
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import by_name, subtract, union, with_difference
@@ -52,38 +52,38 @@ class NeuronQuestion:
     neuron: Neuron | None = None
 
 
-def mlp_tables(shown: Comparison, asked: NeuronQuestion) -> Tables:
+def mlp_tables(comparison: Comparison, asked: NeuronQuestion) -> Tables:
     """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
 
     Raises:
         InputError: a model has no neurons.
     """
-    neuron = chosen(shown, asked)
+    neuron = chosen(comparison, asked)
     return {
-        "tokens": tokens_of(shown),
-        "neurons": _neurons(shown, asked),
-        "sums": columns(["run", "layer", "what", "direct effect"], _sums(shown, asked)),
-        "over the prompt": columns(["run", "place", "what", "value"], _over_prompt(shown, neuron)),
+        "tokens": tokens_of(comparison),
+        "neurons": _neurons(comparison, asked),
+        "sums": columns(["run", "layer", "what", "direct effect"], _sums(comparison, asked)),
+        "over the prompt": columns(["run", "place", "what", "value"], _over_prompt(comparison, neuron)),
         "weights": columns(
-            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(shown, asked, neuron)
+            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(comparison, asked, neuron)
         ),
-        "heads": columns(["run", "head", "how", "composition"], _heads(shown, neuron)),
+        "heads": columns(["run", "head", "how", "composition"], _heads(comparison, neuron)),
     }
 
 
-def reads_logits(shown: Comparison) -> bool:
+def reads_logits(comparison: Comparison) -> bool:
     """Whether every run's logits are sums over what is written, so that neurons have direct effects."""
-    return not any(no_reading(run.model) for run in shown.runs)
+    return not any(no_reading(run.model) for run in comparison.runs)
 
 
-def values_of(shown: Comparison, asked: NeuronQuestion) -> dict[str, Values]:
+def values_of(comparison: Comparison, asked: NeuronQuestion) -> dict[str, Values]:
     """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
 
     def values() -> dict[str, Values]:
-        sides = shown.sides_at(asked.place).items()
+        sides = comparison.sides_at(asked.place).items()
         return with_difference({side: _values(run, at, asked) for side, (run, at) in sides})
 
-    return shown.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
+    return comparison.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
 
 
 def _values(run: Run, position: int, asked: NeuronQuestion) -> Values:
@@ -94,9 +94,9 @@ def _values(run: Run, position: int, asked: NeuronQuestion) -> Values:
     return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: found.values, **reads}
 
 
-def ranked(shown: Comparison, asked: NeuronQuestion) -> list[Neuron]:
+def ranked(comparison: Comparison, asked: NeuronQuestion) -> list[Neuron]:
     """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
-    sides = values_of(shown, asked)
+    sides = values_of(comparison, asked)
     values = sides.get(asked.side, next(iter(sides.values())))
     found = values.get(MEASURES[asked.by], values[MEASURES["gradient"]]).values
     of_layers = found if asked.layer is None else found[asked.layer : asked.layer + 1]
@@ -109,29 +109,29 @@ def has_neuron(run: Run, neuron: Neuron) -> bool:
     return neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0)
 
 
-def chosen(shown: Comparison, asked: NeuronQuestion) -> Neuron:
+def chosen(comparison: Comparison, asked: NeuronQuestion) -> Neuron:
     """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
     wanted = [] if asked.neuron is None else [asked.neuron]
-    neurons = (*wanted, *ranked(shown, replace(asked, count=sys.maxsize)))
-    return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in shown.runs))
+    neurons = (*wanted, *ranked(comparison, replace(asked, count=sys.maxsize)))
+    return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in comparison.runs))
 
 
-def measured_of(shown: Comparison, asked: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
+def measured_of(comparison: Comparison, asked: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
     """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
     found = {}
-    for side, (run, at) in shown.sides_at(asked.place).items():
+    for side, (run, at) in comparison.sides_at(asked.place).items():
         own = [neuron for neuron in neurons if has_neuron(run, neuron)]
         measured = measured_effects(run, own, Question(asked.target, asked.distractor, at), at)
         found[side] = replace(measured, values=by_name(measured.values, own, neurons, torch.nan))
     return with_difference(found)
 
 
-def sums_of(shown: Comparison, asked: NeuronQuestion) -> dict[str, dict[str, Measure]]:
+def sums_of(comparison: Comparison, asked: NeuronQuestion) -> dict[str, dict[str, Measure]]:
     """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
-    if not reads_logits(shown):
+    if not reads_logits(comparison):
         return {}
     found = {}
-    for side, (run, at) in shown.sides_at(asked.place).items():
+    for side, (run, at) in comparison.sides_at(asked.place).items():
         of = direct_effects(run, Question(asked.target, asked.distractor, at))
         neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
         has_bias = any(has_mlp_bias(run.model, layer) for layer in range(run.cfg.n_layers))
@@ -153,9 +153,9 @@ def _change_of_sums(a: dict[str, Measure], b: dict[str, Measure]) -> dict[str, M
     return {name: subtract(padded(a.get(name), like[name]), padded(b.get(name), like[name])) for name in names}
 
 
-def strip_of(shown: Comparison, neuron: Neuron) -> dict[str, Measure]:
+def strip_of(comparison: Comparison, neuron: Neuron) -> dict[str, Measure]:
     """The neuron's activation at every place, of A, B and B - A."""
-    return shown.measured_by_place(lambda run: over_prompt(run, neuron).values)
+    return comparison.measured_by_place(lambda run: over_prompt(run, neuron).values)
 
 
 def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
@@ -169,9 +169,9 @@ def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], fl
     return sorted(rows, key=lambda row: -row[2])
 
 
-def _neurons(shown: Comparison, asked: NeuronQuestion) -> Table:
-    neurons, sides = ranked(shown, asked), values_of(shown, asked)
-    measured = measured_of(shown, asked, neurons) if asked.measured else {}
+def _neurons(comparison: Comparison, asked: NeuronQuestion) -> Table:
+    neurons, sides = ranked(comparison, asked), values_of(comparison, asked)
+    measured = measured_of(comparison, asked, neurons) if asked.measured else {}
     names = list(dict.fromkeys(name for values in sides.values() for name in values))  # a gate is in some models alone
     rows = Rows()
     for side, values in sides.items():
@@ -189,29 +189,29 @@ def _value(measure: Measure | None, neuron: Neuron) -> float | None:
     return number(float(measure.values[neuron]))
 
 
-def _sums(shown: Comparison, asked: NeuronQuestion) -> Iterator[Row]:
-    for side, parts in sums_of(shown, asked).items():
+def _sums(comparison: Comparison, asked: NeuronQuestion) -> Iterator[Row]:
+    for side, parts in sums_of(comparison, asked).items():
         for name, measure in parts.items():
             yield from ((side, f"L{layer}", name, value) for (layer,), value in finite(measure.values))
 
 
-def _over_prompt(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
-    for side, run in shown.sides.items():
-        found, places = over_prompt(run, neuron), shown.positions(run)
+def _over_prompt(comparison: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in comparison.sides.items():
+        found, places = over_prompt(run, neuron), comparison.positions(run)
         for name, measure in {**found.reads, "activation": found.values}.items():
             values = measure.values.tolist()
             yield from ((side, place, name, values[at]) for place, at in enumerate(places) if at is not None)
 
 
-def _weights(shown: Comparison, asked: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
-    for side, (run, at) in shown.sides_at(asked.place).items():
+def _weights(comparison: Comparison, asked: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
+    for side, (run, at) in comparison.sides_at(asked.place).items():
         found = neuron_tokens(run, neuron, at)
         matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)
         for name, tokens in matrices.items():
             yield from ((side, name, *row) for row in promoted_rows(tokens, run.tokenizer))
 
 
-def _heads(shown: Comparison, neuron: Neuron) -> Iterator[Row]:
-    for side, run in shown.sides.items():
-        if side == "A" or not run.same_model(shown.a):
+def _heads(comparison: Comparison, neuron: Neuron) -> Iterator[Row]:
+    for side, run in comparison.sides.items():
+        if side == "A" or not run.same_model(comparison.a):
             yield from ((side, head_name(head), how, score) for how, head, score in composed_of(run, neuron))

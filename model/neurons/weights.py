@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.logit_attribution import final_norm, unembedding
+from headlight.model.attribution.logits import final_norm, unembedding
 from headlight.model.attribution.parts import stream_at
 from headlight.model.measure import Measure, ov
 from headlight.model.neurons.activations import mlp_of

@@ -13,7 +13,7 @@ MEASURED = ("run", "target less distractor (logits)")
 
 
 def patching_tables(
-    shown: Comparison,
+    comparison: Comparison,
     measured: LogitDifference,
     parts: Parts = EVERY_HEAD,
     into: Into = "A",
@@ -28,28 +28,28 @@ def patching_tables(
     Raises:
         InputError: there is no B, or nothing that could be patched or measured.
     """
-    cells = Cells(patch_runs(*both(shown), measured, into, shown.align), parts)
-    return map_tables(shown, cells, cells.exact(), cells.estimate() if estimate else None)
+    cells = Cells(patch_runs(*both(comparison), measured, into, comparison.align), parts)
+    return map_tables(comparison, cells, cells.exact(), cells.estimate() if estimate else None)
 
 
-def both(shown: Comparison) -> tuple[Run, Run]:
+def both(comparison: Comparison) -> tuple[Run, Run]:
     """Runs A and B.
 
     Raises:
         InputError: there is no B.
     """
-    if shown.b is None:
+    if comparison.b is None:
         raise InputError("A part of one run is put into another: compare run A with a run B.")
-    return shown.a, shown.b
+    return comparison.a, comparison.b
 
 
-def map_tables(shown: Comparison, cells: Cells, exact: Measure, estimate: Measure | None) -> Tables:
+def map_tables(comparison: Comparison, cells: Cells, exact: Measure, estimate: Measure | None) -> Tables:
     """The tables of a map that has been made, with its estimate beside it where there is one; one row a cell."""
     patching = cells.patching
     return {
-        "tokens": tokens_of(shown),
+        "tokens": tokens_of(comparison),
         "measured": columns(MEASURED, [("A", patching.a), ("B", patching.b)]),
-        "map": _cells(cells_named(shown, cells), cells_axes(cells), exact, estimate),
+        "map": _cells(cells_named(comparison, cells), cells_axes(cells), exact, estimate),
     }
 
 
@@ -59,13 +59,13 @@ def cells_axes(cells: Cells) -> tuple[str, str]:
     return rows, "position" if across == "pos" else across
 
 
-def cells_named(shown: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def cells_named(comparison: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the map's rows and columns are called."""
 
     def named(axis: str, size: int) -> tuple[str, ...]:
         if axis == "pos":
-            places, into = shown.places(shown.sides[cells.patching.into]), cells.patching.into
-            labels = position_labels(*both(shown), into, shown.align)
+            places, into = comparison.places(comparison.sides[cells.patching.into]), cells.patching.into
+            labels = position_labels(*both(comparison), into, comparison.align)
             return tuple(f"{place} {label}" for place, label in zip(places, labels, strict=True))[:size]
         of = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
         return tuple(f"{of}{place}" for place in range(size))

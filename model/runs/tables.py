@@ -62,9 +62,9 @@ def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Se
     return {"place": list(range(len(next(iter(positions.values()))))), **by_run}
 
 
-def tokens_of(shown: Comparison) -> Table:
+def tokens_of(comparison: Comparison) -> Table:
     """Which token of each run stands at each place of the common axis."""
     return tokens_table(
-        {side: run.labels for side, run in shown.sides.items()},
-        {side: shown.positions(run) for side, run in shown.sides.items()},
+        {side: run.labels for side, run in comparison.sides.items()},
+        {side: comparison.positions(run) for side, run in comparison.sides.items()},
     )

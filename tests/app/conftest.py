@@ -17,7 +17,7 @@ import headlight.app.frame.bars
 import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.parts import charts
-from headlight.app.runs import models, models_folder, runs, shown, trusted
+from headlight.app.runs import comparisons, models, models_folder, runs, trusted
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
 from headlight.app.server.settings import SERVER
@@ -114,13 +114,13 @@ def both(run: Run, folder: str) -> Comparison:
 @pytest.fixture(scope="session")
 def alone(folder: str) -> Comparison:
     """Run A."""
-    return shown.of(hostile.chosen(folder))
+    return comparisons.for_selection(hostile.chosen(folder))
 
 
 @pytest.fixture(scope="session")
 def two(folder: str) -> Comparison:
     """Runs A and B, whose tokens are matched."""
-    return shown.of(hostile.chosen(folder, prompt_b=hostile.OTHER))
+    return comparisons.for_selection(hostile.chosen(folder, prompt_b=hostile.OTHER))
 
 
 class Options:

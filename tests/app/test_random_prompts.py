@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection, from_query, to_query
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Unit, axis_of
@@ -45,9 +45,9 @@ PIECES = [
 PROMPTS = st.text(max_size=30) | st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=8).map("".join)
 
 
-def _shown_or_refusal(chosen: Selection) -> shown.Comparison | str:
+def _shown_or_refusal(chosen: Selection) -> comparisons.Comparison | str:
     try:
-        return shown.of(chosen)
+        return comparisons.for_selection(chosen)
     except InputError as error:
         return str(error)
 

@@ -10,7 +10,7 @@ from headlight.app.frame import bars, means
 from headlight.app.frame.edits import effect, form
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
-from headlight.app.runs import shown as pages
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model.runs.edits import MOST_EDITS, Edit, describe, sources
 
@@ -53,7 +53,7 @@ def _content(seen: Selection) -> None:
         with st.container(key="headlight-edits"):
             for place, edit in enumerate(seen.edits):
                 _row(place, edit, seen)
-    found = pages.of(seen)
+    found = comparisons.for_selection(seen)
     if added := form.draw(found, seen):
         change((*seen.edits, added), seen.edits_off)
         st.rerun()

@@ -14,21 +14,21 @@ from headlight.model.runs.edits.cone import cone
 from headlight.model.runs.run import Run
 
 
-def draw(shown: Comparison) -> None:
+def draw(comparison: Comparison) -> None:
     """Two lines about the next token, and the map of what is changed."""
-    if shown.b is None:
+    if comparison.b is None:
         return
-    for line in said(shown.a, shown.b):
+    for line in said(comparison.a, comparison.b):
         st.text(line)
-    changed, reached = changes(shown.a, shown.b)
+    changed, reached = changes(comparison.a, comparison.b)
     st.caption(
         "What the edits cannot reach is grey; elsewhere the colour is the stronger the more the stream is changed "
         "there (‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
     )
     cell_map(
         np.where(reached, changed, np.nan)[::-1],  # the embedding at the bottom
-        CellAxis("after", shown.a.layer_labels[::-1]),
-        CellAxis("token", shown.a.labels, numbered=True),
+        CellAxis("after", comparison.a.layer_labels[::-1]),
+        CellAxis("token", comparison.a.labels, numbered=True),
         title="change, as a share of A's length",
         ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
         lacks="not reached",

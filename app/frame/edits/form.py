@@ -105,13 +105,13 @@ def _hold(field: str, value: Any) -> None:
     st.session_state[key(field)] = value
 
 
-def draw(shown: Comparison, now: Selection) -> Edit | None:
+def draw(comparison: Comparison, now: Selection) -> Edit | None:
     """The form; the edit that was made of it, once, when its button was pressed.
 
     Edits are of run A, and so are their positions: what is chosen by its place is offered at A's own position.
     """
-    form, run = _Form(), shown.a
-    now = replace(now, queries=_positions_in_a(shown, now.queries), keys=_positions_in_a(shown, now.keys))
+    form, run = _Form(), comparison.a
+    now = replace(now, queries=_positions_in_a(comparison, now.queries), keys=_positions_in_a(comparison, now.keys))
     kind = form.one("kind", "Another edit", KINDS, "ablate", 230, TERMS["edit"])
     edit = _FORMS[kind](form, run, now)
     unready = means.missing(_wanted(run, edit))
@@ -127,8 +127,8 @@ def draw(shown: Comparison, now: Selection) -> Edit | None:
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
 
 
-def _positions_in_a(shown: Comparison, places: tuple[int, ...]) -> tuple[int, ...]:
-    positions = shown.positions(shown.a)
+def _positions_in_a(comparison: Comparison, places: tuple[int, ...]) -> tuple[int, ...]:
+    positions = comparison.positions(comparison.a)
     return tuple(at for place in places if place < len(positions) and (at := positions[place]) is not None)
 
 

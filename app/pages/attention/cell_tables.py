@@ -25,11 +25,11 @@ MOST_WIDTH = 400
 Columns = dict[str, list[str] | Float[np.ndarray, " row"]]
 
 
-def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
+def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
     """The tables that stand for the grid and for the heads beside it."""
     heading("All heads", "attention", "head")
-    everyone = options.heads(range(shown.n_layers), shown.n_heads)
-    draw_scores(shown, tuple(everyone), axis, "Scores of all heads on this prompt")
+    everyone = options.heads(range(comparison.n_layers), comparison.n_heads)
+    draw_scores(comparison, tuple(everyone), axis, "Scores of all heads on this prompt")
     choice = options.tie(
         Several,
         "table_heads",
@@ -42,13 +42,13 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
     )
     options.row(choice, name="table heads", whole=True)
     now = selection.current()
-    sides: list[tuple[Side, str]] = [("a", "")] if shown.b is None else list(SIDES.items())
+    sides: list[tuple[Side, str]] = [("a", "")] if comparison.b is None else list(SIDES.items())
     for head in chosen:
         for side, caption in sides:
             heading(f"{head_name(head)} {caption}")
             st.caption(plain(said_of_cells(how)))
-            cells = fields.on_axis(shown, side, head, how, axis).numpy()
-            columns = with_sums(cells, axis, how, now.queries, now.keys) | _to_sink(shown, side, head, how, axis)
+            cells = fields.on_axis(comparison, side, head, how, axis).numpy()
+            columns = with_sums(cells, axis, how, now.queries, now.keys) | _to_sink(comparison, side, head, how, axis)
             st.dataframe(
                 columns,
                 column_config={key: _column(key) for key in columns if key},
@@ -59,11 +59,11 @@ def draw(shown: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> N
             )
 
 
-def _to_sink(shown: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Columns:
+def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Columns:
     """A column of what of each query's weight goes to the head's sink, beside the weights on the run's own tokens."""
-    if how != How() or shown.b is not None or axis.groups != (None,) or len(selection.current().queries) > 1:
+    if how != How() or comparison.b is not None or axis.groups != (None,) or len(selection.current().queries) > 1:
         return {}
-    shares = fields.to_sink(shown.a, head)
+    shares = fields.to_sink(comparison.a, head)
     return {} if shares is None else {SINK: shares.numpy()}
 
 

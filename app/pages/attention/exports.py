@@ -24,23 +24,23 @@ MOST_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
 MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the chosen heads' cells, every head's scores, and how far heads are apart."""
-    heads, own = heads_of(shown, chosen), chosen.of(Choices)
+    heads, own = heads_of(comparison, chosen), chosen.of(Choices)
     how = own.how
     purpose = f"{fields.TITLES[how.show][0].capitalize()} of {', '.join(map(head_name, heads)) or 'no head'}."
     options = {"show": how.show, "sink": how.sink, "unit": own.unit}
-    return report(purpose, shown, chosen.align, "attention_tables", heads=heads, **options)
+    return report(purpose, comparison, chosen.align, "attention_tables", heads=heads, **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Cells of the chosen heads as they are shown (measure, first token, words), scores of all heads."""
-    heads, own = heads_of(shown, chosen), chosen.of(Choices)
-    found = read_attention(shown, heads, own.how, own.unit)
+    heads, own = heads_of(comparison, chosen), chosen.of(Choices)
+    found = read_attention(comparison, heads, own.how, own.unit)
     arrays = of_sides("scores", found.scores) | of_sides("cells", found.cells)
     arrays |= {"apart": found.apart} if found.apart else {}
     arrays |= {"divergence": found.divergence} if found.divergence else {}
-    tables = found.tables(shown, with_cells=found.n_cells <= MOST_ROWS)
+    tables = found.tables(comparison, with_cells=found.n_cells <= MOST_ROWS)
     return Data("attention", _shows(own, heads), tables, arrays)
 
 
@@ -57,24 +57,24 @@ def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
     }
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head, or where all are too many the chosen ones and some, can be opened from the grid."""
     own = chosen.of(Choices)
-    axis, how, selected = axis_of(shown, own.unit, chosen.align), own.how, heads_of(shown, chosen)
-    side: Side = (chosen.side or "difference") if shown.b is not None else "a"
-    pooled = thumbnails.thumbnails(shown, side, how, axis)
+    axis, how, selected = axis_of(comparison, own.unit, chosen.align), own.how, heads_of(comparison, chosen)
+    side: Side = (chosen.side or "difference") if comparison.b is not None else "a"
+    pooled = thumbnails.thumbnails(comparison, side, how, axis)
     tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show)
-    panels = [panel(shown, head, axis, own.unit) for head in _held(shown, selected, axis)]
+    panels = [panel(comparison, head, axis, own.unit) for head in _held(comparison, selected, axis)]
     mounted = opened_from_grid(pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how)
-    return document("Attention", shown, mounted, "attention")
+    return document("Attention", comparison, mounted, "attention")
 
 
-def _held(shown: Comparison, selected: tuple[Head, ...], axis: Axis) -> list[Head]:
+def _held(comparison: Comparison, selected: tuple[Head, ...], axis: Axis) -> list[Head]:
     """The heads whose patterns go along: the chosen ones, and the others, with a B those first that changed most."""
-    every = [(layer, head) for layer in range(shown.n_layers) for head in range(shown.n_heads)]
-    room = MOST_CODES // (len(shown.runs) * len(axis.labels) ** 2)
-    if room < len(every) and shown.b is not None:
-        apart = np.nan_to_num(score(shown, "divergence", axis))
+    every = [(layer, head) for layer in range(comparison.n_layers) for head in range(comparison.n_heads)]
+    room = MOST_CODES // (len(comparison.runs) * len(axis.labels) ** 2)
+    if room < len(every) and comparison.b is not None:
+        apart = np.nan_to_num(score(comparison, "divergence", axis))
         every.sort(key=lambda head: -apart[head])
     others = [head for head in every if head not in selected]
     return [*selected, *others[: max(0, room - len(selected))]] or every[:1]

@@ -25,23 +25,23 @@ MOST_ALIKE = 8
 SINK = "To the sink"  # the share of the weights that goes to no key
 
 
-def draw(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
+def draw(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
     """All three tables."""
     heading("Their scores", "head")
-    draw_scores(shown, chosen, axis, "Scores of the chosen heads on this prompt")
+    draw_scores(comparison, chosen, axis, "Scores of the chosen heads on this prompt")
     left, right = st.columns(2, gap="large")
     with left:
         heading("How far apart", "js")
-        _apart(shown, chosen)
+        _apart(comparison, chosen)
     with right:
         heading("Heads most like one", "js")
-        _alike(shown, chosen)
+        _alike(comparison, chosen)
 
 
-def draw_scores(shown: Comparison, chosen: tuple[Head, ...], axis: Axis, alt: str) -> None:
+def draw_scores(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis, alt: str) -> None:
     """The scores of some heads as a sortable table."""
     st.dataframe(
-        scores_table(shown, chosen, axis),
+        scores_table(comparison, chosen, axis),
         column_config={
             each.title: st.column_config.NumberColumn(each.title, format="%.3f", help=TERMS[each.term])
             for each in SCORES.values()
@@ -52,43 +52,43 @@ def draw_scores(shown: Comparison, chosen: tuple[Head, ...], axis: Axis, alt: st
     )
 
 
-def scores_table(shown: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dict[str, list[str] | list[float]]:
+def scores_table(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> dict[str, list[str] | list[float]]:
     """One row a head; with a B one for A, one for B and one for the difference."""
-    sides = list(shown.sides) + ([DIFFERENCE] if shown.b is not None else [])
+    sides = list(comparison.sides) + ([DIFFERENCE] if comparison.b is not None else [])
     rows = [(head, side) for head in chosen for side in sides]
     table: dict[str, list[str] | list[float]] = {"Head": [head_name(head) for head, _ in rows]}
-    if shown.b is not None:
+    if comparison.b is not None:
         table["Run"] = [side for _, side in rows]
     for key, each in SCORES.items():
         if not each.needs_b:
-            table[each.title] = [_of_side(shown, key, head, side) for head, side in rows]
-        elif shown.b is not None:
-            values = score(shown, key, axis)
+            table[each.title] = [_of_side(comparison, key, head, side) for head, side in rows]
+        elif comparison.b is not None:
+            values = score(comparison, key, axis)
             table[each.title] = [float(values[head]) if side == DIFFERENCE else float("nan") for head, side in rows]
-    if any(run.cfg.use_attention_sinks for run in shown.runs):
-        table[SINK] = [_to_sink(shown, head, side) for head, side in rows]
+    if any(run.cfg.use_attention_sinks for run in comparison.runs):
+        table[SINK] = [_to_sink(comparison, head, side) for head, side in rows]
     return table
 
 
-def _to_sink(shown: Comparison, head: Head, side: str) -> float:
+def _to_sink(comparison: Comparison, head: Head, side: str) -> float:
     """The mean share of a head's weights that goes to its sink; none where it has none."""
 
     def mean(run: Run) -> float:
         shares = fields.to_sink(run, head)
         return 0.0 if shares is None else float(shares.mean())
 
-    return compared(shown.sides, mean)[side]
+    return compared(comparison.sides, mean)[side]
 
 
-def _of_side(shown: Comparison, key: str, head: Head, side: str) -> float:
-    return compared(shown.sides, lambda run: fields.head_score(run, key, head))[side]
+def _of_side(comparison: Comparison, key: str, head: Head, side: str) -> float:
+    return compared(comparison.sides, lambda run: fields.head_score(run, key, head))[side]
 
 
-def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+def _apart(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     if len(chosen) < 2:
         st.caption("Choose a second head in the grid to hold them against each other.")
         return
-    apart = fields.apart(shown.a, chosen).values.numpy()
+    apart = fields.apart(comparison.a, chosen).values.numpy()
     names = [head_name(head) for head in chosen]
     st.dataframe(
         {"nats": names, **{other: apart[:, column] for column, other in enumerate(names)}},
@@ -96,10 +96,10 @@ def _apart(shown: Comparison, chosen: tuple[Head, ...]) -> None:
         hide_index=True,
         alt="Jensen-Shannon divergence between the chosen heads of A, in nats",
     )
-    _pair(shown, chosen)
+    _pair(comparison, chosen)
 
 
-def _pair(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+def _pair(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     """Two of the chosen heads and the difference of their patterns."""
     named: dict[tuple[Head, ...], str] = {(): "two heads, to see the difference of their patterns"}
     named |= {(one, other): f"{head_name(other)} − {head_name(one)}" for one, other in combinations(chosen, 2)}
@@ -118,11 +118,11 @@ def _pair(shown: Comparison, chosen: tuple[Head, ...]) -> None:
     )
     options.row(difference, name="pair", whole=True)
     if pair:
-        _difference(shown, pair)
+        _difference(comparison, pair)
 
 
-def _difference(shown: Comparison, pair: tuple[Head, ...]) -> None:
-    a = Comparison(shown.a)
+def _difference(comparison: Comparison, pair: tuple[Head, ...]) -> None:
+    a = Comparison(comparison.a)
     axis = axis_of(a, "token", "tokens")
     one, other = (panel(a, head, axis, "token").a for head in pair)
     now = selection.current()
@@ -138,7 +138,7 @@ def _difference(shown: Comparison, pair: tuple[Head, ...]) -> None:
     )
 
 
-def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
+def _alike(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     key = selection.widget_key("alike")
     held = st.session_state.get(key)
     head = held if held in chosen else None  # all heads' patterns are computed for it, so not before somebody asks
@@ -151,7 +151,7 @@ def _alike(shown: Comparison, chosen: tuple[Head, ...]) -> None:
     options.row(options.tie(Listed, "alike", "Like", head, hold, options=named, width=320), name="alike", whole=True)
     if head is None:
         return
-    apart = shown.keep(("alike", head), lambda: fields.alike(shown.a, head).values.numpy())
+    apart = comparison.keep(("alike", head), lambda: fields.alike(comparison.a, head).values.numpy())
     order = np.argsort(apart, axis=None, kind="stable")
     others = [divmod(int(index), apart.shape[1]) for index in order]
     nearest = [other for other in others if other != head][:MOST_ALIKE]

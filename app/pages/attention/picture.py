@@ -37,14 +37,14 @@ class Panel:
     below: bool
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One heatmap a head (row = query, column = key); with a B three. Where no head is chosen, the clearest ones."""
     from matplotlib.figure import Figure
 
-    heads, own = heads_of(shown, chosen) or clearest(shown), chosen.of(Choices)
-    how, axis = own.how, axis_of(shown, own.unit, chosen.align)
-    cells = {side: measure.values.numpy() for side, measure in cells_of(shown, heads, how, axis).items()}
-    columns = len(cells) if shown.b is not None else min(ACROSS, len(heads))
+    heads, own = heads_of(comparison, chosen) or clearest(comparison), chosen.of(Choices)
+    how, axis = own.how, axis_of(comparison, own.unit, chosen.align)
+    cells = {side: measure.values.numpy() for side, measure in cells_of(comparison, heads, how, axis).items()}
+    columns = len(cells) if comparison.b is not None else min(ACROSS, len(heads))
     panels = _panels(len(heads), list(cells), columns)
     rows = -(-len(panels) // columns)
     size = min(LARGEST_PANEL, max(PANEL, PITCH * len(axis.labels)))
@@ -57,12 +57,14 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         hatched(axes, palette)
         flat(axes, palette, *_absent(axis, panel.side))
         axes.set_box_aspect(1)
-        axes.set_title(head_name(heads[panel.head]) + ("" if shown.b is None else f"   {panel.side.replace('-', '−')}"))
+        axes.set_title(
+            head_name(heads[panel.head]) + ("" if comparison.b is None else f"   {panel.side.replace('-', '−')}")
+        )
         label_axis(axes, "y", axis.labels if panel.left else [], size)
         label_axis(axes, "x", axis.labels if panel.below else [], size)
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
-    origin(figure, shown, palette)
+    origin(figure, comparison, palette)
     return figure
 
 

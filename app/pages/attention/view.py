@@ -41,27 +41,27 @@ GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The token strip, the grid of all heads and the chosen ones."""
     _options()
-    _say_before_norm(shown)
+    _say_before_norm(comparison)
     now = selection.current()
     own = now.of(Choices)
-    axis = shown.keep(("axis", own.unit), lambda: axis_of(shown, own.unit, now.align))
+    axis = comparison.keep(("axis", own.unit), lambda: axis_of(comparison, own.unit, now.align))
     if now.table:
-        chosen = now.heads or clearest(shown)
-        cell_tables.draw(shown, chosen, own.how, axis)
-        head_tables.draw(shown, chosen, axis)
+        chosen = now.heads or clearest(comparison)
+        cell_tables.draw(comparison, chosen, own.how, axis)
+        head_tables.draw(comparison, chosen, axis)
         return
-    all_heads, strip, large = grid.places(shown.b is not None)
+    all_heads, strip, large = grid.places(comparison.b is not None)
     with all_heads:
-        chosen, limits = _grid(shown, axis)
+        chosen, limits = _grid(comparison, axis)
     with large:
         if not chosen:
             grid.say_none_is_chosen()
             return
-        panels = [panel(shown, head, axis, own.unit) for head in chosen]
-        _heads(panels, axis, limits, fetchable(shown, axis, own.unit))
+        panels = [panel(comparison, head, axis, own.unit) for head in chosen]
+        _heads(panels, axis, limits, fetchable(comparison, axis, own.unit))
         _ask_why(chosen)
     with strip:
         token_strip(
@@ -78,7 +78,7 @@ def render(shown: Comparison) -> None:
     )
     if numbers.open:  # tables take the browser longer than the pictures that they would hold up
         with numbers:
-            head_tables.draw(shown, chosen, axis)
+            head_tables.draw(comparison, chosen, axis)
 
 
 def _options() -> None:
@@ -95,38 +95,38 @@ def _options() -> None:
         st.caption("Words and sentences show weights only: a score or a value-weighted cell belongs to single tokens.")
 
 
-def _say_before_norm(shown: Comparison) -> None:
+def _say_before_norm(comparison: Comparison) -> None:
     """How the enlarged heads' writes differ from the grid's, where a norm stands behind the heads."""
     own = selection.current().of(Choices)
-    if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in shown.runs):
+    if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in comparison.runs):
         st.caption(
             "This model normalises what the heads of a layer give together. The grid and the tables divide each write "
             "by that norm's scale at the query; the enlarged heads show it before that."
         )
 
 
-def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
+def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
     """All heads, for the chosen ones and the limits of the colours."""
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
-        options.row(grid.side_option(shown.b is not None), *_sorting(shown), name="grid")
-    now, side, order = selection.current(), grid.side_of(shown.b is not None), _order(shown, axis)
-    before, drawn_as = heads_of(shown, now), now.of(Choices).how
-    pictures = shown.keep(
+        options.row(grid.side_option(comparison.b is not None), *_sorting(comparison), name="grid")
+    now, side, order = selection.current(), grid.side_of(comparison.b is not None), _order(comparison, axis)
+    before, drawn_as = heads_of(comparison, now), now.of(Choices).how
+    pictures = comparison.keep(
         ("pictures", side, drawn_as, now.of(Choices).unit),
-        lambda: grid.pictures(thumbnails.thumbnails(shown, side, drawn_as, axis)),
+        lambda: grid.pictures(thumbnails.thumbnails(comparison, side, drawn_as, axis)),
     )
-    found = detection.supported_labels(shown.a.source.name, shown.a.bos, drawn(shown, now))
+    found = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
     chosen = grid.draw(
         pictures,
         fields.title(drawn_as.show),
-        shown.b is not None,
+        comparison.b is not None,
         before,
         "grid",
         GROUP,
-        captions=_with_labels(shown.keep("captions", lambda: _captions(shown)), found),
-        marks=labels.marks(found, shown.n_layers, shown.n_heads) if found else None,
+        captions=_with_labels(comparison.keep("captions", lambda: _captions(comparison)), found),
+        marks=labels.marks(found, comparison.n_layers, comparison.n_heads) if found else None,
         order=order,
-        figures=None if order is None else _figures(shown, axis),
+        figures=None if order is None else _figures(comparison, axis),
         lacks=grid.lacks(axis.presence),
     )
     if found:
@@ -136,45 +136,45 @@ def _grid(shown: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, f
     return chosen, grid.limits(side, pictures.limit)
 
 
-def _sorting(shown: Comparison) -> Iterator[Option]:
+def _sorting(comparison: Comparison) -> Iterator[Option]:
     """By what the heads are sorted, and how many of them are shown then."""
-    titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(shown)}
-    compares = shown.b is not None  # what the grid shows then stands beside it
+    titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(comparison)}
+    compares = comparison.b is not None  # what the grid shows then stands beside it
     yield options.bind(Listed, "sort", "Sort by", options=titles, width=200, folded=compares)
-    n_heads = shown.n_layers * shown.n_heads
-    if _sort(shown) is not None and n_heads > 1:
+    n_heads = comparison.n_layers * comparison.n_heads
+    if _sort(comparison) is not None and n_heads > 1:
         yield options.bind(Slider, "top", "Show the first", n_heads, page=Choices, least=1, most=n_heads, folded=True)
 
 
-def _sorts(shown: Comparison) -> list[str]:
-    return ["place", *(each for each in SCORES if SCORES[each].needs_b <= (shown.b is not None))]
+def _sorts(comparison: Comparison) -> list[str]:
+    return ["place", *(each for each in SCORES if SCORES[each].needs_b <= (comparison.b is not None))]
 
 
-def _sort(shown: Comparison) -> str | None:
+def _sort(comparison: Comparison) -> str | None:
     """The score by which the heads are sorted; None where they stand in their own places."""
     now = selection.current().sort
-    return now if now != "place" and now in _sorts(shown) else None
+    return now if now != "place" and now in _sorts(comparison) else None
 
 
-def _order(shown: Comparison, axis: Axis) -> list[Head] | None:
+def _order(comparison: Comparison, axis: Axis) -> list[Head] | None:
     """The heads from the largest score down, as many as asked for; None for their own places."""
-    by = _sort(shown)
+    by = _sort(comparison)
     if by is None:
         return None
-    values = score(shown, by, axis).flatten()
+    values = score(comparison, by, axis).flatten()
     order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return [divmod(index, shown.n_heads) for index in order[: selection.current().of(Choices).top or len(order)]]
+    return [divmod(index, comparison.n_heads) for index in order[: selection.current().of(Choices).top or len(order)]]
 
 
-def _figures(shown: Comparison, axis: Axis) -> list[list[str]]:
-    values = score(shown, selection.current().sort, axis)
+def _figures(comparison: Comparison, axis: Axis) -> list[list[str]]:
+    values = score(comparison, selection.current().sort, axis)
     return [["–" if np.isnan(value) else f"{value:.3g}" for value in layer] for layer in values]
 
 
-def _captions(shown: Comparison) -> list[list[str]]:
+def _captions(comparison: Comparison) -> list[list[str]]:
     """Beside a head's name: three of its scores in A."""
     names = ("entropy", "previous_token", "induction")
-    scores = (shown.a.scores[name].values[: shown.n_layers, : shown.n_heads].tolist() for name in names)
+    scores = (comparison.a.scores[name].values[: comparison.n_layers, : comparison.n_heads].tolist() for name in names)
     return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
 
 

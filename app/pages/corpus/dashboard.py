@@ -31,7 +31,7 @@ EFFECTS = {
 }
 
 
-def draw(shown: Comparison, found: Found) -> None:
+def draw(comparison: Comparison, found: Found) -> None:
     """The head that is chosen first."""
     of_head = found.dashboard()
     name = head_name(found.head)
@@ -41,11 +41,11 @@ def draw(shown: Comparison, found: Found) -> None:
         options.row(_head(found), name="corpus_head", whole=True)
     with st.container(key="headlight-said-head"):
         st.text(_figures(found))
-        if found.own and (said := over_corpus.sentence(shown.a, found.head, found.by, found.a)):
+        if found.own and (said := over_corpus.sentence(comparison.a, found.head, found.by, found.a)):
             st.text(said)
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _sequences(shown, found, of_head)
+        _sequences(comparison, found, of_head)
     with right:
         _matters(of_head)
         if rows := plots.of_head(of_head):
@@ -81,7 +81,7 @@ def rounded(value: float, half: float) -> str:
     return f"{value:,.{decimals}f} ± {half:,.{decimals}f}".replace("-", "−")
 
 
-def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
+def _sequences(comparison: Comparison, found: Found, of_head: Dashboard) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-sequences"):
         heading("Sequences", "corpus_sequences", key="corpus_sequences_title")
         st.caption("Open on", width="content")
@@ -92,7 +92,7 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
         return
     sequences = of_head.sequences
     chosen = sampled_texts(
-        shown_texts(sequences, found.a.n_intervals, shown.a if found.own else None),
+        shown_texts(sequences, found.a.n_intervals, comparison.a if found.own else None),
         title=f"Sequences by how active {head_name(found.head)} is",
         chosen=_within(selection.current().of(Choices).sequence, len(sequences)),
         epoch=selection.epoch(str(found.a.folder), found.head),
@@ -100,7 +100,7 @@ def _sequences(shown: Comparison, found: Found, of_head: Dashboard) -> None:
     )
     if chosen != selection.current().of(Choices).sequence:
         selection.update(Choices, sequence=chosen)
-    prompt = opening.prompt_of(found, sequences[chosen or 0], shown.a)
+    prompt = opening.prompt_of(found, sequences[chosen or 0], comparison.a)
     with links:
         _open(prompt, found, sequences[chosen or 0])
     with said:

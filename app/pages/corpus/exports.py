@@ -34,9 +34,9 @@ UNITS: dict[str, Unit] = {  # of those figures that arrays are given of; the tab
 }
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints every head's figures, and what the scan has of the chosen heads."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a scan nothing is offered
     options: dict[str, object] = {"heads": found.heads}
     lines = [f"a = {_reading(found.a)}"]
@@ -54,9 +54,9 @@ def _reading(tree: Tree) -> str:
     return f"read_tree({scans.opened_by(tree)!r})"
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of all figures and of the chosen heads, and each figure of every head as an array."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a scan nothing is offered
     arrays = {f"{side} {name}": each for side, tree in _sides(found).items() for name, each in _arrays(tree).items()}
     tables = corpus_tables(found.a, found.heads, found.b, found.series, found.by)
@@ -83,14 +83,14 @@ def _about(tree: Tree) -> dict[str, Any]:
     return {"model": tree.model_name, "corpus": tree.dataset_name, **told}
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which the heads can be sorted, and the chosen head's sequences pointed at as on the page."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a scan nothing is offered
     of_head = found.dashboard()
     with recorded() as mounted:
         _map(found)
-        texts = shown_texts(of_head.sequences, found.a.n_intervals, shown.a if found.own else None)
+        texts = shown_texts(of_head.sequences, found.a.n_intervals, comparison.a if found.own else None)
         sampled_texts(texts, title=f"Sequences of {head_name(found.head)}", key="sequences")
         file_table("Heads", finder.columns(found))
     title = f"{head_name(found.head)} of {named(found.a)} over {called(found.a.dataset_name)}"

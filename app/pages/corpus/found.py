@@ -72,19 +72,19 @@ class Found:
         return scans.dashboard(self.a, self.head)
 
 
-def find(shown: Comparison, chosen: Selection) -> Found | None:
+def find(comparison: Comparison, chosen: Selection) -> Found | None:
     """What is chosen, or stands for what is not; None where there is no scan at all.
 
     Raises:
         HeadlightError: a scan is not offered here, or cannot be read.
     """
-    model, own = shown.a.source.name, chosen.of(Choices)
+    model, own = comparison.a.source.name, chosen.of(Choices)
     name = scans.named(chosen.scan, model)
     if not name:
         return None
-    a, b = scans.tree(name), _beside(shown, own, name)
+    a, b = scans.tree(name), _beside(comparison, own, name)
     metrics = shared(a, b)
-    is_own = scans.is_of(a, model) and (a.n_layers, a.n_heads) == (shown.a.cfg.n_layers, shown.a.cfg.n_heads)
+    is_own = scans.is_of(a, model) and (a.n_layers, a.n_heads) == (comparison.a.cfg.n_layers, comparison.a.cfg.n_heads)
     by = _first(metrics, own.corpus_by, *BY)
     found = Found(
         a,
@@ -99,11 +99,11 @@ def find(shown: Comparison, chosen: Selection) -> Found | None:
     return _with_heads(found, (chosen.heads if is_own else own.scan_heads) or ())
 
 
-def _beside(shown: Comparison, own: Choices, name: str) -> Tree | None:
+def _beside(comparison: Comparison, own: Choices, name: str) -> Tree | None:
     """The scan that is chosen to stand beside, or that of B's model where that is another."""
     beside = own.scan_b
-    if not beside and shown.b is not None and not shown.b.same_model(shown.a):
-        beside = scans.of_model(shown.b.source.name)
+    if not beside and comparison.b is not None and not comparison.b.same_model(comparison.a):
+        beside = scans.of_model(comparison.b.source.name)
     if not beside or beside == name:
         return None
     return scans.tree(beside)

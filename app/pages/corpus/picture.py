@@ -21,12 +21,12 @@ SIZE = 5.2, 4.6  # inches
 RING = "#d55e00"
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """A point a head, with the scan's model and corpus over it."""
     from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a scan nothing is offered
     x, y, colour = scales(found)
     figure = Figure(figsize=SIZE, layout="constrained")

@@ -95,9 +95,9 @@ def over_steps(found: Found) -> Plot | None:
 ENDS = ("values", "low", "high")
 
 
-def taken(shown: Comparison, chosen: Selection) -> Rows:
+def taken(comparison: Comparison, chosen: Selection) -> Rows:
     """All of the page's plots, as a file."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a scan nothing is offered
     trained = over_steps(found)
     return [[of_heads(found)], *([[trained]] if trained else []), *of_head(found.dashboard())]

@@ -27,29 +27,29 @@ HOW = (
 )
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The options, every head as a point with the finder beside, and the chosen head's dashboard."""
     found: list[Found] = []
     with title_row("Heads over a corpus", "corpus", key="corpus"):
         row = st.container()
     with boundary.guard(lambda reason: notices.refused(reason, "scan")):
-        found += filter(None, [find(shown, selection.current())])
+        found += filter(None, [find(comparison, selection.current())])
     with row:
-        _options(shown, *found)
+        _options(comparison, *found)
     if found:
-        _say_whose(found[0], shown)
+        _say_whose(found[0], comparison)
         _heads(found[0])
         with boundary.guard(lambda reason: notices.refused(reason, "dashboard")):
-            dashboard.draw(shown, found[0])
+            dashboard.draw(comparison, found[0])
         training.draw(found[0])
     elif not is_open():
         _say_how()
 
 
-def _say_whose(found: Found, shown: Comparison) -> None:
+def _say_whose(found: Found, comparison: Comparison) -> None:
     """That the scan is of another model than the page's, where no scan of that one is known."""
     if not found.own and not selection.current().scan:
-        command = make("scan", MODEL=models.opened_by(shown.a.source), CORPUS=CORPUS)
+        command = make("scan", MODEL=models.opened_by(comparison.a.source), CORPUS=CORPUS)
         st.text(f"There is no scan of this model yet: this one is of another. {command} makes one.")
 
 
@@ -67,9 +67,9 @@ def _say_how() -> None:
         )
 
 
-def _options(shown: Comparison, found: Found | None = None) -> None:
+def _options(comparison: Comparison, found: Found | None = None) -> None:
     now = selection.current()
-    name = scans.named(now.scan, shown.a.source.name)
+    name = scans.named(now.scan, comparison.a.source.name)
     row: list[Option | None] = [_scan("scan", "Scan", name, "")]
     if found is not None:
         row.append(_figure(found, "corpus_by", "Find by", found.by))

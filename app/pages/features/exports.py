@@ -16,19 +16,19 @@ TABLES = ("dictionary", "made by", "promoted", "nearest", "read by")
 PURPOSE = "The features of a dictionary in a prompt, what it misses, and one feature in full."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the strongest features, what the dictionary misses, and all there is of the chosen one."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a dictionary nothing is offered
     options = {"layer": found.layer, "feature": found.feature, "order": found.order}
-    return report(PURPOSE, shown, chosen.align, "feature_tables", found.name, **options)
+    return report(PURPOSE, comparison, chosen.align, "feature_tables", found.name, **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of what is active and missed, and of the chosen feature; the listed features' activations as arrays."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a dictionary nothing is offered
-    of = shown, found.opened, found.layer
+    of = comparison, found.opened, found.layer
     arrays = of_sides("activations", activations(*of, found.listed)) | of_sides("missed", missed(*of))
     arrays |= of_sides("KL with the dictionary in place", moved(*of)) | of_sides("active features", n_active(*of))
     shows = {
@@ -45,11 +45,11 @@ def data(shown: Comparison, chosen: Selection) -> Data:
     return Data("features", shows, tables, arrays)
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every cell can be looked at."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     assert found is not None  # without a dictionary nothing is offered
-    sides, of = maps.active(found), (shown, found.opened, found.layer)
+    sides, of = maps.active(found), (comparison, found.opened, found.layer)
     tables = feature_tables(*of, found.feature, found.order)
     strip = {side: values[0] for side, values in by_side(activations(*of, [found.feature])).items()}
     title = f"Feature {found.feature}"
@@ -58,9 +58,11 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
             cell = MapCell(found.listed.index(found.feature), found.place)
             maps.feature_map(found, sides, side, f"features {side}", cell)
         maps.missed_map(found, "missed")
-        lines = named(shown, strip, "")
-        token_values(shown.labels, lines, title=title, signed=shown.b is not None, chosen=found.place, key="strip")
+        lines = named(comparison, strip, "")
+        token_values(
+            comparison.labels, lines, title=title, signed=comparison.b is not None, chosen=found.place, key="strip"
+        )
         for name in TABLES:
             if tables[name]["feature" if name == "nearest" else next(iter(tables[name]))]:
                 file_table(f"{title}: {name}" if name != "dictionary" else found.told, tables[name])
-    return document("Features", shown, mounted, "plain")
+    return document("Features", comparison, mounted, "plain")

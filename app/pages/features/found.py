@@ -16,7 +16,7 @@ from headlight.model.runs.dictionary import Dictionaries, Dictionary
 class Found:
     """The dictionaries of a name, the layer whose one is shown, the feature looked at, and how all are listed."""
 
-    shown: Comparison
+    comparison: Comparison
     name: str
     opened: Dictionaries
     layer: int
@@ -36,7 +36,7 @@ class Found:
     @cached_property
     def listed(self) -> list[int]:
         """The features that are listed, the chosen one among them."""
-        return first_features(self.shown, self.opened, self.layer, self.feature, self.order)
+        return first_features(self.comparison, self.opened, self.layer, self.feature, self.order)
 
     @property
     def told(self) -> str:
@@ -46,28 +46,28 @@ class Found:
         return f"{each.n_features:,} features ({each.architecture}) · reads {each.hook_in}{stands}"
 
 
-def find(shown: Comparison, chosen: Selection) -> Found | None:
+def find(comparison: Comparison, chosen: Selection) -> Found | None:
     """What is chosen, or stands for what is not; None where there is no dictionary at all.
 
     Raises:
         HeadlightError: a dictionary is not offered here, cannot be opened, or does not fit a model.
     """
-    name = dictionaries.named(chosen.dictionary, shown.a.source.name)
+    name = dictionaries.named(chosen.dictionary, comparison.a.source.name)
     if not name:
         return None
-    opened = dictionaries.fitting_all(name, shown.runs)
+    opened = dictionaries.fitting_all(name, comparison.runs)
     layer, feature = chosen.feature or (max(opened), None)
     layer = layer if layer in opened else max(opened)
-    order = _order(shown, chosen)
+    order = _order(comparison, chosen)
     if feature is None or feature >= opened[layer].n_features:
-        feature = default_feature(shown, opened, layer, order)
-    return Found(shown, name, opened, layer, feature, order)
+        feature = default_feature(comparison, opened, layer, order)
+    return Found(comparison, name, opened, layer, feature, order)
 
 
-def _order(shown: Comparison, chosen: Selection) -> FeatureOrder:
+def _order(comparison: Comparison, chosen: Selection) -> FeatureOrder:
     """By what features are listed; by how active they are where the model's logits are no sums."""
-    place = place_of(shown, chosen)
-    if chosen.features_by == "activation" or needs.sums(shown):
+    place = place_of(comparison, chosen)
+    if chosen.features_by == "activation" or needs.sums(comparison):
         return FeatureOrder(place)
-    pair = pair_of(shown, chosen)
+    pair = pair_of(comparison, chosen)
     return FeatureOrder(place, pair.target, pair.distractor)

@@ -33,7 +33,7 @@ def draw(found: Found) -> None:
         options.row(_number(found), _ablate(found), name="feature", whole=True)
     _strip(found)
     side, run, position = _looked_at(found)
-    of = "" if found.shown.b is None else f" in {side}"
+    of = "" if found.comparison.b is None else f" in {side}"
     left, middle, right = st.columns(WIDTHS, gap="medium")
     with left:
         _made(found, of, run, position)
@@ -47,8 +47,10 @@ def draw(found: Found) -> None:
 
 def _looked_at(found: Found) -> tuple[str, Run, int]:
     """The first run that has the token, and its position there."""
-    sides = found.shown.sides.items()
-    return next((side, run, at) for side, run in sides if (at := found.shown.positions(run)[found.place]) is not None)
+    sides = found.comparison.sides.items()
+    return next(
+        (side, run, at) for side, run in sides if (at := found.comparison.positions(run)[found.place]) is not None
+    )
 
 
 def _choose(found: Found, feature: int) -> None:
@@ -66,13 +68,13 @@ def _ablate(found: Found) -> Option:
 
 
 def _strip(found: Found) -> None:
-    sides = by_side(activations(found.shown, found.opened, found.layer, [found.feature]))
-    lines = named(found.shown, {side: values[0] for side, values in sides.items()}, "")
+    sides = by_side(activations(found.comparison, found.opened, found.layer, [found.feature]))
+    lines = named(found.comparison, {side: values[0] for side, values in sides.items()}, "")
     place = token_values(
-        found.shown.labels,
+        found.comparison.labels,
         lines,
         title=f"activation of feature {found.feature}",
-        signed=found.shown.b is not None,
+        signed=found.comparison.b is not None,
         chosen=found.place,
         epoch=selection.epoch(),
         key=selection.widget_key("feature_strip"),
@@ -84,7 +86,7 @@ def _strip(found: Found) -> None:
 
 def _made(found: Found, of: str, run: Run, position: int) -> None:
     heading(f"Who made it{of}", "feature_made", key="feature_made")
-    reason = needs.split(found.shown)
+    reason = needs.split(found.comparison)
     made = None if reason else made_by(run, found.dictionary, found.feature, position)
     if made is None:
         st.caption(
@@ -133,7 +135,7 @@ def _epoch(found: Found) -> int:
 
 def _promoted(found: Found, of: str, run: Run, position: int) -> None:
     heading(f"Tokens{of}", "feature_tokens", key="feature_tokens")
-    reason = needs.sums(found.shown)
+    reason = needs.sums(found.comparison)
     tokens = None if reason else tokens_of(run, found.dictionary, found.feature, position)
     if tokens is None:
         st.caption(plain(reason or NO_STREAM))

@@ -14,7 +14,7 @@ from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
-from headlight.model.attribution.logit_attribution import CONSTANTS, Question, logit_attribution
+from headlight.model.attribution.logits import CONSTANTS, Question, logit_attribution
 from headlight.model.base.commands import make
 from headlight.model.features.effects import layer_after
 from headlight.model.features.tables import carried_by, feature_tables, summary
@@ -30,25 +30,25 @@ HOW = (
 )
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The options, the strongest features by token with what is missed, and the chosen feature."""
     found: list[Found] = []
     with title_row("Features", "features", key="features"):
         row = st.container()
     with boundary.guard(_refused):
-        found += filter(None, [find(shown, selection.current())])
+        found += filter(None, [find(comparison, selection.current())])
         if found:
             _take_click(found[0])
     with row:
-        _options(shown, *found)
+        _options(comparison, *found)
     st.session_state[OPEN] = bool(found)
     if found:
         _draw(found[0])
-    elif not dictionaries.named(selection.current().dictionary, shown.a.source.name):
+    elif not dictionaries.named(selection.current().dictionary, comparison.a.source.name):
         with st.container(key="headlight-lacking-dictionary"):
             st.info(HOW)
-            hook = f"blocks.{shown.a.cfg.n_layers // 2}.hook_resid_pre"
-            st.code(make("train-dictionary", MODEL=models.opened_by(shown.a.source), HOOK=hook), "bash")
+            hook = f"blocks.{comparison.a.cfg.n_layers // 2}.hook_resid_pre"
+            st.code(make("train-dictionary", MODEL=models.opened_by(comparison.a.source), HOOK=hook), "bash")
 
 
 def _refused(reason: str) -> None:
@@ -68,7 +68,7 @@ def is_open() -> bool:
 def _draw(found: Found) -> None:
     if selection.current().table:
         _say(found)
-        of = found.shown, found.opened, found.layer, found.feature, found.order
+        of = found.comparison, found.opened, found.layer, found.feature, found.order
         for name, table in feature_tables(*of).items():
             st.caption(plain(name.capitalize()))
             tables.draw(table, f"Features: {name}")
@@ -89,7 +89,7 @@ def _say(found: Found) -> None:
 def worth(found: Found) -> list[str]:
     """What the dictionary is worth on each run, always said beside what it shows."""
     lines = []
-    for side, run in found.shown.sides.items():
+    for side, run in found.comparison.sides.items():
         told = summary(run, found.opened, found.layer)
         value = {name: each for name, (each, _) in told.items()}
         loss, put = value["loss"], value["loss with the dictionary in place"]
@@ -99,15 +99,15 @@ def worth(found: Found) -> list[str]:
             *([f"loss {number(loss)} → {number(put)} nats with it in the activation's place"] if loss == loss else []),
             f"KL {number(value['KL with the dictionary in place'])} nats",
         ]
-        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
+        lines.append(f"{'' if found.comparison.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
     return lines
 
 
 def carries(found: Found) -> list[str]:
     """What of the prediction each run's first features carry, with what all of them, bias and error come to."""
     lines, order = [], found.order
-    for side, run in found.shown.sides.items():
-        position = found.shown.positions(run)[order.place]
+    for side, run in found.comparison.sides.items():
+        position = found.comparison.positions(run)[order.place]
         question = None if position is None else order.question(position)
         its = carried_by(run, found.opened, found.layer, question)
         if its is None or question is None:
@@ -119,7 +119,7 @@ def carries(found: Found) -> list[str]:
         total = float(its.values.values.sum())
         told = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {total:+.3f} logits"
         told = f"{told} to {quoted(pair[0])} − {quoted(pair[1])}{_constants(run, found, question, total)}"
-        lines.append(f"{'' if found.shown.b is None else f'{side}: '}{told}".replace("-", "−"))
+        lines.append(f"{'' if found.comparison.b is None else f'{side}: '}{told}".replace("-", "−"))
     return lines
 
 
@@ -157,16 +157,16 @@ def _maps(found: Found) -> None:
     maps.missed_map(found, selection.widget_key("features_missed"))
 
 
-def _options(shown: Comparison, found: Found | None = None) -> None:
-    row: list[Option | None] = [_dictionary(shown)]
+def _options(comparison: Comparison, found: Found | None = None) -> None:
+    row: list[Option | None] = [_dictionary(comparison)]
     if found is not None:
         row += [_layer(found), _place(found), _by(found)]
     options.row(*row, options.as_tables())
 
 
-def _dictionary(shown: Comparison) -> Option:
+def _dictionary(comparison: Comparison) -> Option:
     """A dictionary on offer, or any other's folder or hub name where that is allowed."""
-    value = dictionaries.named(selection.current().dictionary, shown.a.source.name)
+    value = dictionaries.named(selection.current().dictionary, comparison.a.source.name)
     offered = tuple(dictionaries.offered())
 
     def change(name: str) -> None:
@@ -185,7 +185,7 @@ def _layer(found: Found) -> Option | None:
     named = {layer: each.hook_in for layer, each in found.opened.items()}
 
     def change(layer: int) -> None:
-        strongest = find(found.shown, selection.current().updated(feature=(layer, found.opened[layer].n_features)))
+        strongest = find(found.comparison, selection.current().updated(feature=(layer, found.opened[layer].n_features)))
         selection.choose(feature=(layer, strongest.feature if strongest else 0))
 
     return options.tie(Listed, "features_layer", "Layer", found.layer, change, options=named, width=150)
@@ -193,12 +193,12 @@ def _layer(found: Found) -> Option | None:
 
 def _by(found: Found) -> Option | None:
     """By what features are listed, where the model's logits are sums; the first one there is then the chosen one."""
-    if needs.sums(found.shown):
+    if needs.sums(found.comparison):
         return None
     ways = {"activation": "activation", "effect": "effect"}
 
     def change(by: FeaturesBy) -> None:
-        listed = find(found.shown, selection.current().updated(feature=_none_of(found), features_by=by))
+        listed = find(found.comparison, selection.current().updated(feature=_none_of(found), features_by=by))
         selection.choose(features_by=by, feature=(found.layer, listed.feature if listed else 0))
 
     value = selection.current().features_by
@@ -214,4 +214,4 @@ def _place(found: Found) -> Option:
     def change(place: int) -> None:
         selection.choose(position=place)
 
-    return options.place("features_token", "Token", found.shown.labels, found.place, change, width=140)
+    return options.place("features_token", "Token", found.comparison.labels, found.place, change, width=140)

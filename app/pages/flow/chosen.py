@@ -16,26 +16,26 @@ from headlight.model.runs.comparison import Comparison
 AnyEdge = TypeVar("AnyEdge", Edge, EdgePair)
 
 
-def found_in(shown: Comparison, side: str, chosen: Selection) -> Flow:
+def found_in(comparison: Comparison, side: str, chosen: Selection) -> Flow:
     """A run's graph from the start, which it has to have."""
-    start = positions_at(shown, place_of(shown, chosen))[side]
-    return flow_of(shown.sides[side], start, chosen.of(Choices).flow_threshold)
+    start = positions_at(comparison, place_of(comparison, chosen))[side]
+    return flow_of(comparison.sides[side], start, chosen.of(Choices).flow_threshold)
 
 
-def change_in(shown: Comparison, chosen: Selection) -> FlowChange | None:
+def change_in(comparison: Comparison, chosen: Selection) -> FlowChange | None:
     """How the flow differs between A and B; nothing where there is no B, or B lacks A's states."""
-    return flow_change_of(shown, place_of(shown, chosen), chosen.of(Choices).flow_threshold)
+    return flow_change_of(comparison, place_of(comparison, chosen), chosen.of(Choices).flow_threshold)
 
 
-def lacks_change(shown: Comparison) -> str:
+def lacks_change(comparison: Comparison) -> str:
     """Why the states of A are not those of B, where they are not."""
-    return "" if shown.b is None else change.lacks_change(shown.a.cfg, shown.b.cfg)
+    return "" if comparison.b is None else change.lacks_change(comparison.a.cfg, comparison.b.cfg)
 
 
-def chosen_in(shown: Comparison, side: str, chosen: Selection) -> tuple[int, ...]:
+def chosen_in(comparison: Comparison, side: str, chosen: Selection) -> tuple[int, ...]:
     """The chosen node or edge, its places as positions of a run; nothing where the run lacks one of them."""
     depth, *places = chosen.of(Choices).flow_chosen or (0,)
-    known = shown.positions(shown.sides[side])
+    known = comparison.positions(comparison.sides[side])
     positions = [known[place] if place < len(known) else None for place in places]
     return () if not places or None in positions else (depth, *(each for each in positions if each is not None))
 

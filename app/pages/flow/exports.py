@@ -22,26 +22,26 @@ from headlight.model.runs.comparison import Comparison
 PURPOSE = "What a token's last state was made of: the information flow."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the nodes, the edges and the heads of each run's graph, and how they change from A to B."""
-    start, threshold = place_of(shown, chosen), chosen.of(Choices).flow_threshold
-    return report(PURPOSE, shown, chosen.align, "flow_tables", place=start, threshold=threshold)
+    start, threshold = place_of(comparison, chosen), chosen.of(Choices).flow_threshold
+    return report(PURPOSE, comparison, chosen.align, "flow_tables", place=start, threshold=threshold)
 
 
-def graphs(shown: Comparison, chosen: Selection) -> dict[str, Flow]:
+def graphs(comparison: Comparison, chosen: Selection) -> dict[str, Flow]:
     """The graph of each run that has the start."""
-    return flows_of(shown, place_of(shown, chosen), chosen.of(Choices).flow_threshold)
+    return flows_of(comparison, place_of(comparison, chosen), chosen.of(Choices).flow_threshold)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """The tables, and how much flows through each node and edge; with a B also the change."""
-    start, threshold = place_of(shown, chosen), chosen.of(Choices).flow_threshold
-    found, change = graphs(shown, chosen), change_in(shown, chosen)
+    start, threshold = place_of(comparison, chosen), chosen.of(Choices).flow_threshold
+    found, change = graphs(comparison, chosen), change_in(comparison, chosen)
     arrays = {f"{side} {name}": measure for side, graph in found.items() for name, measure in _arrays(graph).items()}
     if change is not None:
         arrays |= _changed_arrays(change)
     shows = {"start": start, "threshold (share of a node)": threshold}
-    return Data("flow", shows, flow_tables(shown, start, threshold), arrays)
+    return Data("flow", shows, flow_tables(comparison, start, threshold), arrays)
 
 
 def _arrays(graph: Flow) -> dict[str, Measure]:
@@ -62,13 +62,13 @@ def _changed_arrays(change: FlowChange) -> dict[str, Measure]:
     }
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file with the graphs of A and, with a B, of B and of the change under it."""
     with recorded() as mounted:
-        for side, graph in graphs(shown, chosen).items():
-            choice = FlowChoice(graph.start.position, chosen_in(shown, side, chosen))
-            draw(shown, side, graph, choice, epoch=0, key=f"flow {side}", in_file=True)
-        if (change := change_in(shown, chosen)) is not None:
-            choice = FlowChoice(place_of(shown, chosen), chosen.of(Choices).flow_chosen)
-            draw_change(shown, change, choice, epoch=0, key="flow B - A", in_file=True)
-    return document("Information flow", shown, mounted, "plain")
+        for side, graph in graphs(comparison, chosen).items():
+            choice = FlowChoice(graph.start.position, chosen_in(comparison, side, chosen))
+            draw(comparison, side, graph, choice, epoch=0, key=f"flow {side}", in_file=True)
+        if (change := change_in(comparison, chosen)) is not None:
+            choice = FlowChoice(place_of(comparison, chosen), chosen.of(Choices).flow_chosen)
+            draw_change(comparison, change, choice, epoch=0, key="flow B - A", in_file=True)
+    return document("Information flow", comparison, mounted, "plain")

@@ -75,13 +75,13 @@ def tokens_of(run: Run, place: Place) -> tables.Columns:
     return columns
 
 
-def tokens_of_both(shown: Comparison, place: Place) -> tables.Columns:
+def tokens_of_both(comparison: Comparison, place: Place) -> tables.Columns:
     """The tokens that are likeliest at a node in A or in B, and how they change."""
-    found = readouts_of(shown, place)
+    found = readouts_of(comparison, place)
     a, b = found.probabilities_a.values.numpy(), found.probabilities_b.values.numpy()
     ranks_a, ranks_b = found.ranks_a.values.tolist(), found.ranks_b.values.tolist()
     return {
-        "Token": shown.a.tokenizer.labels(found.tokens.values.tolist()),
+        "Token": comparison.a.tokenizer.labels(found.tokens.values.tolist()),
         "A": a,
         "B": b,
         DIFFERENCE: b - a,
@@ -112,52 +112,52 @@ def heads_of_both(run: Run, edge: EdgePair) -> tables.Columns:
     }
 
 
-def edges_of(shown: Comparison, run: Run, found: Flow) -> tables.Columns:
+def edges_of(comparison: Comparison, run: Run, found: Flow) -> tables.Columns:
     """One row an edge, from the start down."""
     names = state_names(run.cfg)
     return {
         "Into": [names[edge.target.depth] for edge in found.edges],
-        "at": [shown.token_at(run, edge.target.position) for edge in found.edges],
+        "at": [comparison.token_at(run, edge.target.position) for edge in found.edges],
         "by": [KINDS[edge.kind] for edge in found.edges],
-        "from": [shown.token_at(run, edge.source.position) for edge in found.edges],
+        "from": [comparison.token_at(run, edge.source.position) for edge in found.edges],
         "Share": [edge.share for edge in found.edges],
         "Heads": [carriers(run, edge) if edge.heads else "" for edge in found.edges],
     }
 
 
-def nodes_of(shown: Comparison, run: Run, found: Flow) -> tables.Columns:
+def nodes_of(comparison: Comparison, run: Run, found: Flow) -> tables.Columns:
     """One row a node, from the start down."""
     names = state_names(run.cfg)
     return {
         "State": [names[node.place.depth] for node in found.nodes],
-        "at": [shown.token_at(run, node.place.position) for node in found.nodes],
+        "at": [comparison.token_at(run, node.place.position) for node in found.nodes],
         "Of the start": [node.flow for node in found.nodes],
         **({"From the bias": [node.bias for node in found.nodes]} if has_attention_biases(run.model) else {}),
         "From edits": [node.rest for node in found.nodes],
     }
 
 
-def changed_edges_of(shown: Comparison, change: FlowChange) -> tables.Columns:
+def changed_edges_of(comparison: Comparison, change: FlowChange) -> tables.Columns:
     """One row an edge that has changed, the most changed first."""
-    names, edges = state_names(shown.a.cfg), sorted(change.changed, key=lambda edge: -abs(edge.change))
+    names, edges = state_names(comparison.a.cfg), sorted(change.changed, key=lambda edge: -abs(edge.change))
     return {
         "Into": [names[edge.target.depth] for edge in edges],
-        "at": [_at(shown.labels, edge.target) for edge in edges],
+        "at": [_at(comparison.labels, edge.target) for edge in edges],
         "by": [KINDS[edge.kind] for edge in edges],
-        "from": [_at(shown.labels, edge.source) for edge in edges],
+        "from": [_at(comparison.labels, edge.source) for edge in edges],
         "A": [edge.a for edge in edges],
         "B": [edge.b for edge in edges],
         DIFFERENCE: [edge.change for edge in edges],
-        "Heads": [changers(shown.a, edge) if edge.heads else "" for edge in edges],
+        "Heads": [changers(comparison.a, edge) if edge.heads else "" for edge in edges],
     }
 
 
-def changed_nodes_of(shown: Comparison, change: FlowChange) -> tables.Columns:
+def changed_nodes_of(comparison: Comparison, change: FlowChange) -> tables.Columns:
     """One row a node, from the start down: how much of each start passes through it."""
-    names = state_names(shown.a.cfg)
+    names = state_names(comparison.a.cfg)
     return {
         "State": [names[pair.place.depth] for pair in change.nodes],
-        "at": [_at(shown.labels, pair.place) for pair in change.nodes],
+        "at": [_at(comparison.labels, pair.place) for pair in change.nodes],
         "A": [pair.a.flow if pair.a else None for pair in change.nodes],
         "B": [pair.b.flow if pair.b else None for pair in change.nodes],
         DIFFERENCE: [pair.change for pair in change.nodes],

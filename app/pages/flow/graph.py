@@ -11,10 +11,10 @@ from headlight.model.runs.comparison import Comparison
 
 
 def draw(
-    shown: Comparison, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
+    comparison: Comparison, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
 ) -> None:
     """A run's graph as a component; in a file there is nothing that could start from another token."""
-    run = shown.sides[side]
+    run = comparison.sides[side]
     flow_graph(
         [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in found.nodes],
         [GraphEdge(*_ends(edge), edge.kind, edge.share, numbers.carriers(run, edge)) for edge in found.edges],
@@ -22,8 +22,8 @@ def draw(
         states=state_names(run.cfg),
         threshold=found.threshold,
         choice=choice,
-        places=shown.places(run),
-        title=side if shown.b is not None else "",
+        places=comparison.places(run),
+        title=side if comparison.b is not None else "",
         startable=not in_file,
         epoch=epoch,
         key=key,
@@ -35,7 +35,7 @@ def _ends(edge: Edge | EdgePair) -> tuple[int, int, int]:
 
 
 def draw_change(
-    shown: Comparison, change: FlowChange, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
+    comparison: Comparison, change: FlowChange, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
 ) -> None:
     """The graph of what has changed from A to B as a component, over the places that they have in common."""
     flow_graph(
@@ -44,15 +44,15 @@ def draw_change(
             for pair in change.nodes
         ],
         [
-            GraphEdge(*_ends(edge), edge.kind, edge.change, numbers.changers(shown.a, edge), (edge.a, edge.b))
+            GraphEdge(*_ends(edge), edge.kind, edge.change, numbers.changers(comparison.a, edge), (edge.a, edge.b))
             for edge in change.changed
         ],
-        labels=shown.labels,
-        states=states_of(shown, change),
+        labels=comparison.labels,
+        states=states_of(comparison, change),
         threshold=change.threshold,
         choice=choice,
         limit=limit_of(change),
-        presence=shown.presence,
+        presence=comparison.presence,
         title=DIFFERENCE,
         startable=not in_file,
         epoch=epoch,
@@ -60,9 +60,9 @@ def draw_change(
     )
 
 
-def states_of(shown: Comparison, change: FlowChange) -> tuple[str, ...]:
+def states_of(comparison: Comparison, change: FlowChange) -> tuple[str, ...]:
     """The names of the states that both runs have."""
-    return state_names(shown.a.cfg)[: change.start.depth + 1]
+    return state_names(comparison.a.cfg)[: change.start.depth + 1]
 
 
 def limit_of(change: FlowChange) -> float:

@@ -29,21 +29,21 @@ THICKEST = 5.0  # points
 BEND = 0.5  # how far an edge that stays at its position bends, to the left for attention, to the right for the MLP
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The graph of A and, with a B, that of B beside it and the change below."""
     from matplotlib.figure import Figure
 
-    found, change = graphs(shown, chosen), change_in(shown, chosen)
-    widths = [_inches(shown.sides[side].labels) for side in found]
+    found, change = graphs(comparison, chosen), change_in(comparison, chosen)
+    widths = [_inches(comparison.sides[side].labels) for side in found]
     rows = 1 if change is None else 2
-    height = max(len(state_names(shown.sides[side].cfg)) for side in found) * STATE + 1.4
-    width = min(40.0, max(sum(widths), 0.0 if change is None else _inches(shown.labels)) + 1.2 * len(widths))
+    height = max(len(state_names(comparison.sides[side].cfg)) for side in found) * STATE + 1.4
+    width = min(40.0, max(sum(widths), 0.0 if change is None else _inches(comparison.labels)) + 1.2 * len(widths))
     figure = Figure(figsize=(width, rows * height), layout="constrained")
     grid = figure.add_gridspec(rows, len(found), width_ratios=widths)
-    _runs(figure, [figure.add_subplot(grid[0, column]) for column in range(len(found))], shown, chosen, palette)
+    _runs(figure, [figure.add_subplot(grid[0, column]) for column in range(len(found))], comparison, chosen, palette)
     if change is not None:
-        _change(figure, figure.add_subplot(grid[1, :]), shown, change, palette)
-    origin(figure, shown, palette)
+        _change(figure, figure.add_subplot(grid[1, :]), comparison, change, palette)
+    origin(figure, comparison, palette)
     return figure
 
 
@@ -51,26 +51,28 @@ def _inches(labels: Sequence[str]) -> float:
     return max(3.5, COLUMN * len(labels))
 
 
-def _runs(figure: "Figure", axes: "Sequence[Axes]", shown: Comparison, chosen: Selection, palette: Palette) -> None:
+def _runs(
+    figure: "Figure", axes: "Sequence[Axes]", comparison: Comparison, chosen: Selection, palette: Palette
+) -> None:
     """Each run's graph, on one scale."""
     colours = _colours(palette)
-    for each, (side, graph) in zip(axes, graphs(shown, chosen).items(), strict=True):
-        run = shown.sides[side]
+    for each, (side, graph) in zip(axes, graphs(comparison, chosen).items(), strict=True):
+        run = comparison.sides[side]
         _ground(each, run.labels, state_names(run.cfg), palette)
         _lines(each, [(edge, edge.share, edge.share) for edge in graph.edges], colours)
         _dots(each, [(node.place, node.flow) for node in graph.nodes], "o", colours, palette.background)
-        start = f"what flows into {shown.token_at(run, graph.start.position)}"
-        each.set_title(f"{side}: {start}" if shown.b is not None else start, fontsize=9)
+        start = f"what flows into {comparison.token_at(run, graph.start.position)}"
+        each.set_title(f"{side}: {start}" if comparison.b is not None else start, fontsize=9)
     least = chosen.of(Choices).flow_threshold
     title = f"share of its node (edge, at least {least:g}; dashed: MLP), of the start (node)"
     colour_bar(figure, colours, axes, title, (0, 0.01, 0.1, 0.25, 0.5, 1))
 
 
-def _change(figure: "Figure", axes: "Axes", shown: Comparison, change: FlowChange, palette: Palette) -> None:
+def _change(figure: "Figure", axes: "Axes", comparison: Comparison, change: FlowChange, palette: Palette) -> None:
     """What has changed, on a scale as far to the one side as to the other; diamonds are what one run alone has."""
     limit = limit_of(change)
     colours = _colours(palette, limit)
-    _ground(axes, shown.labels, states_of(shown, change), palette)
+    _ground(axes, comparison.labels, states_of(comparison, change), palette)
     _lines(axes, [(edge, edge.change, abs(edge.change) / limit) for edge in change.changed], colours)
     for marker, both in (("o", True), ("D", False)):
         dots = [(pair.place, told(pair)) for pair in change.nodes if bool(pair.a and pair.b) == both]

@@ -20,20 +20,20 @@ from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import Run
 
 
-def of_both(shown: Comparison, change: FlowChange) -> None:
+def of_both(comparison: Comparison, change: FlowChange) -> None:
     """What is chosen in A and in B; of one run alone where the other has no such token."""
     chosen = selection.current().of(Choices).flow_chosen
     node = next((pair for pair in change.nodes if pair.place == chosen), None)
     if node is not None and node.a and node.b:
-        _node_of_both(shown, node.place)
+        _node_of_both(comparison, node.place)
         return
     if edge := edge_of(change.edges, chosen):
-        _edge_of_both(shown, edge)
+        _edge_of_both(comparison, edge)
         return
-    for side in shown.sides:
-        found = found_in(shown, side, selection.current())
-        if _in_graph(found, chosen_in(shown, side, selection.current())):
-            of_one(shown, side, found)
+    for side in comparison.sides:
+        found = found_in(comparison, side, selection.current())
+        if _in_graph(found, chosen_in(comparison, side, selection.current())):
+            of_one(comparison, side, found)
             return
     _told_of_none(chosen)
 
@@ -49,51 +49,51 @@ def _told_of_none(chosen: tuple[int, ...]) -> None:
         st.caption("Click an edge for its heads, a node for its top tokens, a node of the top row to start there.")
 
 
-def _node_of_both(shown: Comparison, place: Place) -> None:
-    here = f"{place.position} {shown.labels[place.position]}"
-    heading(f"What {state_names(shown.a.cfg)[place.depth]} says at {here}", "flow_node_both", key="told")
-    if reason := needs.language_model(shown):
+def _node_of_both(comparison: Comparison, place: Place) -> None:
+    here = f"{place.position} {comparison.labels[place.position]}"
+    heading(f"What {state_names(comparison.a.cfg)[place.depth]} says at {here}", "flow_node_both", key="told")
+    if reason := needs.language_model(comparison):
         st.info(plain(reason))
         return
-    draw(numbers.tokens_of_both(shown, place), f"Top tokens of the chosen node {DIFFERENCE}")
+    draw(numbers.tokens_of_both(comparison, place), f"Top tokens of the chosen node {DIFFERENCE}")
 
 
-def _edge_of_both(shown: Comparison, edge: EdgePair) -> None:
-    source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(shown.a, edge.target)
-    ends = f"{source} {shown.labels[source]} to {target} {shown.labels[target]}"
+def _edge_of_both(comparison: Comparison, edge: EdgePair) -> None:
+    source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(comparison.a, edge.target)
+    ends = f"{source} {comparison.labels[source]} to {target} {comparison.labels[target]}"
     heading(f"Who carries layer {layer} from {ends}", "flow_edge_both", key="told")
     st.text(f"A {edge.a:.3f}    B {edge.b:.3f}    {DIFFERENCE} {edge.change:+.3f}".replace("-", "−"))
-    draw(numbers.heads_of_both(shown.a, edge), f"Heads of the chosen line {DIFFERENCE}")
+    draw(numbers.heads_of_both(comparison.a, edge), f"Heads of the chosen line {DIFFERENCE}")
     _why((layer, edge.heads[0][0]), target, source, DIFFERENCE)
 
 
-def of_one(shown: Comparison, side: str, found: Flow) -> None:
+def of_one(comparison: Comparison, side: str, found: Flow) -> None:
     """What is chosen, in one run."""
-    run, chosen = shown.sides[side], chosen_in(shown, side, selection.current())
+    run, chosen = comparison.sides[side], chosen_in(comparison, side, selection.current())
     if len(chosen) == 2 and any(node.place == chosen for node in found.nodes):
-        _node(shown, side, Place(*chosen))
+        _node(comparison, side, Place(*chosen))
     elif edge := edge_of(found.edges, chosen):
-        _edge(shown, side, run, edge)
+        _edge(comparison, side, run, edge)
     else:
         _told_of_none(chosen)
 
 
-def _node(shown: Comparison, side: str, place: Place) -> None:
-    run = shown.sides[side]
-    here = shown.token_at(run, place.position)
+def _node(comparison: Comparison, side: str, place: Place) -> None:
+    run = comparison.sides[side]
+    here = comparison.token_at(run, place.position)
     heading(f"What {state_names(run.cfg)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
-    if reason := needs.language_model(shown):
+    if reason := needs.language_model(comparison):
         st.info(plain(reason))
         return
     draw(numbers.tokens_of(run, place), f"Top tokens of the chosen node {side}")
 
 
-def _edge(shown: Comparison, side: str, run: Run, edge: Edge) -> None:
+def _edge(comparison: Comparison, side: str, run: Run, edge: Edge) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(run, edge.target)
-    ends = f"{shown.token_at(run, source)} to {shown.token_at(run, target)}"
+    ends = f"{comparison.token_at(run, source)} to {comparison.token_at(run, target)}"
     heading(f"Who carries layer {layer} from {ends}", "flow_edge", key=f"told {side}")
     draw(numbers.heads_of(run, edge), f"Heads of the chosen line {side}")
-    _why((layer, edge.heads[0][0]), shown.place_of(run, target), shown.place_of(run, source), side)
+    _why((layer, edge.heads[0][0]), comparison.place_of(run, target), comparison.place_of(run, source), side)
 
 
 def _why(head: Head, query: int, key: int, graph: str) -> None:

@@ -21,32 +21,32 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The choices, the graph of each run and of the change, and what is told of the node or edge chosen."""
-    _take_click(shown)
-    place = place_of(shown, selection.current())
+    _take_click(comparison)
+    place = place_of(comparison, selection.current())
     with title_row("What flows into a token", "flow"):
-        _options(shown, place)
-    say_what_is_common(shown)
-    say_what_is_missing(shown, place)
-    sides = positions_at(shown, place)
+        _options(comparison, place)
+    say_what_is_common(comparison)
+    say_what_is_missing(comparison, place)
+    sides = positions_at(comparison, place)
     for column, side in zip(st.columns(len(sides), gap="large"), sides, strict=True):
         with column:
-            _side(shown, side)
-    if reason := lacks_change(shown):
+            _side(comparison, side)
+    if reason := lacks_change(comparison):
         st.caption(plain(reason))
-    elif (change := change_in(shown, selection.current())) is not None:
-        _change(shown, change)
+    elif (change := change_in(comparison, selection.current())) is not None:
+        _change(comparison, change)
 
 
-def _options(shown: Comparison, place: int) -> None:
+def _options(comparison: Comparison, place: int) -> None:
     least, most = THRESHOLDS
     clear = options.button("flow_clear", "Clear the choice", lambda: selection.choose(Choices, flow_chosen=()))
     options.row(
         options.place(
             "flow_start",
             "Start from",
-            shown.labels,
+            comparison.labels,
             place,
             lambda at: selection.choose(Choices, position=at, flow_chosen=()),
         ),
@@ -69,24 +69,25 @@ def _key(side: str) -> str:
     return selection.widget_key(f"flow_{side}")
 
 
-def _choice(shown: Comparison, graph: str) -> FlowChoice:
+def _choice(comparison: Comparison, graph: str) -> FlowChoice:
     """What is chosen, in a run's positions or, for the change, in places."""
     now = selection.current()
-    start = place_of(shown, now)
+    start = place_of(comparison, now)
     if graph == DIFFERENCE:
         return FlowChoice(start, now.of(Choices).flow_chosen)
-    return FlowChoice(positions_at(shown, start)[graph], chosen_in(shown, graph, now))
+    return FlowChoice(positions_at(comparison, start)[graph], chosen_in(comparison, graph, now))
 
 
-def _take_click(shown: Comparison) -> None:
+def _take_click(comparison: Comparison) -> None:
     """What was clicked in a graph, before anything is drawn from it."""
     places = {
-        side: shown.positions(shown.sides[side]) for side in positions_at(shown, place_of(shown, selection.current()))
+        side: comparison.positions(comparison.sides[side])
+        for side in positions_at(comparison, place_of(comparison, selection.current()))
     }
     if len(places) == 2:
-        places[DIFFERENCE] = tuple(range(len(shown.labels)))
+        places[DIFFERENCE] = tuple(range(len(comparison.labels)))
     for graph, known in places.items():
-        before = _choice(shown, graph)
+        before = _choice(comparison, graph)
         clicked = flow_choice(before, selection.epoch(), _key(graph))
         if clicked != before and all(each in known for each in (clicked.start, *clicked.chosen[1:])):
             chosen = (*clicked.chosen[:1], *(known.index(each) for each in clicked.chosen[1:]))
@@ -94,35 +95,35 @@ def _take_click(shown: Comparison) -> None:
             return
 
 
-def _side(shown: Comparison, side: str) -> None:
+def _side(comparison: Comparison, side: str) -> None:
     with st.spinner("Following the flow…"):
-        found = found_in(shown, side, selection.current())
-    run = shown.sides[side]
+        found = found_in(comparison, side, selection.current())
+    run = comparison.sides[side]
     if selection.current().table:
-        _tables(shown, run, found, side if shown.b is not None else "")
+        _tables(comparison, run, found, side if comparison.b is not None else "")
     else:
-        draw(shown, side, found, _choice(shown, side), selection.epoch(), _key(side))
+        draw(comparison, side, found, _choice(comparison, side), selection.epoch(), _key(side))
     st.caption(plain(numbers.spelled(found)))
-    if change_in(shown, selection.current()) is None:
-        told.of_one(shown, side, found)
+    if change_in(comparison, selection.current()) is None:
+        told.of_one(comparison, side, found)
 
 
-def _change(shown: Comparison, change: FlowChange) -> None:
+def _change(comparison: Comparison, change: FlowChange) -> None:
     """What has changed, over the whole width, and what is told of the choice in A and in B."""
     if selection.current().table:
         heading(f"Lines {DIFFERENCE}", "flow_change")
-        tables.draw(numbers.changed_edges_of(shown, change), f"Lines of the flow {DIFFERENCE}")
+        tables.draw(numbers.changed_edges_of(comparison, change), f"Lines of the flow {DIFFERENCE}")
         heading(f"Nodes {DIFFERENCE}")
-        tables.draw(numbers.changed_nodes_of(shown, change), f"Nodes of the flow {DIFFERENCE}")
+        tables.draw(numbers.changed_nodes_of(comparison, change), f"Nodes of the flow {DIFFERENCE}")
     else:
-        draw_change(shown, change, _choice(shown, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
+        draw_change(comparison, change, _choice(comparison, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
     st.caption(plain(numbers.spelled_change(change)), help=TERMS["flow_change"])
-    told.of_both(shown, change)
+    told.of_both(comparison, change)
 
 
-def _tables(shown: Comparison, run: Run, found: Flow, side: str) -> None:
+def _tables(comparison: Comparison, run: Run, found: Flow, side: str) -> None:
     """The graph in numbers."""
-    of_run = {"Lines": numbers.edges_of(shown, run, found), "Nodes": numbers.nodes_of(shown, run, found)}
+    of_run = {"Lines": numbers.edges_of(comparison, run, found), "Nodes": numbers.nodes_of(comparison, run, found)}
     for title, columns in of_run.items():
         heading(f"{title} {side}".strip())
         tables.draw(columns, f"{title} of the flow {side}".strip())

@@ -9,9 +9,9 @@ from headlight.model.decoding.compared import Continuations
 from headlight.model.runs.comparison import Comparison
 
 
-def of(shown: Comparison, chosen: Selection) -> Rows:
+def of(comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of what is written; none where there was no room."""
-    found = generation.both(shown, chosen)
+    found = generation.both(comparison, chosen)
     return rows(found) if found.a.labels else []
 
 
@@ -21,5 +21,5 @@ def rows(found: Continuations) -> Rows:
     likely = with_difference({side: each.log_probs[:n].exp().numpy() for side, each in found.sides.items()})
     own = with_difference({side: each.entropies[0, :n].numpy() for side, each in found.sides.items()})
     b = {} if found.b is None else {"B": [f"B writes {label}" for label in found.b.labels[:n]]}
-    plots = several.steps(named(found.shown, likely, ""), named(found.shown, own, ""), found.a.labels[:n], b)
+    plots = several.steps(named(found.comparison, likely, ""), named(found.comparison, own, ""), found.a.labels[:n], b)
     return [plots] if found.b is None else [[plot] for plot in plots]

@@ -22,9 +22,9 @@ from headlight.model.runs.edits import head_name
 PURPOSE = "What a model writes behind a prompt, and what each token was drawn from."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that writes the same tokens, and prints every step, one step's choices and where heads looked for it."""
-    own, found = chosen.of(Choices), generation.both(shown, chosen)
+    own, found = chosen.of(Choices), generation.both(comparison, chosen)
     options: dict[str, object] = {
         "n_new": own.n_new,
         "temperature": own.temperature,
@@ -36,14 +36,14 @@ def script(shown: Comparison, chosen: Selection) -> str:
         "step": step_of(found, chosen),
         "heads": heads_of(found, chosen),
     }
-    if shown.b is not None:
+    if comparison.b is not None:
         options["b_writes"] = own.b_writes
-    return report(PURPOSE, shown, chosen.align, "generate_tables", **options)
+    return report(PURPOSE, comparison, chosen.align, "generate_tables", **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """All steps, the likeliest tokens of the one looked at, and the chosen heads' rows where it was written."""
-    found = generation.both(shown, chosen)
+    found = generation.both(comparison, chosen)
     step, asked = step_of(found, chosen), chosen.of(Choices)
     shows: dict[str, object] = {
         "new tokens": asked.n_new,
@@ -85,19 +85,19 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
     if (looking := heads_of(found, chosen)) and found.a.labels:
         places = [found.place(each) for each in range(len(found.a.labels))]
         for called, side in sides_of(found.b is not None).items():
-            aligned = [cells.on_axis(found.shown, side, head, How(), axis(found))[places] for head in looking]
+            aligned = [cells.on_axis(found.comparison, side, head, How(), axis(found))[places] for head in looking]
             measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(aligned))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which the steps can be gone through; nothing is written anew there."""
-    found = generation.both(shown, chosen)
+    found = generation.both(comparison, chosen)
     with recorded() as mounted:
         if found.a.labels:
             steps.bars(found, chosen, in_file=True)
             if panels := [panel(found, head) for head in heads_of(found, chosen)]:
                 heads.draw_strip(found, panels, chosen, "strip")
                 heads.draw_large(found, panels, chosen, 0, "heads")
-    return document("What follows a prompt, step by step,", shown, mounted, "plain")
+    return document("What follows a prompt, step by step,", comparison, mounted, "plain")

@@ -36,11 +36,11 @@ def draw_heads(found: Continuations) -> None:
     """The chosen heads' rows at the place where the step's token was written."""
     place = found.place(step_of(found, selection.current()))
     seen = slice(place + 1)
-    columns: tables.Columns = {"Place": range(place + 1), "Token": found.shown.labels[seen]}
+    columns: tables.Columns = {"Place": range(place + 1), "Token": found.comparison.labels[seen]}
     for head in heads_of(found, selection.current()):
         for side in list(SIDES)[: 1 if found.b is None else None]:
             called = "" if found.b is None else SIDES[side]
-            cells = fields.on_axis(found.shown, side, head, How(), axis(found))[place, seen]
+            cells = fields.on_axis(found.comparison, side, head, How(), axis(found))[place, seen]
             columns[f"{head_name(head)} {called}".rstrip()] = cells.numpy()
     tables.draw(columns, "Attention weight of the chosen heads from the pinned place to every place up to it")
 

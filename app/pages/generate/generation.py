@@ -37,7 +37,7 @@ def of(run: Run, chosen: Choices) -> Written:
     return continue_run(run, how)
 
 
-def both(shown: Comparison, chosen: Selection) -> Continuations:
+def both(comparison: Comparison, chosen: Selection) -> Continuations:
     """What a selection asks the runs to write: with the same settings and seed, behind the same tokens of the user's.
 
     Raises:
@@ -45,9 +45,9 @@ def both(shown: Comparison, chosen: Selection) -> Continuations:
     """
     own = chosen.of(Choices)
     how = writing_of(own)
-    for run in shown.runs:
+    for run in comparison.runs:
         _check_cost(run, how)
-    return generate_steps(shown, how, own.b_writes)
+    return generate_steps(comparison, how, own.b_writes)
 
 
 def _check_cost(run: Run, how: Writing) -> None:

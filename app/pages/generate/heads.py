@@ -24,7 +24,7 @@ def title(found: Continuations) -> None:
     place = found.place(step)
     writer = "the model" if found.b is None else "A"
     st.text(
-        f"The pinned row is place {place}, “{found.shown.labels[place]}”: there {writer} wrote "
+        f"The pinned row is place {place}, “{found.comparison.labels[place]}”: there {writer} wrote "
         f"“{found.a.labels[step]}”, which then stands at place {place + 1}."
     )
 
@@ -68,9 +68,9 @@ def _grid(found: Continuations) -> tuple[Head, ...]:
     if found.b is not None:
         options.row(grid.side_option(True), name="grid")
     before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
-    pictures = found.shown.keep(
+    pictures = found.comparison.keep(
         ("writing", side),
-        lambda: grid.pictures(thumbnails.thumbnails(found.shown, side, How(), axis(found))),
+        lambda: grid.pictures(thumbnails.thumbnails(found.comparison, side, How(), axis(found))),
     )
     chosen = grid.draw(pictures, "attention weight", found.b is not None, before, "generate_grid", GROUP)
     if chosen != before:

@@ -31,17 +31,17 @@ HALF = 0.4  # of the room that a token's two bars have
 WHENS = ("before", "after")
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The bars of the step, and under them maps of each head: a row a written token, a column a token looked at.
 
     With B there are three of each: A, B and B - A.
     """
     from matplotlib.figure import Figure
 
-    found = generation.both(shown, chosen)
-    heads = (heads_of(found, chosen) or clearest(found.shown)) if found.a.labels else ()
+    found = generation.both(comparison, chosen)
+    heads = (heads_of(found, chosen) or clearest(found.comparison)) if found.a.labels else ()
     sides = sides_of(found.b is not None)
-    n_places, n_steps = len(found.shown.labels), len(found.a.labels)
+    n_places, n_steps = len(found.comparison.labels), len(found.a.labels)
     width = min(WIDTH[1], max(WIDTH[0], PITCH * n_places))
     height = max(1.2, PITCH * n_steps) + 0.7
     n_rows = 1 + len(heads) * (1 if found.b is None else len(sides))
@@ -50,7 +50,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     _steps(figure, grid[0], found, chosen, palette)
     at = [figure.add_subplot(grid[row]) for row in range(1, n_rows)]
     _maps(figure, at, found, [(head, side) for head in heads for side in sides], palette, (width, height - 0.7))
-    origin(figure, shown, palette)
+    origin(figure, comparison, palette)
     return figure
 
 
@@ -64,7 +64,7 @@ def _maps(
 ) -> None:
     places = [found.place(step) for step in range(len(found.a.labels))]
     cells = {
-        (head, side): fields.on_axis(found.shown, SIDES[side], head, How(), axis(found))[places].numpy()
+        (head, side): fields.on_axis(found.comparison, SIDES[side], head, How(), axis(found))[places].numpy()
         for head, side in wanted
     }
     most = largest(values for (_, side), values in cells.items() if side == DIFFERENCE) if found.b is not None else 1.0
@@ -76,7 +76,7 @@ def _maps(
         run = "" if found.b is None else f", {side}".replace("-", "−")
         axes.set_title(f"{head_name(head)}{run}: where it looked when each token was written")
         label_axis(axes, "y", found.a.labels, size[1])
-        label_axis(axes, "x", found.shown.labels if axes is at[-1] else [], size[0])
+        label_axis(axes, "x", found.comparison.labels if axes is at[-1] else [], size[0])
     maps(figure, drawn, palette)
 
 

@@ -27,18 +27,18 @@ def key(part: str) -> str:
     return selection.widget_key(f"generate_{part}")
 
 
-def take_click(shown: Comparison) -> None:
+def take_click(comparison: Comparison) -> None:
     """What was clicked or typed, before anything is drawn from it."""
     own = selection.current().of(Choices)
     step, token = clicked(own.step, selection.epoch(), key("bars"))
     selection.update(Choices, step=step)
     if typed := st.session_state.get(_typed_key()):
         try:
-            token = shown.a.tokenizer.to_single_token(typed)
+            token = comparison.a.tokenizer.to_single_token(typed)
         except HeadlightError:
             return  # the box says so
     if token is not None:
-        _put(generation.of(shown.a, own), token)
+        _put(generation.of(comparison.a, own), token)
 
 
 def _put(found: Written, token: int) -> None:

@@ -22,28 +22,28 @@ LARGEST = 999_999  # that a link holds
 B_WRITES = {"same": "A's tokens", "own": "its own tokens"}
 
 
-def needs(shown: Comparison) -> str:
+def needs(comparison: Comparison) -> str:
     """What keeps the models from writing."""
-    for run in shown.runs:
+    for run in comparison.runs:
         cfg, called = run.cfg, run.source.name
         if cfg.attention_dir != "causal":
             return f"{called} reads in both directions, so it cannot write on. Open a left-to-right model."
         if cfg.d_vocab_out != cfg.d_vocab:
             return f"{called} gives {cfg.d_vocab_out:,} classes, not tokens, so it cannot write. Open a language model."
-    counts = [f"{run.cfg.d_vocab:,}" for run in shown.runs]
+    counts = [f"{run.cfg.d_vocab:,}" for run in comparison.runs]
     if len(set(counts)) > 1:
         return f"A gives {counts[0]} tokens a probability and B {counts[1]}: choose as model B one with as many."
     return ""
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The options, the written tokens with the bars of one step, and the heads at the position that wrote it."""
     with title_row("Generate", "generate"):
-        _options(shown)
+        _options(comparison)
     try:
         with st.spinner("Writing…", show_time=True):
-            steps.take_click(shown)
-            found = generation.both(shown, selection.current())
+            steps.take_click(comparison)
+            found = generation.both(comparison, selection.current())
     except HeadlightError:
         steps.start_over()  # what was kept may be what is refused
         raise
@@ -56,7 +56,7 @@ def render(shown: Comparison) -> None:
     else:
         steps.bars(found, selection.current())
     if found.b is not None:
-        _say_what_is_compared(shown, found)
+        _say_what_is_compared(comparison, found)
     steps.how_it_ended(found)
     steps.change(found)
     heads.title(found)
@@ -67,11 +67,11 @@ def render(shown: Comparison) -> None:
         charts.draw(own.rows(found), "How likely each written token was, and the entropy, step by step")
 
 
-def _options(shown: Comparison) -> None:
+def _options(comparison: Comparison) -> None:
     """How tokens are drawn, and what run B writes: with each of these all is written anew."""
-    reads_end = bool(shown.a.model.stop_tokens)
+    reads_end = bool(comparison.a.model.stop_tokens)
     options.row(
-        _bind(Choice, "b_writes", "B writes", options=B_WRITES) if shown.b is not None else None,
+        _bind(Choice, "b_writes", "B writes", options=B_WRITES) if comparison.b is not None else None,
         _bind(Slider, "n_new", "New tokens", least=1, most=MOST_NEW),
         _bind(Slider, "temperature", "Temperature", least=0.0, most=MOST_TEMPERATURE, step=0.05),
         _bind(Number, "top_k", "Top-k", least=1, most=LARGEST, placeholder="off", width=90, folded=True),
@@ -98,9 +98,9 @@ def _reroll() -> Button:
     return options.button("reroll", "Re-roll", next_seed, help, disabled=own.temperature == 0)
 
 
-def _say_what_is_compared(shown: Comparison, found: Continuations) -> None:
+def _say_what_is_compared(comparison: Comparison, found: Continuations) -> None:
     """Which text each of the two follows at a step."""
-    assert shown.b is not None  # asked before
+    assert comparison.b is not None  # asked before
     if found.b is not found.own:
         said = "At every step A and B have the same written text behind their prompts: B is made to write A's tokens."
         said += " What B writes by itself with the same seed stands under it."
@@ -111,6 +111,6 @@ def _say_what_is_compared(shown: Comparison, found: Continuations) -> None:
         said += "after that A and B follow different texts."
     if found.n_compared < len(found.a.labels):
         said += f" Only the first {found.n_compared} steps are in both."
-    if shown.b.edits:
+    if comparison.b.edits:
         said += " The edits act while writing too; what they take from another prompt stays at the prompt's places."
     st.caption(plain(said), help=TERMS["apart"])

@@ -20,8 +20,8 @@ def step_of(found: Continuations, chosen: Selection) -> int:
 
 def heads_of(found: Continuations, chosen: Selection) -> tuple[Head, ...]:
     """The chosen heads, or those that are the clearest on all that A read and wrote, if B has them too."""
-    heads = clearest(found.shown) if chosen.heads is None else chosen.heads
-    shown = found.shown
+    heads = clearest(found.comparison) if chosen.heads is None else chosen.heads
+    shown = found.comparison
     return tuple((layer, head) for layer, head in heads if layer < shown.n_layers and head < shown.n_heads)
 
 
@@ -63,14 +63,14 @@ def beside(found: Continuations, steps: list[WritingStep]) -> Beside:
 
 def axis(found: Continuations) -> Axis:
     """The prompts' tokens and the written ones."""
-    return axis_of(found.shown, "token", found.align)
+    return axis_of(found.comparison, "token", found.align)
 
 
 def token_axis(found: Continuations) -> TokenAxis:
     """The prompts' tokens and the written ones, as the components take them."""
-    return TokenAxis(found.shown.labels, found.shown.presence)
+    return TokenAxis(found.comparison.labels, found.comparison.presence)
 
 
 def panel(found: Continuations, head: Head) -> HeadPanel:
     """One head over prompts and written tokens."""
-    return panels.panel(found.shown, head, axis(found), "token")
+    return panels.panel(found.comparison, head, axis(found), "token")

@@ -59,35 +59,35 @@ def part_of(receiver: Receiver) -> str:
     return Sender(receiver.layer, receiver.head).name
 
 
-def measured_of(shown: Comparison, chosen: Selection) -> LogitDifference:
+def measured_of(comparison: Comparison, chosen: Selection) -> LogitDifference:
     """Target less distractor at the place, in all runs that are held against each other.
 
     Raises:
         InputError: a run has no token there.
     """
-    pair, place = pair_of(shown, chosen), place_of(shown, chosen)
-    runs = shown.runs if against_of(shown, chosen) == "b" else (shown.a,)
-    positions = [shown.positions(run)[place] for run in runs]
+    pair, place = pair_of(comparison, chosen), place_of(comparison, chosen)
+    runs = comparison.runs if against_of(comparison, chosen) == "b" else (comparison.a,)
+    positions = [comparison.positions(run)[place] for run in runs]
     a, *b = positions
     if a is None or None in b:
         raise InputError("One of the runs has no token there. Choose another one under Predicted after.")
     return LogitDifference(pair.target, pair.distractor, a, b[0] if b else None)
 
 
-def against_of(shown: Comparison, chosen: Selection) -> Against:
+def against_of(comparison: Comparison, chosen: Selection) -> Against:
     """What A is held against: the choice, where there is a B."""
-    return chosen.of(Choices).circuit_against if shown.b is not None else "mean"
+    return chosen.of(Choices).circuit_against if comparison.b is not None else "mean"
 
 
-def find(shown: Comparison, chosen: Selection) -> Drawn:
+def find(comparison: Comparison, chosen: Selection) -> Drawn:
     """The circuit that is asked for.
 
     Raises:
         HeadlightError: there is none; it says why.
     """
     own = chosen.of(Choices)
-    against, cfg = against_of(shown, chosen), shown.a.cfg
-    found = circuit_of(shown, measured_of(shown, chosen), own.circuit_steps, own.circuit_least, against)
+    against, cfg = against_of(comparison, chosen), comparison.a.cfg
+    found = circuit_of(comparison, measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against)
     return Drawn(found, against, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
 
 

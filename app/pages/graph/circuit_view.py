@@ -24,23 +24,25 @@ from headlight.model.runs.edits import Head
 from headlight.model.runs.tables import columns
 
 
-def draw(shown: Comparison) -> None:
+def draw(comparison: Comparison) -> None:
     """The circuit of A against B or its own means, or what is lacking for one."""
     now = selection.current()
-    own, subject = now.of(Choices), tuple(run.key for run in shown.runs)
-    against = circuit.against_of(shown, now)
-    asked = subject, pair_of(shown, now), now.position, own.circuit_least, own.circuit_steps, against
+    own, subject = now.of(Choices), tuple(run.key for run in comparison.runs)
+    against = circuit.against_of(comparison, now)
+    asked = subject, pair_of(comparison, now), now.position, own.circuit_least, own.circuit_steps, against
     try:
-        drawn = progress.watched("scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(shown, now))
+        drawn = progress.watched(
+            "scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(comparison, now)
+        )
     except HeadlightError as error:
         with st.container(key="headlight-lacking"):
             st.info(plain(str(error)))
         return
     if drawn is not None:
-        _draw(shown, drawn)
+        _draw(comparison, drawn)
 
 
-def _draw(shown: Comparison, drawn: Drawn) -> None:
+def _draw(comparison: Comparison, drawn: Drawn) -> None:
     if selection.current().table:
         tables.draw(columns(EDGES, edge_rows(drawn.found)), "Edges of the circuit")
         st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
@@ -52,10 +54,10 @@ def _draw(shown: Comparison, drawn: Drawn) -> None:
 
     charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit", "graph_picture", chosen)
     st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
-    _part(shown, drawn)
+    _part(comparison, drawn)
 
 
-def _part(shown: Comparison, drawn: Drawn) -> None:
+def _part(comparison: Comparison, drawn: Drawn) -> None:
     """The edges, or those of the chosen part with its pages."""
     node = drawn.node if drawn.node in drawn.parts else ""
     lines = [line for line in drawn.lines if not node or node in line[:2]]

@@ -29,49 +29,52 @@ CIRCUIT = (
 )
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the graph of each run and what ablating its nodes does, or the circuit."""
     own = chosen.of(Choices)
     if own.graph_mode == "circuit":
-        asked: dict[str, object] = {"measured": measured_of(shown, chosen), "against": against_of(shown, chosen)}
+        asked: dict[str, object] = {
+            "measured": measured_of(comparison, chosen),
+            "against": against_of(comparison, chosen),
+        }
         asked |= {"steps": own.circuit_steps, "least": own.circuit_least}
-        return report(CIRCUIT, shown, chosen.align, "edge_tables", **asked)
-    units, aim = units_of(shown, chosen), aim_of(shown, chosen, 0)
+        return report(CIRCUIT, comparison, chosen.align, "edge_tables", **asked)
+    units, aim = units_of(comparison, chosen), aim_of(comparison, chosen, 0)
     options = {
-        "place": place_of(shown, chosen),
+        "place": place_of(comparison, chosen),
         "target": aim.token,
         "distractor": aim.distractor,
         "demeaned": aim.distractor is None,
         "settings": settings_of(chosen),
     }
     dictionary = "" if units == NEURONS else units
-    return report(PURPOSE, shown, chosen.align, "graph_tables", dictionary, **options)
+    return report(PURPOSE, comparison, chosen.align, "graph_tables", dictionary, **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
     if chosen.of(Choices).graph_mode == "circuit":
-        return _circuit(shown, chosen)
-    aim, settings = aim_of(shown, chosen, 0), settings_of(chosen)
-    place, opened = place_of(shown, chosen), opened_of(shown, chosen)
-    tables = graph_tables(shown, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
+        return _circuit(comparison, chosen)
+    aim, settings = aim_of(comparison, chosen, 0), settings_of(chosen)
+    place, opened = place_of(comparison, chosen), opened_of(comparison, chosen)
+    tables = graph_tables(comparison, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
     arrays: dict[str, Measure] = {}
-    for side, found in sides_of(shown, chosen).items():
+    for side, found in sides_of(comparison, chosen).items():
         arrays |= {
             f"{side} edges": Measure("edge", "activation", ("followed", "node"), found.graph.edges),
             f"{side} effects": Measure("effect on the target", "logits", ("node",), found.graph.effects),
             f"{side} influence": Measure("influence", "share", ("node",), found.pruned.influence),
         }
-    shows = {"place": place, "units": units_of(shown, chosen), **_told(settings)}
-    shows["soft cap"] = said_of_cap(shown.runs) or None
+    shows = {"place": place, "units": units_of(comparison, chosen), **_told(settings)}
+    shows["soft cap"] = said_of_cap(comparison.runs) or None
     groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
     return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
 
 
-def _circuit(shown: Comparison, chosen: Selection) -> Data:
+def _circuit(comparison: Comparison, chosen: Selection) -> Data:
     own = chosen.of(Choices)
-    asked = measured_of(shown, chosen), own.circuit_steps, own.circuit_least, against_of(shown, chosen)
-    tables, found = edge_tables(shown, *asked), circuit_of(shown, *asked)
+    asked = measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against_of(comparison, chosen)
+    tables, found = edge_tables(comparison, *asked), circuit_of(comparison, *asked)
     arrays = {
         "scores": Measure("score", "logits", ("receiver", "sender"), found.scores),
         "circuit": Measure("in the circuit", "share", ("receiver", "sender"), found.circuit.edges.float()),
@@ -81,7 +84,7 @@ def _circuit(shown: Comparison, chosen: Selection) -> Data:
         "receivers": [each.name for each in found.wires.receivers],
         "least score (share of the largest)": own.circuit_least,
         "gradients": own.circuit_steps,
-        "held against": against_of(shown, chosen),
+        "held against": against_of(comparison, chosen),
     }
     return Data("graph", shows, tables, arrays)
 
@@ -95,11 +98,11 @@ def _told(settings: GraphSettings) -> dict[str, object]:
     }
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file with every node and edge that is kept."""
-    tables = data(shown, chosen).tables
+    tables = data(comparison, chosen).tables
     with recorded() as mounted:
         for name, title in TITLES.items():
             if name in tables and next(iter(tables[name].values())):
                 file_table(title, tables[name])
-    return document("Graph", shown, mounted, "plain", note=said_of_cap(shown.runs))
+    return document("Graph", comparison, mounted, "plain", note=said_of_cap(comparison.runs))

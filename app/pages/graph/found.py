@@ -90,11 +90,11 @@ class Found(Shown):
         )
 
 
-def needs(shown: Comparison) -> str:
+def needs(comparison: Comparison) -> str:
     """Logits that are sums over what was written, and MLPs that can be taken apart."""
-    if lacking := parts_needs.attribution(shown):
+    if lacking := parts_needs.attribution(comparison):
         return lacking
-    for run in shown.runs:
+    for run in comparison.runs:
         reason = no_neurons(run.cfg)
         if reason and not run.cfg.attn_only and not units_offered(run):
             return f"{reason} So there is no graph of them. Open another model."
@@ -106,30 +106,32 @@ def units_offered(run: Run) -> list[str]:
     return [name for name in dictionaries.offered() if dictionaries.stand_for_mlps(name, run.model)]
 
 
-def units_of(shown: Comparison, chosen: Selection) -> str:
+def units_of(comparison: Comparison, chosen: Selection) -> str:
     """What MLPs are taken apart into: the units chosen, or the first transcoders of A's model, or neurons."""
     if named := chosen.of(Choices).graph_units:
         return named
-    of_model = f"{shown.a.source.name}/"
-    fitting = set[str].intersection(*(set(units_offered(run)) for run in shown.runs))
-    return next((name for name in units_offered(shown.a) if name.startswith(of_model) and name in fitting), NEURONS)
+    of_model = f"{comparison.a.source.name}/"
+    fitting = set[str].intersection(*(set(units_offered(run)) for run in comparison.runs))
+    return next(
+        (name for name in units_offered(comparison.a) if name.startswith(of_model) and name in fitting), NEURONS
+    )
 
 
-def opened_of(shown: Comparison, chosen: Selection) -> Dictionaries | None:
+def opened_of(comparison: Comparison, chosen: Selection) -> Dictionaries | None:
     """The transcoders that are chosen; None for neurons.
 
     Raises:
         HeadlightError: they are not offered here, or do not fit a model.
     """
-    units = units_of(shown, chosen)
+    units = units_of(comparison, chosen)
     if units == NEURONS:
         return None
-    return dictionaries.fitting_all(units, shown.runs)
+    return dictionaries.fitting_all(units, comparison.runs)
 
 
-def aim_of(shown: Comparison, chosen: Selection, position: int) -> Aim:
+def aim_of(comparison: Comparison, chosen: Selection, position: int) -> Aim:
     """What is explained, at a run's own position."""
-    pair = pair_of(shown, chosen)
+    pair = pair_of(comparison, chosen)
     return Aim(pair.target, None if chosen.of(Choices).graph_against == "mean" else pair.distractor, position)
 
 
@@ -139,21 +141,21 @@ def settings_of(chosen: Selection) -> GraphSettings:
     return GraphSettings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
 
 
-def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Found]:
+def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Found]:
     """The graph of each run that has the place.
 
     Raises:
         HeadlightError: a run has no such graph; it says why.
     """
-    opened, settings, found = opened_of(shown, chosen), settings_of(chosen), {}
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[place_of(shown, chosen)]
+    opened, settings, found = opened_of(comparison, chosen), settings_of(chosen), {}
+    for side, run in comparison.sides.items():
+        position = comparison.positions(run)[place_of(comparison, chosen)]
         if position is not None:
-            graph = graph_of(run, aim_of(shown, chosen, position), opened, settings.most, settings.folded)
+            graph = graph_of(run, aim_of(comparison, chosen, position), opened, settings.most, settings.folded)
             key = "graph pruned", graph.target, graph.dictionary, settings
             pruned, scores = run.keep(key, partial(_read, graph, settings))
             node = chosen.of(Choices).graph_node
-            places = shown.places(run)
+            places = comparison.places(run)
             found[side] = Found(graph, pruned, scores, run.cfg.n_layers, node, places, (), side, run, opened)
     return found
 

@@ -18,18 +18,18 @@ COLUMN, ROW = 0.5, 0.42  # inches
 SHAPES = {"square": "s", "diamond": "D", "circle": "o", "star": "*", REST: "^"}
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The graph of A, of B, or of both below one another; or the circuit."""
     from matplotlib.figure import Figure
 
-    drawn = scenes(shown, chosen)
+    drawn = scenes(comparison, chosen)
     width = max(4.5, *(COLUMN * len(scene.columns) + 1 for scene in drawn))
     height = sum(len(scene.rows) * ROW + 1.2 for scene in drawn)
     figure = Figure(figsize=(min(width, 40.0), height), layout="constrained")
     for each, scene in zip(figure.subplots(len(drawn), 1, squeeze=False)[:, 0], drawn, strict=True):
         _graph(each, scene, palette)
         each.set_title(scene.title, fontsize=9)
-    origin(figure, shown, palette, said_of_cap(shown.runs))
+    origin(figure, comparison, palette, said_of_cap(comparison.runs))
     return figure
 
 

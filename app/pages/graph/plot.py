@@ -80,14 +80,14 @@ def strongest(found: Shown, slots: dict[int, int]) -> list[Line]:
     return [Line(slots[source], slots[row], 0) for row, source in ends if row in slots and source in slots]
 
 
-def scenes(shown: Comparison, chosen: Selection) -> list[Scene]:
+def scenes(comparison: Comparison, chosen: Selection) -> list[Scene]:
     """The graph of each run that is looked at, or the circuit between them."""
     if chosen.of(Choices).graph_mode == "circuit":
-        return [circuit.scene_of(circuit.find(shown, chosen))]
-    side = side_of(shown, chosen)
+        return [circuit.scene_of(circuit.find(comparison, chosen))]
+    side = side_of(comparison, chosen)
     return [
-        scene_of(found, _titled(found, name if shown.b is not None else ""))
-        for name, found in sides_of(shown, chosen).items()
+        scene_of(found, _titled(found, name if comparison.b is not None else ""))
+        for name, found in sides_of(comparison, chosen).items()
         if side in (name, DIFFERENCE)
     ]
 
@@ -97,6 +97,6 @@ def _titled(found: Shown, side: str) -> str:
     return f"{side}: {kept}" if side else kept
 
 
-def taken(shown: Comparison, chosen: Selection) -> Rows:
+def taken(comparison: Comparison, chosen: Selection) -> Rows:
     """All of the page's graphs as a file's plots."""
-    return [[graph(scene)] for scene in scenes(shown, chosen)]
+    return [[graph(scene)] for scene in scenes(comparison, chosen)]

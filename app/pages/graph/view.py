@@ -30,58 +30,58 @@ MODES = {"graph": "graph", "circuit": "circuit"}
 CIRCUIT_AGAINST = {"b": "prompt B", "mean": "its means"}
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """What is asked, the graph, and under it the chosen node, the check, groups and files."""
     if (opened := files.opened()) is not None:
         _of_file(opened)
         return
-    pair = pair_of(shown, selection.current())
+    pair = pair_of(comparison, selection.current())
     with title_row("What made it", "graph"):
-        _options(shown)
+        _options(comparison)
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"graph_pair_{slot}")
-    say_what_is_missing(shown, place_of(shown, selection.current()))
+    say_what_is_missing(comparison, place_of(comparison, selection.current()))
     if selection.current().of(Choices).graph_mode == "circuit":
-        circuit_view.draw(shown)
+        circuit_view.draw(comparison)
         return
-    subject = tuple(run.key for run in shown.runs), selection.current().choices, pair, selection.current().position
+    subject = tuple(run.key for run in comparison.runs), selection.current().choices, pair, selection.current().position
     sides = progress.watched(
-        "taking the run apart", "parts", "graph", subject, lambda: sides_of(shown, selection.current())
+        "taking the run apart", "parts", "graph", subject, lambda: sides_of(comparison, selection.current())
     )
     if sides is None:
         return
-    side = side_of(shown, selection.current())
+    side = side_of(comparison, selection.current())
     if side == DIFFERENCE and len(sides) == 2:
         _changes(sides)
     else:
-        _side(shown, sides.get(side) or next(iter(sides.values())))
+        _side(comparison, sides.get(side) or next(iter(sides.values())))
 
 
-def _options(shown: Comparison) -> None:
-    run, now = shown.a, selection.current()
-    pair = pair_of(shown, now)
+def _options(comparison: Comparison) -> None:
+    run, now = comparison.a, selection.current()
+    pair = pair_of(comparison, now)
     labels = run.tokenizer.labels([pair.target, pair.distractor])
     units = {NEURONS: "neurons"} | {name: name for name in units_offered(run)}
     least, most = SHARES
     own = now.of(Choices)
     if own.graph_mode == "circuit":
-        _circuit_options(shown, labels)
+        _circuit_options(comparison, labels)
         return
     options.row(
         _mode(),
-        options.side(shown.b is not None, "Explain"),
+        options.side(comparison.b is not None, "Explain"),
         options.token("target", labels[0]),
         options.token("distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
             Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
         _share("graph_nodes", "Influence kept", least, most),
-        _place(shown),
+        _place(comparison),
         options.tie(
             Listed,
             "graph_units",
             "MLPs as",
-            units_of(shown, now),
+            units_of(comparison, now),
             lambda units: selection.choose(Choices, graph_units=units, graph_node="", graph_groups=()),
             options=units,
             width=150,
@@ -96,17 +96,17 @@ def _options(shown: Comparison) -> None:
     )
 
 
-def _circuit_options(shown: Comparison, labels: list[str]) -> None:
+def _circuit_options(comparison: Comparison, labels: list[str]) -> None:
     options.row(
         _mode(),
         options.bind(Choice, "circuit_against", "Against", page=Choices, options=CIRCUIT_AGAINST)
-        if shown.b is not None
+        if comparison.b is not None
         else None,
         options.token("target", labels[0]),
         options.token("distractor", labels[1]),
         options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
         options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
-        _place(shown),
+        _place(comparison),
         options.as_tables(),
     )
 
@@ -118,12 +118,12 @@ def _mode() -> Choice:
     return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, turn, options=MODES)
 
 
-def _place(shown: Comparison) -> Listed:
+def _place(comparison: Comparison) -> Listed:
     return options.place(
         "graph_place",
         "Predicted after",
-        shown.labels,
-        place_of(shown, selection.current()),
+        comparison.labels,
+        place_of(comparison, selection.current()),
         lambda at: selection.choose(Choices, position=at, graph_node=""),
         folded=True,
     )
@@ -133,10 +133,10 @@ def _share(field: str, label: str, least: float, most: float, folded: bool = Fal
     return options.bind(Slider, field, label, page=Choices, least=least, most=most, step=0.01, width=170, folded=folded)
 
 
-def _side(shown: Comparison, found: Found) -> None:
+def _side(comparison: Comparison, found: Found) -> None:
     _picture(found)
-    whose = "" if shown.b is None else f"{found.side}: "
-    said = f"{whose}{_spelled(found)} {said_of_cap([shown.sides[found.side]])}"
+    whose = "" if comparison.b is None else f"{found.side}: "
+    said = f"{whose}{_spelled(found)} {said_of_cap([comparison.sides[found.side]])}"
     st.text(said, help=TERMS["graph_share"])  # tokens are no markup
     left, right = st.columns(2, gap="large")
     with left:

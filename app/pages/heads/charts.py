@@ -12,9 +12,9 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.runs.comparison import Comparison
 
 
-def of(texts: Sequence[str], shown: Comparison, chosen: Selection) -> Rows:
+def of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of what has been looked at; none before all of it has."""
-    sides = subjects(tuple(texts), shown, chosen)
+    sides = subjects(tuple(texts), comparison, chosen)
     found = {side: each for side, subject in sides.items() if (each := find(subject, chosen)) is not None}
     return rows(found) if len(found) == len(sides) else []
 

@@ -27,12 +27,12 @@ from headlight.model.runs.edits import describe
 WRITTEN: tuple[FinderScore, ...] = (*KINDS, "copying")
 
 
-def script(texts: Sequence[str], shown: Comparison, chosen: Selection) -> str:
+def script(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> str:
     """A script that prints every head's scores, the labels, and what ablating those heads changes that were ablated.
 
     With two sides it prints all of these of both, and how they change.
     """
-    sides = subjects(texts, shown, chosen)
+    sides = subjects(texts, comparison, chosen)
     a, on_repeats = sides["A"], chosen.of(Choices).finder_data == "repeats"
     lines, options = [f"model = {loading(a.run)}"], dict[str, object]()
     if "B" in sides:
@@ -60,13 +60,13 @@ def _prompts(subject: Subject) -> Mapping[int, str | None]:
     return {place: each.prompt for place, each in enumerate(subject.sequences) if detection.seen(each)}
 
 
-def found_of(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict[str, Found]:
+def found_of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, Found]:
     """What is known of the heads of each side; sequences that have not been looked at are looked at.
 
     Raises:
         HeadlightError: none of the sequences can be looked at; it says why.
     """
-    return {side: _found(subject, chosen) for side, subject in subjects(texts, shown, chosen).items()}
+    return {side: _found(subject, chosen) for side, subject in subjects(texts, comparison, chosen).items()}
 
 
 def _found(subject: Subject, chosen: Selection) -> Found:
@@ -82,9 +82,9 @@ def _found(subject: Subject, chosen: Selection) -> Found:
     return found
 
 
-def data(texts: Sequence[str], shown: Comparison, chosen: Selection) -> Data:
+def data(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Data:
     """All scores, labels and ablations, as tables and arrays; with two sides also how they change."""
-    found = found_of(texts, shown, chosen)
+    found = found_of(texts, comparison, chosen)
     scored = {score: _scored(found, chosen, score) for score in WRITTEN}
     tables = role_tables({side: roles_of(each.subject) for side, each in found.items()})
     arrays: dict[str, Measure | Count] = {}
@@ -130,9 +130,9 @@ def roles_of(subject: Subject) -> Roles:
     return Roles(seen, known, detection.copying(subject.model))
 
 
-def page(texts: Sequence[str], shown: Comparison, chosen: Selection) -> bytes:
+def page(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head tells its score, interval, rank and label; with a B on both sides, and the change."""
-    found = found_of(texts, shown, chosen)
+    found = found_of(texts, comparison, chosen)
     maps: dict[str, Scored] = {**found}
     limit, title, numbers = limit_of([*found.values()]), SCORES[found["A"].score].title.lower(), table(found["A"])
     if "B" in found:
@@ -143,4 +143,4 @@ def page(texts: Sequence[str], shown: Comparison, chosen: Selection) -> bytes:
             scale = limit_of([each]) if side == DIFFERENCE else limit
             draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in found else "")
         file_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
-    return document("Heads", shown if "B" in found else Comparison(shown.a), mounted, "plain", tokens=False)
+    return document("Heads", comparison if "B" in found else Comparison(comparison.a), mounted, "plain", tokens=False)

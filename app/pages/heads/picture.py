@@ -23,11 +23,11 @@ SMALLEST = (4.2, 1.6)  # inches across and down
 ROOM_FOR_TEXT = 0.3  # inches that a number needs
 
 
-def draw(texts: Sequence[str], shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(texts: Sequence[str], comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """A square a head, the first layer on top, with its label's icon where it has one; A, B and B - A side by side."""
     from matplotlib.figure import Figure
 
-    found = found_of(texts, shown, chosen)
+    found = found_of(texts, comparison, chosen)
     sides: dict[str, Scored] = {**found}
     if "B" in found:
         sides[DIFFERENCE] = changed(found["A"], found["B"])
@@ -44,7 +44,7 @@ def draw(texts: Sequence[str], shown: Comparison, chosen: Selection, palette: Pa
         _map(figure, axes, each, palette, own, (width, height))
         if len(sides) > 1:
             axes.set_title(side)
-    origin(figure, shown if "B" in found else Comparison(shown.a), palette)
+    origin(figure, comparison if "B" in found else Comparison(comparison.a), palette)
     return figure
 
 

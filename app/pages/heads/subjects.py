@@ -49,16 +49,16 @@ class Subject:
         return half_of(self.run.model, self.run.bos, self.repeats[0].half, self.run.host)
 
 
-def subjects(texts: Sequence[str], shown: Comparison, chosen: Selection) -> dict[str, Subject]:
+def subjects(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, Subject]:
     """A's heads, and B's where they may do something else: on random repeats, or on these prompts and the page's own.
 
     Two prompts of one model are held against each other; any other two sides are shown the same sequences.
     """
-    sides = {"A": shown.a} if why_alone(shown, chosen) else shown.sides
-    if prompt_against_prompt(shown, chosen):
-        return {side: _subject(run, [run.prompt], drawn(shown, chosen), chosen) for side, run in sides.items()}
-    every = list(dict.fromkeys([*texts, *(run.prompt for run in shown.runs)]))
-    return {side: _subject(run, every, drawn(shown, chosen), chosen) for side, run in sides.items()}
+    sides = {"A": comparison.a} if why_alone(comparison, chosen) else comparison.sides
+    if prompt_against_prompt(comparison, chosen):
+        return {side: _subject(run, [run.prompt], drawn(comparison, chosen), chosen) for side, run in sides.items()}
+    every = list(dict.fromkeys([*texts, *(run.prompt for run in comparison.runs)]))
+    return {side: _subject(run, every, drawn(comparison, chosen), chosen) for side, run in sides.items()}
 
 
 def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection) -> Subject:
@@ -68,16 +68,16 @@ def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection
     return Subject(run, edits, random if chosen.of(Choices).finder_data == "repeats" else prompts, random)
 
 
-def why_alone(shown: Comparison, chosen: Selection) -> str:
+def why_alone(comparison: Comparison, chosen: Selection) -> str:
     """Why there is nothing to show of B that is not shown of A; empty where there is, or no B."""
-    if shown.b is None or not shown.b.same_model(shown.a):
+    if comparison.b is None or not comparison.b.same_model(comparison.a):
         return ""
-    if shown.b.edits:
-        if edits_anywhere(shown.b.edits):
+    if comparison.b.edits:
+        if edits_anywhere(comparison.b.edits):
             return ""
         return (
             f"The edits of B name tokens of its prompt, or take from a prompt as long, and cannot be made elsewhere: "
-            f"these are the heads of {shown.a.source.name} without them."
+            f"these are the heads of {comparison.a.source.name} without them."
         )
     if chosen.of(Choices).finder_data == "repeats":
         return (
@@ -87,15 +87,15 @@ def why_alone(shown: Comparison, chosen: Selection) -> str:
     return ""
 
 
-def prompt_against_prompt(shown: Comparison, chosen: Selection) -> bool:
+def prompt_against_prompt(comparison: Comparison, chosen: Selection) -> bool:
     """Whether A and B are one model on two prompts, so that the heads are compared on these two alone."""
-    same_model = shown.b is not None and shown.b.same_model(shown.a) and not shown.b.edits
+    same_model = comparison.b is not None and comparison.b.same_model(comparison.a) and not comparison.b.edits
     return same_model and chosen.of(Choices).finder_data == "prompts"
 
 
-def edits_left_out(shown: Comparison) -> list[str]:
+def edits_left_out(comparison: Comparison) -> list[str]:
     """The edits of B, in words, that cannot be made on any sequence."""
-    if shown.b is None:
+    if comparison.b is None:
         return []
-    anywhere = edits_anywhere(shown.b.edits)
-    return [describe(edit) for edit in shown.b.edits if edit not in anywhere]
+    anywhere = edits_anywhere(comparison.b.edits)
+    return [describe(edit) for edit in comparison.b.edits if edit not in anywhere]

@@ -32,12 +32,12 @@ DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my promp
 SHOWS_HEADS = "attention"
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """What is looked at and how far that is, the maps, and the table."""
     with title_row("Head roles", "finder", "head_label"):
-        _options(shown)
+        _options(comparison)
     now = selection.current()
-    sides = subjects(texts(), shown, now)
+    sides = subjects(texts(), comparison, now)
     work = jobs.of("detection")
     finding.look(work, sides)
     found = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
@@ -48,7 +48,7 @@ def render(shown: Comparison) -> None:
         with beside:
             _labels(found)
             charts.draw(own.rows(found), "The score of every head with its interval")
-    _about(shown, sides, now)
+    _about(comparison, sides, now)
     progress.go_on(work, detection.do)
 
 
@@ -57,8 +57,8 @@ def texts() -> tuple[str, ...]:
     return tuple(prompt.text for prompt in prompt_list.prompts())
 
 
-def _options(shown: Comparison) -> None:
-    score, n_heads = selection.current().of(Choices).finder_score, shown.n_layers * shown.n_heads
+def _options(comparison: Comparison) -> None:
+    score, n_heads = selection.current().of(Choices).finder_score, comparison.n_layers * comparison.n_heads
     titles = {each: named.title for each, named in SCORES.items()}
     top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
     options.row(
@@ -78,17 +78,17 @@ def _repeats(field: str, label: str, limits: tuple[int, int]) -> Number:
     return options.bind(Number, field, label, least=least, most=most, width=110, folded=True)
 
 
-def _about(shown: Comparison, sides: Mapping[str, Subject], chosen: Selection) -> None:
+def _about(comparison: Comparison, sides: Mapping[str, Subject], chosen: Selection) -> None:
     """What the numbers are measured on, and what of B they are not."""
     a = sides["A"]
     repeats = _spelled(a, chosen)
     if chosen.of(Choices).finder_data == "repeats":
         st.caption(plain(f"Measured on {repeats}." if repeats else _NO_REPEATS))
     else:
-        _about_prompts(shown, a, repeats)
-    if reason := why_alone(shown, chosen):
+        _about_prompts(comparison, a, repeats)
+    if reason := why_alone(comparison, chosen):
         st.info(plain(reason))
-    elif left_out := edits_left_out(shown):
+    elif left_out := edits_left_out(comparison):
         st.caption(
             plain(
                 f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
@@ -99,9 +99,9 @@ def _about(shown: Comparison, sides: Mapping[str, Subject], chosen: Selection) -
 _NO_REPEATS = "The context or the vocabulary is too small for random repeats: look at your own prompts."
 
 
-def _about_prompts(shown: Comparison, a: Subject, repeats: str) -> None:
+def _about_prompts(comparison: Comparison, a: Subject, repeats: str) -> None:
     ablations = f" Ablations are measured on {repeats}." if repeats else ""
-    if prompt_against_prompt(shown, selection.current()):
+    if prompt_against_prompt(comparison, selection.current()):
         st.caption(plain(f"A is measured on prompt A, B on prompt B.{ablations}"))
         st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
         return

@@ -56,9 +56,9 @@ class Inside(HeadAt):
         return terms(self.steps.read.values[self.query], self.weights.W_Q[:, self.component], 1).largest[0][0]
 
 
-def query_of(shown: Comparison, chosen: Selection) -> int:
+def query_of(comparison: Comparison, chosen: Selection) -> int:
     """The place of the query: the first that is pinned, or the last that all runs have."""
-    return chosen.queries[0] if chosen.queries else shown.default_place
+    return chosen.queries[0] if chosen.queries else comparison.default_place
 
 
 def key_of(chosen: Selection) -> int | None:
@@ -66,13 +66,13 @@ def key_of(chosen: Selection) -> int | None:
     return chosen.keys[0] if chosen.keys else None
 
 
-def inside_of(shown: Comparison, chosen: Selection, side: str) -> Inside | None:
+def inside_of(comparison: Comparison, chosen: Selection, side: str) -> Inside | None:
     """What is chosen, in A or in B; None where that run has no token at the query's place.
 
     Where nothing is chosen, or the run lacks it, the key is the query's strongest, and the component that of the
     largest q[i] k[i].
     """
-    at = head_at(shown, side, head_of(shown, chosen), query_of(shown, chosen), key_of(chosen))
+    at = head_at(comparison, side, head_of(comparison, chosen), query_of(comparison, chosen), key_of(chosen))
     if at is None:
         return None
     steps = at.steps
@@ -81,7 +81,7 @@ def inside_of(shown: Comparison, chosen: Selection, side: str) -> Inside | None:
         component = terms(steps.q.values, steps.k.values[at.key], 1).largest[0][0]
     window = window_of(steps, at.query, at.key)
     weights = head_weights(at.run, *at.head)
-    return Inside(at.run, at.head, at.query, at.key, steps, component, window, weights, shown.places(at.run))
+    return Inside(at.run, at.head, at.query, at.key, steps, component, window, weights, comparison.places(at.run))
 
 
 def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
@@ -94,14 +94,14 @@ def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
     return tuple(sorted(list(wanted)[:MOST_KEYS]))
 
 
-def sides_of(shown: Comparison, chosen: Selection) -> dict[str, Inside]:
+def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Inside]:
     """What is chosen, of every run that has the query."""
-    found = {side: inside_of(shown, chosen, side) for side in shown.sides}
+    found = {side: inside_of(comparison, chosen, side) for side in comparison.sides}
     return {side: each for side, each in found.items() if each is not None}
 
 
-def on_common_keys(shown: Comparison, a: Inside, b: Inside) -> tuple[Inside, Inside]:
+def on_common_keys(comparison: Comparison, a: Inside, b: Inside) -> tuple[Inside, Inside]:
     """Both with the same places in their windows: those of A's that B has too."""
-    in_a, in_b = (shown.positions(run) for run in shown.runs)
+    in_a, in_b = (comparison.positions(run) for run in comparison.runs)
     common = [(i, j) for i, j in zip(in_a, in_b, strict=True) if i in a.window and i is not None and j is not None]
     return replace(a, window=tuple(i for i, _ in common)), replace(b, window=tuple(j for _, j in common))

@@ -18,24 +18,24 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints what the query makes of every key, and the vectors on the way."""
-    layer, head = head_of(shown, chosen)
-    places = {"query": query_of(shown, chosen), "key": key_of(chosen)}
+    layer, head = head_of(comparison, chosen)
+    places = {"query": query_of(comparison, chosen), "key": key_of(chosen)}
     purpose = f"Every step of head {head} of layer {layer} at one query."
-    return report(purpose, shown, chosen.align, "inside_tables", head=(layer, head), **places)
+    return report(purpose, comparison, chosen.align, "inside_tables", head=(layer, head), **places)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Every key's row of numbers, the components of q, k, v and z, and the entries of the stream."""
-    sides = sides_of(shown, chosen)
+    sides = sides_of(comparison, chosen)
     shows = {
-        "head": head_name(head_of(shown, chosen)),
-        "query is at place": query_of(shown, chosen),
+        "head": head_name(head_of(comparison, chosen)),
+        "query is at place": query_of(comparison, chosen),
         "k and v are of the key at position": {side: at.key for side, at in sides.items()},
         "scores are divided by": {side: at.weights.attn_scale for side, at in sides.items()},
     }
-    return Data("inside", shows, head_tables(shown, sides), _arrays(sides))
+    return Data("inside", shows, head_tables(comparison, sides), _arrays(sides))
 
 
 def _arrays(sides: Mapping[str, Inside]) -> dict[str, Measure]:
@@ -49,11 +49,11 @@ def _arrays(sides: Mapping[str, Inside]) -> dict[str, Measure]:
     return arrays
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every matrix tells its numbers; those spelled out are of the key and component chosen."""
-    sides = sides_of(shown, chosen)
+    sides = sides_of(comparison, chosen)
     with recorded() as mounted:
         for side in [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]:
-            title = "" if shown.b is None else side
-            draw(shown, sides, side, chosen.of(Choices).convention, epoch=0, key=f"steps {side}", in_file=title)
-    return document(f"Inside {head_name(head_of(shown, chosen))}", shown, mounted, "plain")
+            title = "" if comparison.b is None else side
+            draw(comparison, sides, side, chosen.of(Choices).convention, epoch=0, key=f"steps {side}", in_file=title)
+    return document(f"Inside {head_name(head_of(comparison, chosen))}", comparison, mounted, "plain")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 WIDTH, ROW, MATRIX = 6.4, 0.75, 1.7  # inches: a column, a step whose result is a vector, one whose result is a matrix
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One column a side, one row a step that any of them takes; a token is a row, as in the page's code."""
     from matplotlib.figure import Figure
 
-    sides, columns = _columns(shown, chosen)
+    sides, columns = _columns(comparison, chosen)
     by_term = {side: {step.term: step for step in steps} for side, (_, steps) in columns.items()}
     terms = functools.reduce(union, map(tuple, by_term.values()))
     heights = [max(_height(steps[term]) for steps in by_term.values() if term in steps) for term in terms]
@@ -40,23 +40,23 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         labels = [at.run.labels[position] for position in at.window]
         for axes, term in zip(grid[:, across], terms, strict=True):
             if term in by_term[side]:
-                _step(axes, by_term[side][term], labels, "" if shown.b is None else f"{side}:  ", palette)
+                _step(axes, by_term[side][term], labels, "" if comparison.b is None else f"{side}:  ", palette)
             else:
                 axes.set_axis_off()
-    place, at = query_of(shown, chosen), next(iter(sides.values()))
-    figure.suptitle(f"{head_name(at.head)} at {shown.labels[place]}, place {place}", fontsize=10)
-    origin(figure, shown, palette)
+    place, at = query_of(comparison, chosen), next(iter(sides.values()))
+    figure.suptitle(f"{head_name(at.head)} at {comparison.labels[place]}, place {place}", fontsize=10)
+    origin(figure, comparison, palette)
     return figure
 
 
 def _columns(
-    shown: Comparison, chosen: Selection
+    comparison: Comparison, chosen: Selection
 ) -> tuple[dict[str, Inside], dict[str, tuple[Inside, list[HeadStep]]]]:
     """The steps of each side, with the run whose window they are of."""
-    sides = sides_of(shown, chosen)
+    sides = sides_of(comparison, chosen)
     columns = {side: (at, steps_of(at, "row")) for side, at in sides.items()}
     if len(sides) == 2:
-        a, b = on_common_keys(shown, sides["A"], sides["B"])
+        a, b = on_common_keys(comparison, sides["A"], sides["B"])
         columns[DIFFERENCE] = a, difference(steps_of(a, "row"), steps_of(b, "row"))
     return sides, columns
 

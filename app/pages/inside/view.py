@@ -25,14 +25,14 @@ from headlight.model.runs.edits import head_name, touches
 CONVENTIONS: dict[Convention, str] = {"row": "a row: q = x W", "column": "a column: q = Wᵀ x"}
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The choices, and the steps of A, of B or of their difference."""
-    side = side_of(shown, selection.current())
-    _take_click(shown, side)
-    sides = sides_of(shown, selection.current())
-    _options(shown, sides.get(side) or sides.get("A") or sides.get("B"))
+    side = side_of(comparison, selection.current())
+    _take_click(comparison, side)
+    sides = sides_of(comparison, selection.current())
+    _options(comparison, sides.get(side) or sides.get("A") or sides.get("B"))
     if not is_there(sides, side):
-        lacking = " and ".join(sorted(set(shown.sides) - set(sides)))
+        lacking = " and ".join(sorted(set(comparison.sides) - set(sides)))
         st.info(plain(f"{lacking} has no token at the query's place. Choose another query, or show the other run."))
         return
     if any(touches(edit, each.head, each.run.cfg) for each in sides.values() for edit in each.run.edits):
@@ -42,16 +42,16 @@ def render(shown: Comparison) -> None:
         )
     table = selection.current().table
     if not table:
-        draw(shown, sides, side, selection.current().of(Choices).convention, selection.epoch(), _key(side))
+        draw(comparison, sides, side, selection.current().of(Choices).convention, selection.epoch(), _key(side))
         _say_which_keys(sides, side)
-    if shown.b is not None and len(sides) == 2:
-        _compared(shown, sides)
+    if comparison.b is not None and len(sides) == 2:
+        _compared(comparison, sides)
     if table:
-        _tables(shown, sides, side)
+        _tables(comparison, sides, side)
 
 
 def draw(
-    shown: Comparison,
+    comparison: Comparison,
     sides: Mapping[str, Inside],
     side: str,
     convention: Convention,
@@ -64,19 +64,19 @@ def draw(
     `in_file` is the title in a file, which hears no click and so holds what every key would be answered with.
     """
     if side == DIFFERENCE:
-        at, b = on_common_keys(shown, sides["A"], sides["B"])
+        at, b = on_common_keys(comparison, sides["A"], sides["B"])
         steps = difference(steps_of(at, convention), steps_of(b, convention))
     else:
         at = sides[side]
         steps = steps_of(at, convention)
-    places = [_place(shown, at, position) for position in at.window]
-    labels = [shown.labels[place] for place in places]
+    places = [_place(comparison, at, position) for position in at.window]
+    labels = [comparison.labels[place] for place in places]
     head_steps(
         steps,
-        StepKeys(places, labels, len(at.run.tokens), _place(shown, at, at.query)),
+        StepKeys(places, labels, len(at.run.tokens), _place(comparison, at, at.query)),
         title=in_file or "",
         entry=None if side == DIFFERENCE else at.entry,
-        value=_followed(shown, at),
+        value=_followed(comparison, at),
         epoch=epoch,
         key=key,
         spelled=None if in_file is None else _for_each_key(at, places, side),
@@ -97,51 +97,51 @@ def _key(side: str) -> str:
     return selection.widget_key(f"steps_{side}")
 
 
-def _place(shown: Comparison, at: Inside, position: int) -> int:
-    return shown.place_of(at.run, position)
+def _place(comparison: Comparison, at: Inside, position: int) -> int:
+    return comparison.place_of(at.run, position)
 
 
-def _followed(shown: Comparison, at: Inside) -> Followed:
-    return Followed(_place(shown, at, at.key), at.component)
+def _followed(comparison: Comparison, at: Inside) -> Followed:
+    return Followed(_place(comparison, at, at.key), at.component)
 
 
-def _take_click(shown: Comparison, side: str) -> None:
+def _take_click(comparison: Comparison, side: str) -> None:
     """What was clicked in the matrices, before anything is drawn from it."""
-    sides = sides_of(shown, selection.current())
+    sides = sides_of(comparison, selection.current())
     at = sides.get("A" if side == DIFFERENCE else side)
     if at is None:
         return
-    before = _followed(shown, at)
+    before = _followed(comparison, at)
     clicked = followed(before, selection.epoch(), _key(side))
-    if clicked != before and clicked.key < len(shown.labels) and clicked.component < len(at.steps.q.values):
+    if clicked != before and clicked.key < len(comparison.labels) and clicked.component < len(at.steps.q.values):
         selection.choose(Choices, keys=(clicked.key,), component=clicked.component)
 
 
-def _options(shown: Comparison, at: Inside | None) -> None:
+def _options(comparison: Comparison, at: Inside | None) -> None:
     now = selection.current()
-    query = query_of(shown, now)
-    with title_row(f"Inside {head_name(head_of(shown, now))}", "inside", "head", key="inside"):
+    query = query_of(comparison, now)
+    with title_row(f"Inside {head_name(head_of(comparison, now))}", "inside", "head", key="inside"):
         options.row(
-            options.first_head("inside_head", shown, head_of(shown, now)),
+            options.first_head("inside_head", comparison, head_of(comparison, now)),
             options.place(
-                "inside_query", "Query token", shown.labels, query, lambda at: selection.choose(queries=(at,))
+                "inside_query", "Query token", comparison.labels, query, lambda at: selection.choose(queries=(at,))
             ),
-            *(_to_follow(shown, at) if at is not None else ()),
-            options.side(shown.b is not None, "Steps of", help=TERMS["inside_side"]),
+            *(_to_follow(comparison, at) if at is not None else ()),
+            options.side(comparison.b is not None, "Steps of", help=TERMS["inside_side"]),
             options.as_tables(),
             _convention(),
         )
 
 
-def _to_follow(shown: Comparison, at: Inside) -> Iterator[Option]:
+def _to_follow(comparison: Comparison, at: Inside) -> Iterator[Option]:
     """The key and the component whose numbers are spelled out."""
-    key, component = _followed(shown, at)
+    key, component = _followed(comparison, at)
     components = {each: str(each) for each in range(len(at.steps.q.values))}
 
     def change(new: int) -> None:
         selection.choose(Choices, component=new)
 
-    yield options.place("inside_key", "Follow key", shown.labels, key, lambda at: selection.choose(keys=(at,)))
+    yield options.place("inside_key", "Follow key", comparison.labels, key, lambda at: selection.choose(keys=(at,)))
     yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
 
 
@@ -167,12 +167,12 @@ def _say_which_keys(sides: Mapping[str, Inside], side: str) -> None:
         )
 
 
-def _compared(shown: Comparison, sides: Mapping[str, Inside]) -> None:
+def _compared(comparison: Comparison, sides: Mapping[str, Inside]) -> None:
     """The followed number of A beside that of B; a run without that key follows its own strongest."""
     rows = ("dots", "scores", "exponentials", "weights")
     names = [getattr(sides["A"].steps, row).name for row in rows]
     values = compared(sides, lambda at: np.array([float(getattr(at.steps, row).values[at.key]) for row in rows]))
-    titles = {side: f"{side}: key {shown.token_at(at.run, at.key)}" for side, at in sides.items()}
+    titles = {side: f"{side}: key {comparison.token_at(at.run, at.key)}" for side, at in sides.items()}
     st.dataframe(
         {"The followed key": names, **{titles.get(side, side): list(map(number, row)) for side, row in values.items()}},
         hide_index=True,
@@ -181,15 +181,15 @@ def _compared(shown: Comparison, sides: Mapping[str, Inside]) -> None:
     )
 
 
-def _tables(shown: Comparison, sides: Mapping[str, Inside], side: str) -> None:
+def _tables(comparison: Comparison, sides: Mapping[str, Inside], side: str) -> None:
     """Every step, key, component and entry in numbers."""
     at = sides.get(side)
     for step in [] if at is None else steps_of(at, selection.current().of(Choices).convention):
         st.text(f"{step.title}:  {step.formula}\n" + "\n".join(step.spelled))
-    found = (by_key(shown, sides), by_component(sides), by_entry(sides))
+    found = (by_key(comparison, sides), by_component(sides), by_entry(sides))
     of_side = (as_shown(each).get(side, {}) for each in found)
     keys, components, entries = ({name: values.numpy() for name, values in each.items()} for each in of_side)
-    labels = {"Place": range(len(shown.labels)), "Token": shown.labels}
+    labels = {"Place": range(len(comparison.labels)), "Token": comparison.labels}
     for title, names, columns in (
         ("Every key", labels, keys),
         ("Every component, of the followed key", {"Component": None}, components),
@@ -198,4 +198,4 @@ def _tables(shown: Comparison, sides: Mapping[str, Inside], side: str) -> None:
         heading(title)
         rows = range(len(next(iter(columns.values()), ())))
         own = {name: rows if values is None else values for name, values in names.items()}
-        tables.draw({**own, **columns}, f"{title} {side if shown.b is not None else ''}".strip())
+        tables.draw({**own, **columns}, f"{title} {side if comparison.b is not None else ''}".strip())

@@ -10,7 +10,7 @@ from headlight.app.pages.lens import exports, picture, view
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import lens_by_side
 from headlight.app.parts import needs
-from headlight.app.runs import shown as shown_runs
+from headlight.app.runs import comparisons
 from headlight.model.base.errors import HeadlightError
 
 EXPORT = Export("lens", exports.script, exports.data, picture.draw, exports.page, exports.plots)
@@ -22,7 +22,7 @@ def export() -> Export | None:
     if (kind := now.of(Choices).lens) == "logit":
         return EXPORT
     with suppress(HeadlightError):
-        lens_by_side(shown_runs.of(now), now)
+        lens_by_side(comparisons.for_selection(now), now)
         return replace(EXPORT, name=f"{kind}_lens")
     return None
 

@@ -20,12 +20,12 @@ class Asked:
     scope: Scope
 
 
-def is_answered(shown: Comparison, place: int, scope: Scope) -> bool:
+def is_answered(comparison: Comparison, place: int, scope: Scope) -> bool:
     """Whether what the prompt says is there, or quickly is; else there is a button, or a bar."""
-    work, here = jobs.of("patchscope"), positions_at(shown, place)
+    work, here = jobs.of("patchscope"), positions_at(comparison, place)
     missing = {
         Asked(runs.inputs_of(run), here[side], scope): _seconds(run, scope)
-        for side, run in shown.sides.items()
+        for side, run in comparison.sides.items()
         if side in here and runs.kept((*run.key, scope_key(here[side], scope))) is None
     }
     seconds = sum(missing.values())

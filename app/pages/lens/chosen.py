@@ -12,45 +12,48 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 
 
-def followed_token(shown: Comparison, chosen: Selection) -> int:
+def followed_token(comparison: Comparison, chosen: Selection) -> int:
     """The token typed into the page, or else A's prediction."""
     if chosen.target:
         try:
-            return shown.a.tokenizer.to_single_token(chosen.target)
+            return comparison.a.tokenizer.to_single_token(chosen.target)
         except HeadlightError:  # the page says so, and goes on with the prediction
             pass
-    return int(shown.a.next_logits.argmax())
+    return int(comparison.a.next_logits.argmax())
 
 
-def cell_of(shown: Comparison, chosen: Selection) -> tuple[int, int]:
+def cell_of(comparison: Comparison, chosen: Selection) -> tuple[int, int]:
     """The layer and place looked at: the final prediction, unless another cell was chosen."""
     if chosen.layer is None or chosen.position is None:
-        return len(shown.layer_labels) - 1, shown.default_place
+        return len(comparison.layer_labels) - 1, comparison.default_place
     return chosen.layer, chosen.position
 
 
-def lens_by_side(shown: Comparison, chosen: Selection) -> dict[str, Lens]:
+def lens_by_side(comparison: Comparison, chosen: Selection) -> dict[str, Lens]:
     """The lens that reads each run.
 
     Raises:
         HeadlightError: there is no such lens, or it was made for another model.
     """
     own = chosen.of(Choices)
-    return {side: lenses.lens(run, own.lens, name_for(shown, run, own.lens_from)) for side, run in shown.sides.items()}
+    return {
+        side: lenses.lens(run, own.lens, name_for(comparison, run, own.lens_from))
+        for side, run in comparison.sides.items()
+    }
 
 
-def title_of(shown: Comparison, chosen: Selection) -> str:
+def title_of(comparison: Comparison, chosen: Selection) -> str:
     """What the lens is called, and whose it is where that is told by no model."""
     own = chosen.of(Choices)
-    (title,) = {lens.title for lens in lens_by_side(shown, chosen).values()}
+    (title,) = {lens.title for lens in lens_by_side(comparison, chosen).values()}
     title = title[0].upper() + title[1:]
     return title if own.lens == "logit" or not own.lens_from else f"{title} {own.lens_from}"
 
 
-def scope_of(shown: Comparison, chosen: Selection) -> Scope | None:
+def scope_of(comparison: Comparison, chosen: Selection) -> Scope | None:
     """The prompt that a state is put into, if the models can tell anything by it."""
     scope = chosen.of(Choices).scope
-    return None if any(map(no_scope, shown.runs)) else scope
+    return None if any(map(no_scope, comparison.runs)) else scope
 
 
 def lenses_of(run: Run, by: Lens) -> tuple[Lens, ...]:

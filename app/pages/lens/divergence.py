@@ -33,60 +33,60 @@ NONE = (
 Values = Float[np.ndarray, " layer"]
 
 
-def draw(shown: Comparison, by: Mapping[str, Lens]) -> None:
+def draw(comparison: Comparison, by: Mapping[str, Lens]) -> None:
     """A line a lens through the layers of this prompt, and beside it of held-out text."""
     heading("Every lens, layer by layer", "lens_kl", "lens_tuned", "lens_jacobian", key="divergence")
-    drawn = rows(shown, by, selection.current())
+    drawn = rows(comparison, by, selection.current())
     if selection.current().table:
-        for title, lines in _all(shown, by, selection.current()).items():
+        for title, lines in _all(comparison, by, selection.current()).items():
             st.caption(plain(f"{title} ({UNIT})"))
-            tables.draw(tables.of_rows("After layer", shown.layer_labels, lines), f"{WHAT} in {UNIT}: {title}")
+            tables.draw(tables.of_rows("After layer", comparison.layer_labels, lines), f"{WHAT} in {UNIT}: {title}")
     else:
         for number, row in enumerate(drawn):
             columns = st.columns(len(row))
             for column, plot in zip(columns, row, strict=True):
                 with column:
                     charts.alone([[plot]], f"{plot.title}, by layer", f"divergence{number}{plot.title}")
-    for run in {run.source.name: run for run in shown.runs}.values():
-        if len(lenses_of(run, by["A" if run is shown.a else "B"])) == 1:
+    for run in {run.source.name: run for run in comparison.runs}.values():
+        if len(lenses_of(run, by["A" if run is comparison.a else "B"])) == 1:
             st.text(NONE.format(run.source.name, make("fit-lens", MODEL=models.opened_by(run.source))))
 
 
-def rows(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
+def rows(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
     """The lines as plots: side by side, but for two runs, whose lines on the prompt have a row of their own."""
-    found = [_plot(shown, title, lines) for title, lines in _all(shown, by, chosen).items()]
-    return [found] if shown.b is None else list(filter(None, [found[:1], found[1:]]))
+    found = [_plot(comparison, title, lines) for title, lines in _all(comparison, by, chosen).items()]
+    return [found] if comparison.b is None else list(filter(None, [found[:1], found[1:]]))
 
 
-def _all(shown: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:
+def _all(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:
     """By title the lines' values, by their names."""
-    found = {f"{WHAT}, mean over this prompt": _on_prompt(shown, by)}
+    found = {f"{WHAT}, mean over this prompt": _on_prompt(comparison, by)}
     given = chosen.of(Choices).lens_from
-    for side, run in shown.sides.items():
-        held = lenses.held_out(run, by[side].kind, name_for(shown, run, given))
+    for side, run in comparison.sides.items():
+        held = lenses.held_out(run, by[side].kind, name_for(comparison, run, given))
         if held is not None:
             lines = {TITLES[kind]: np.array(values, dtype=float) for kind, values in held.kl.items()}
             found[f"{WHAT}, {run.source.name}'s {held.n_tokens:,} held-out tokens"] = lines
     return found
 
 
-def _on_prompt(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Values]:
+def _on_prompt(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, Values]:
     """Of each run's lenses those that are read, or quickly are."""
     lines: dict[str, Values] = {}
-    for side, run in shown.sides.items():
+    for side, run in comparison.sides.items():
         for lens in lenses_of(run, by[side]):
             if lens == by[side] or reading.is_quick(run, lens):
-                lines[lens.title if shown.b is None else f"{lens.title}, {side}"] = mean_divergences(
+                lines[lens.title if comparison.b is None else f"{lens.title}, {side}"] = mean_divergences(
                     run, lens
                 ).values.numpy()
     return lines
 
 
-def _plot(shown: Comparison, title: str, lines: Mapping[str, Values]) -> Plot:
+def _plot(comparison: Comparison, title: str, lines: Mapping[str, Values]) -> Plot:
     by_title = {TITLES[kind]: look for kind, look in LOOKS.items()}
     looks: dict[str, Any] = {}
     for name in lines:
         lens, _, side = name.partition(", ")
         looks[name] = (by_title[lens][0], "dash" if side == "B" else "solid")
-    filled = {name: tables.filled(values, len(shown.layer_labels)) for name, values in lines.items()}
-    return plots.lines(filled, shown.layer_labels, title=title, unit=UNIT, what="KL", looks=looks)
+    filled = {name: tables.filled(values, len(comparison.layer_labels)) for name, values in lines.items()}
+    return plots.lines(filled, comparison.layer_labels, title=title, unit=UNIT, what="KL", looks=looks)

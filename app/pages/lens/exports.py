@@ -18,54 +18,54 @@ from headlight.model.runs.comparison import Comparison
 PURPOSE = "What the model would say after each layer: the {}."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the lens, the ten best of the cell looked at, and the followed token's way to it."""
-    token, (layer, place) = followed_token(shown, chosen), cell_of(shown, chosen)
-    own, scope = chosen.of(Choices), scope_of(shown, chosen)
+    token, (layer, place) = followed_token(comparison, chosen), cell_of(comparison, chosen)
+    own, scope = chosen.of(Choices), scope_of(comparison, chosen)
     options: dict[str, object] = {} if own.lens == "logit" else {"lens": own.lens}
     if own.lens != "logit" and own.lens_from:
         options["lens_from"] = own.lens_from
     if scope is not None:
         options["scope"] = scope
     purpose = PURPOSE.format(TITLES[own.lens])
-    return report(purpose, shown, chosen.align, "lens_tables", token=token, layer=layer, place=place, **options)
+    return report(purpose, comparison, chosen.align, "lens_tables", token=token, layer=layer, place=place, **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """The lens as a table, the ten best tokens of the cell looked at, and the followed token's way to it."""
-    token, (layer, place) = followed_token(shown, chosen), cell_of(shown, chosen)
-    own, by, scope = chosen.of(Choices), lens_by_side(shown, chosen), scope_of(shown, chosen)
-    found = readings(shown, token, by)
-    measures = measures_of(shown, found)
+    token, (layer, place) = followed_token(comparison, chosen), cell_of(comparison, chosen)
+    own, by, scope = chosen.of(Choices), lens_by_side(comparison, chosen), scope_of(comparison, chosen)
+    found = readings(comparison, token, by)
+    measures = measures_of(comparison, found)
     arrays = {key: measure for name, found in measures.items() for key, measure in of_sides(name, found).items()}
     for side, reading in found.items():
         arrays |= {f"{side} top tokens": reading.lens.top_tokens, f"{side} top probabilities": reading.lens.top_probs}
     shows = {
-        "lens": title_of(shown, chosen),
+        "lens": title_of(comparison, chosen),
         "sha256 of the lens": {side: lens.digest for side, lens in by.items() if lens.digest},
-        "followed token": shown.a.tokenizer.labels([token])[0],
+        "followed token": comparison.a.tokenizer.labels([token])[0],
         "its id": token,
-        "cell": {"after layer": shown.layer_labels[layer], "place": place},
-        "layers": shown.layer_labels,
+        "cell": {"after layer": comparison.layer_labels[layer], "place": place},
+        "layers": comparison.layer_labels,
     }
     if scope is not None:
         shows["patchscope"] = vars(scope)
-    tables = lens_tables(shown, token, layer, place, own.lens, own.lens_from, scope)
+    tables = lens_tables(comparison, token, layer, place, own.lens, own.lens_from, scope)
     return Data("lens", shows, tables, arrays)
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file with the lens in the colours chosen."""
     own = chosen.of(Choices)
-    lenses = lens.lenses_of(shown, lens_by_side(shown, chosen))
-    values = lens.coloured(shown, own.measure, followed_token(shown, chosen), lenses)
+    lenses = lens.lenses_of(comparison, lens_by_side(comparison, chosen))
+    values = lens.coloured(comparison, own.measure, followed_token(comparison, chosen), lenses)
     with recorded() as mounted:
-        lens.grid(shown, values, own.measure, lenses, LensPin(*cell_of(shown, chosen)), epoch=0, key="lens")
-    return document(title_of(shown, chosen), shown, mounted, "plain")
+        lens.grid(comparison, values, own.measure, lenses, LensPin(*cell_of(comparison, chosen)), epoch=0, key="lens")
+    return document(title_of(comparison, chosen), comparison, mounted, "plain")
 
 
-def plots(shown: Comparison, chosen: Selection) -> Rows:
+def plots(comparison: Comparison, chosen: Selection) -> Rows:
     """The page's plots: of the chosen cell and token, of every lens, and of what the patchscope says."""
-    pin, by = LensPin(*cell_of(shown, chosen)), lens_by_side(shown, chosen)
-    cell = lens_cell.rows(shown, pin, followed_token(shown, chosen), by)
-    return [*cell, *divergence.rows(shown, by, chosen), *scope.rows(shown, pin, scope_of(shown, chosen))]
+    pin, by = LensPin(*cell_of(comparison, chosen)), lens_by_side(comparison, chosen)
+    cell = lens_cell.rows(comparison, pin, followed_token(comparison, chosen), by)
+    return [*cell, *divergence.rows(comparison, by, chosen), *scope.rows(comparison, pin, scope_of(comparison, chosen))]

@@ -23,35 +23,35 @@ from headlight.model.runs.comparison import Comparison
 By = Mapping[str, Lens]
 
 
-def draw(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
+def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
     """The ten best tokens of the pinned cell in each run, and the followed token at its place."""
-    say_what_is_missing(shown, pin.position)
+    say_what_is_missing(comparison, pin.position)
     heading(f"Position {pin.position}", "lens_top", "lens_target", "lens_rank", key="cell")
-    for side in positions_at(shown, pin.position):
-        layers = shown.sides[side].layer_labels
+    for side in positions_at(comparison, pin.position):
+        layers = comparison.sides[side].layer_labels
         if pin.layer >= len(layers):
-            st.caption(plain(f"{side} has no {shown.layer_labels[pin.layer]}. Its last layer is {layers[-1]}."))
+            st.caption(plain(f"{side} has no {comparison.layer_labels[pin.layer]}. Its last layer is {layers[-1]}."))
         elif pin.layer not in by[side].reads(len(layers) - 1):
             state = f"the state after {layers[pin.layer]}" if pin.layer else "the embedding"
             st.caption(plain(f"The {by[side].title} has no map for {state}."))
     if selection.current().table:
-        _tables(shown, pin, token, by)
+        _tables(comparison, pin, token, by)
     else:
         charts.draw(
-            rows(shown, pin, token, by), "The most likely tokens, and the followed token's probability by layer"
+            rows(comparison, pin, token, by), "The most likely tokens, and the followed token's probability by layer"
         )
 
 
-def rows(shown: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
+def rows(comparison: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
     """The ten best tokens of each run, on one scale, and the followed token's way beside or under them."""
-    at, best = f"after {shown.layer_labels[pin.layer]}, position {pin.position}", _best(shown, pin, by)
+    at, best = f"after {comparison.layer_labels[pin.layer]}, position {pin.position}", _best(comparison, pin, by)
     reach = max((float(found.max()) for _, found in best.values()), default=0.0)
     lists = [
         likeliest(labels, found, f"Best tokens {at}{side and f' in {side}'}{_by(by)}", reach)
-        for side, (labels, found) in named(shown, best, "").items()
+        for side, (labels, found) in named(comparison, best, "").items()
     ]
-    way = _way(shown, pin.position, token, by)
-    return [lists, [way]] if shown.b is not None else [[*lists, way]]
+    way = _way(comparison, pin.position, token, by)
+    return [lists, [way]] if comparison.b is not None else [[*lists, way]]
 
 
 def _by(by: By) -> str:
@@ -60,11 +60,11 @@ def _by(by: By) -> str:
     return "" if LOGIT in by.values() else f", {title}"
 
 
-def _best(shown: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
+def _best(comparison: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
     """The labels and probabilities of the pinned cell's best tokens, of the runs that have it."""
-    cells = {side: (pin.layer, position) for side, position in positions_at(shown, pin.position).items()}
+    cells = {side: (pin.layer, position) for side, position in positions_at(comparison, pin.position).items()}
     found: dict[str, tuple[list[str], Float[np.ndarray, " k"]]] = {}
-    for side, run in shown.sides.items():
+    for side, run in comparison.sides.items():
         if side in cells and pin.layer in by[side].reads(run.cfg.n_layers):
             read = logit_lens(run, by[side])
             labels = run.tokenizer.labels(read.top_tokens.values[cells[side]])
@@ -72,27 +72,27 @@ def _best(shown: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str],
     return found
 
 
-def _way(shown: Comparison, place: int, token: int, by: By) -> Plot:
+def _way(comparison: Comparison, place: int, token: int, by: By) -> Plot:
     """The followed token's probability after every layer, and its rank where it is pointed at."""
-    probabilities, ranks = _followed_at(shown, place, token, by)
-    (label,) = shown.a.tokenizer.labels([token])
-    layers = shown.layer_labels
-    sides = named(shown, with_difference(probabilities), "")
+    probabilities, ranks = _followed_at(comparison, place, token, by)
+    (label,) = comparison.a.tokenizer.labels([token])
+    layers = comparison.layer_labels
+    sides = named(comparison, with_difference(probabilities), "")
     return plots.lines(
         {side: tables.filled(values, len(layers)) for side, values in sides.items()},
         layers,
         title=f"Followed token {label} at position {place}{_by(by)}",
         unit="probability",
         alone=label,
-        words={side: [f"rank {rank:,}" for rank in of_run] for side, of_run in named(shown, ranks, "").items()},
+        words={side: [f"rank {rank:,}" for rank in of_run] for side, of_run in named(comparison, ranks, "").items()},
     )
 
 
 def _followed_at(
-    shown: Comparison, place: int, token: int, by: By
+    comparison: Comparison, place: int, token: int, by: By
 ) -> tuple[dict[str, Float[np.ndarray, " layer"]], dict[str, Int[np.ndarray, " layer"]]]:
     """The probability and the rank of the followed token after every layer, of the runs that have the place."""
-    here = {side: (shown.sides[side], position) for side, position in positions_at(shown, place).items()}
+    here = {side: (comparison.sides[side], position) for side, position in positions_at(comparison, place).items()}
     return (
         {
             side: followed_probabilities(run, token, by[side]).values[:, position].numpy()
@@ -105,15 +105,16 @@ def _followed_at(
     )
 
 
-def _tables(shown: Comparison, pin: LensPin, token: int, by: By) -> None:
-    for side, (labels, found) in named(shown, _best(shown, pin, by), "").items():
+def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
+    for side, (labels, found) in named(comparison, _best(comparison, pin, by), "").items():
         of = f" in {side}" if side else ""
         tables.draw({"Token": labels, "Probability": found}, f"Best tokens of the pinned cell{of}{_by(by)}")
-    probabilities, ranks = _followed_at(shown, pin.position, token, by)
-    both = named(shown, with_difference(probabilities), "")
+    probabilities, ranks = _followed_at(comparison, pin.position, token, by)
+    both = named(comparison, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}
     columns |= {
-        f"Rank {side}".strip(): np.where(values > 0, values, np.nan) for side, values in named(shown, ranks, "").items()
+        f"Rank {side}".strip(): np.where(values > 0, values, np.nan)
+        for side, values in named(comparison, ranks, "").items()
     }
-    layers = shown.layer_labels
+    layers = comparison.layer_labels
     tables.draw(tables.of_rows("After layer", layers, columns), f"Probability and rank of the followed token{_by(by)}")

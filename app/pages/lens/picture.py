@@ -44,47 +44,47 @@ class _Picture:
     signed: bool
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The final layer on top, the input tokens below, each cell with its top token."""
     from matplotlib.figure import Figure
 
-    read = readings(shown, followed_token(shown, chosen), lens_by_side(shown, chosen))
-    measures = _measures(shown, chosen, read)
-    places = _window(len(shown.labels), cell_of(shown, chosen)[1])
-    pictures = [_picture(shown, read, side, measure, places) for side, measure in measures.items()]
-    layers = shown.layer_labels
+    read = readings(comparison, followed_token(comparison, chosen), lens_by_side(comparison, chosen))
+    measures = _measures(comparison, chosen, read)
+    places = _window(len(comparison.labels), cell_of(comparison, chosen)[1])
+    pictures = [_picture(comparison, read, side, measure, places) for side, measure in measures.items()]
+    layers = comparison.layer_labels
     width, height = len(places) * CELL[0] + 0.6, len(layers) * CELL[1] + 1.0
     figure = Figure(figsize=(max(4.0, width), height * len(pictures) + 0.3), layout="constrained")
     measure = chosen.of(Choices).measure
-    title = TITLES[measure].format(shown.a.tokenizer.labels([followed_token(shown, chosen)])[0])
-    title = f"{title_of(shown, chosen)}: {title}"
+    title = TITLES[measure].format(comparison.a.tokenizer.labels([followed_token(comparison, chosen)])[0])
+    title = f"{title_of(comparison, chosen)}: {title}"
     rows = figure.subplots(len(pictures), 1, squeeze=False)[:, 0]
     own = largest(picture.values for picture in pictures if not picture.signed)
     for axes, picture in zip(rows, pictures, strict=True):
         limit = largest([picture.values]) if picture.signed else 1.0 if measure in ("top", "target") else own
         _draw(axes, picture, limit, palette)
-        _labels(axes, shown, layers[: len(picture.values)], places)
-        axes.set_title("" if shown.b is None else picture.side.replace("-", "−"))
-        if picture.side != "A" or shown.b is None:  # A and B have one scale
+        _labels(axes, comparison, layers[: len(picture.values)], places)
+        axes.set_title("" if comparison.b is None else picture.side.replace("-", "−"))
+        if picture.side != "A" or comparison.b is None:  # A and B have one scale
             named = f"change of {title}" if picture.signed else title
             colour_bar(figure, axes.images[0], [axes], named, ticks(limit, picture.signed, root=False))
-    origin(figure, shown, palette)
+    origin(figure, comparison, palette)
     return figure
 
 
-def _measures(shown: Comparison, chosen: Selection, read: dict[str, Reading]) -> dict[str, Measure]:
+def _measures(comparison: Comparison, chosen: Selection, read: dict[str, Reading]) -> dict[str, Measure]:
     """What colours the cells [layer, place], of A, B and B - A."""
     own = chosen.of(Choices)
     if own.measure != "rank":
         names = dict(zip(("top", "entropy", "kl", "target"), MEASURES, strict=True))
-        return measures_of(shown, read)[names[own.measure]]
-    token, by = followed_token(shown, chosen), {reading.run.key: reading.by for reading in read.values()}
+        return measures_of(comparison, read)[names[own.measure]]
+    token, by = followed_token(comparison, chosen), {reading.run.key: reading.by for reading in read.values()}
 
     def ranks(run: Run) -> Measure:
         found = followed_ranks(run, token, by=by[run.key])
         return Measure("log10 of the rank", "rank", found.axes, found.values.float().log10())  # NaN of -1: not read
 
-    return shown.measured_by_place(ranks)
+    return comparison.measured_by_place(ranks)
 
 
 def _window(n_places: int, place: int) -> range:
@@ -92,9 +92,9 @@ def _window(n_places: int, place: int) -> range:
     return range(first, min(n_places, first + MOST_PLACES))
 
 
-def _picture(shown: Comparison, read: dict[str, Reading], side: str, measure: Measure, places: range) -> _Picture:
+def _picture(comparison: Comparison, read: dict[str, Reading], side: str, measure: Measure, places: range) -> _Picture:
     values = measure.values.numpy()[:, places.start : places.stop]
-    of_runs = {name: _texts(shown, reading, places) for name, reading in read.items()}
+    of_runs = {name: _texts(comparison, reading, places) for name, reading in read.items()}
     if side != DIFFERENCE:
         return _Picture(side, of_runs[side], values, signed=False)
     layers = zip(of_runs["A"], of_runs["B"], strict=False)  # those that both have
@@ -102,8 +102,8 @@ def _picture(shown: Comparison, read: dict[str, Reading], side: str, measure: Me
     return _Picture(side, both, values, signed=True)
 
 
-def _texts(shown: Comparison, reading: Reading, places: range) -> list[list[str]]:
-    positions = shown.positions(reading.run)[places.start : places.stop]
+def _texts(comparison: Comparison, reading: Reading, places: range) -> list[list[str]]:
+    positions = comparison.positions(reading.run)[places.start : places.stop]
     best = reading.lens.top_tokens.values[..., 0]
     labels = [reading.run.tokenizer.labels(ids.clamp_min(0)) for ids in best]  # where none is, nothing is drawn
     return [["" if position is None else layer[position] for position in positions] for layer in labels]
@@ -128,12 +128,12 @@ def _draw(axes: "Axes", picture: _Picture, limit: float, palette: Palette) -> No
     write(image, picture.values, palette, say, fontsize=FONT, va="center_baseline", clip_on=True)
 
 
-def _labels(axes: "Axes", shown: Comparison, layers: tuple[str, ...], places: range) -> None:
+def _labels(axes: "Axes", comparison: Comparison, layers: tuple[str, ...], places: range) -> None:
     axes.set_yticks(range(len(layers)), layers, fontsize=7)
-    labels = [_short(shown.labels[place], LONGEST_TEXT + 2) for place in places]
+    labels = [_short(comparison.labels[place], LONGEST_TEXT + 2) for place in places]
     axes.set_xticks(range(len(places)), labels, fontsize=7, fontweight="bold")
-    if len(places) < len(shown.labels):
-        axes.set_xlabel(f"places {places.start} to {places.stop - 1} of {len(shown.labels)}", fontsize=7)
+    if len(places) < len(comparison.labels):
+        axes.set_xlabel(f"places {places.start} to {places.stop - 1} of {len(comparison.labels)}", fontsize=7)
 
 
 def _short(text: str, longest: int) -> str:

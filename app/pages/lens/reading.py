@@ -26,12 +26,12 @@ class Part:
     by: Lens
 
 
-def is_read(shown: Comparison, by: Mapping[str, Lens]) -> bool:
+def is_read(comparison: Comparison, by: Mapping[str, Lens]) -> bool:
     """Whether the lens of these runs is there, or quickly is; else how far it is, with the button that stops it."""
-    work, missing = jobs.of("lens"), _missing(shown, by)
+    work, missing = jobs.of("lens"), _missing(comparison, by)
     every = [part for parts in missing.values() for part in parts]
     every.sort(key=lambda part: -part.begin)  # the last tokens are in sight at first
-    seconds = sum(_seconds(run) * len(missing[side]) for side, run in shown.sides.items())
+    seconds = sum(_seconds(run) * len(missing[side]) for side, run in comparison.sides.items())
     work.keep_to(every)
     if not every or (seconds <= progress.AT_ONCE and not work.waiting):
         return True
@@ -47,16 +47,16 @@ def is_quick(run: Run, by: Lens) -> bool:
     return _seconds(run) * missing <= progress.AT_ONCE
 
 
-def so_far(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, logit_lens.LogitLens] | None:
+def so_far(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, logit_lens.LogitLens] | None:
     """The lens of each run with -1 and not-a-number at positions that are not read; None before any is."""
     known = {
         side: [_known(run, begin, by[side]) for begin in explained.lens_begins(run)]
-        for side, run in shown.sides.items()
+        for side, run in comparison.sides.items()
     }
     example = next((part for parts in known.values() for part in parts if part is not None), None)
     if example is None:
         return None
-    return {side: _joined(run, known[side], example) for side, run in shown.sides.items()}
+    return {side: _joined(run, known[side], example) for side, run in comparison.sides.items()}
 
 
 def _joined(
@@ -80,7 +80,7 @@ def read(part: Part) -> None:
     explained.logit_lens_from(runs.run(*part.inputs), part.begin, part.by)
 
 
-def _missing(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Part]]:
+def _missing(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Part]]:
     """What of each run is not read yet."""
     return {
         side: [
@@ -88,7 +88,7 @@ def _missing(shown: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Pa
             for begin in explained.lens_begins(run)
             if not _is_known(run, begin, by[side])
         ]
-        for side, run in shown.sides.items()
+        for side, run in comparison.sides.items()
     }
 
 

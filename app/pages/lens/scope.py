@@ -27,15 +27,15 @@ SAME = -1  # the layer that the state is from
 Found = Mapping[str, tuple[Run, Patchscopes]]
 
 
-def draw(shown: Comparison, pin: LensPin) -> None:
+def draw(comparison: Comparison, pin: LensPin) -> None:
     """The prompt's options, what it says with the state and untouched, and what it makes of every other state there."""
     heading("Patchscope", "patchscope", key="patchscope")
-    if why := next(filter(None, map(no_scope, shown.runs)), ""):
+    if why := next(filter(None, map(no_scope, comparison.runs)), ""):
         st.caption(plain(why))
         return
-    _options(shown)
+    _options(comparison)
     with boundary.guard(_refused):
-        _answer(shown, pin, selection.current().of(Choices).scope)
+        _answer(comparison, pin, selection.current().of(Choices).scope)
 
 
 def _refused(reason: str) -> None:
@@ -46,8 +46,8 @@ def _refused(reason: str) -> None:
         notices.refused(reason, "patchscope")
 
 
-def _options(shown: Comparison) -> None:
-    own, labels = selection.current().of(Choices), _labels(shown.a, selection.current().of(Choices).scope)
+def _options(comparison: Comparison) -> None:
+    own, labels = selection.current().of(Choices), _labels(comparison.a, selection.current().of(Choices).scope)
     last = len(labels) - 1
 
     def ask(prompt: str) -> None:
@@ -59,7 +59,7 @@ def _options(shown: Comparison) -> None:
     def at(position: int) -> None:
         selection.choose(Choices, scope_position=None if position == last else position)
 
-    layers = {SAME: "the same", **dict(enumerate(shown.a.layer_labels[: shown.n_layers + 1]))}
+    layers = {SAME: "the same", **dict(enumerate(comparison.a.layer_labels[: comparison.n_layers + 1]))}
     position = own.scope_position if own.scope_position is not None and own.scope_position <= last else last
     options.row(
         options.tie(Text, "scope_prompt", "Into the text", own.scope_prompt, ask, placeholder=IDENTITY, width=330),
@@ -88,48 +88,48 @@ def _labels(run: Run, scope: Scope) -> list[str]:
         return []
 
 
-def _answer(shown: Comparison, pin: LensPin, scope: Scope) -> None:
-    if not asking.is_answered(shown, pin.position, scope):
+def _answer(comparison: Comparison, pin: LensPin, scope: Scope) -> None:
+    if not asking.is_answered(comparison, pin.position, scope):
         return
-    found = _found(shown, pin.position, scope)
+    found = _found(comparison, pin.position, scope)
     _, example = next(iter(found.values()))
     into = pin.layer if scope.layer is None else scope.layer
     st.caption(
         plain(
-            f"T{_state(shown, pin.layer)[1:]} at position {pin.position} is put in the place of "
-            f"{_state(shown, into)} at position {example.position} of this prompt. Its next token, and what it says "
-            "untouched:"
+            f"T{_state(comparison, pin.layer)[1:]} at position {pin.position} is put in the place of "
+            f"{_state(comparison, into)} at position {example.position} of this prompt. Its next token, and what it "
+            "says untouched:"
         )
     )
     if not selection.current().table:
-        for side, plots in _plots(shown, pin, scope).items():
+        for side, plots in _plots(comparison, pin, scope).items():
             columns = st.columns(len(plots))
             for number, (column, plot) in enumerate(zip(columns, plots, strict=True)):
                 with column:
                     charts.alone([[plot]], plot.title, f"patchscope{side}{number}")
-    for side, (run, scopes) in named(shown, found, "").items():
+    for side, (run, scopes) in named(comparison, found, "").items():
         st.caption(plain(f"Every state of the position, put in the same place{side and f': {side}'}"))
         tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
 
 
-def _state(shown: Comparison, layer: int) -> str:
-    return "the embedding" if layer == 0 else f"the state after {shown.layer_labels[layer]}"
+def _state(comparison: Comparison, layer: int) -> str:
+    return "the embedding" if layer == 0 else f"the state after {comparison.layer_labels[layer]}"
 
 
-def rows(shown: Comparison, pin: LensPin, scope: Scope | None) -> charts.Rows:
+def rows(comparison: Comparison, pin: LensPin, scope: Scope | None) -> charts.Rows:
     """The likeliest next tokens of the prompt with the chosen state and untouched, a row a run."""
-    return [] if scope is None else list(_plots(shown, pin, scope).values())
+    return [] if scope is None else list(_plots(comparison, pin, scope).values())
 
 
-def _found(shown: Comparison, place: int, scope: Scope) -> Found:
-    here = positions_at(shown, place)
-    return {side: (run, patchscopes(run, here[side], scope)) for side, run in shown.sides.items() if side in here}
+def _found(comparison: Comparison, place: int, scope: Scope) -> Found:
+    here = positions_at(comparison, place)
+    return {side: (run, patchscopes(run, here[side], scope)) for side, run in comparison.sides.items() if side in here}
 
 
-def _plots(shown: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot]]:
+def _plots(comparison: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot]]:
     """On one scale."""
     lists: dict[str, list[tuple[str, list[str], np.ndarray]]] = {}
-    for side, (run, scopes) in named(shown, _found(shown, pin.position, scope), "").items():
+    for side, (run, scopes) in named(comparison, _found(comparison, pin.position, scope), "").items():
         of = f" in {side}" if side else ""
         states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
         tops = {title: best(scopes.logits[row].softmax(-1), BEST) for title, row in states.items()}

@@ -61,48 +61,48 @@ class Lenses:
     top: Mapping[str, Int[np.ndarray, "layer pos k"]]
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The lens as a table of layers and places, the pinned cell in detail, every lens by layer, and a patchscope."""
-    token = _followed(shown)
-    say_what_is_common(shown)
+    token = _followed(comparison)
+    say_what_is_common(comparison)
     by: dict[str, Lens] = {}
     with boundary.guard(lambda reason: notices.refused(reason, "lens")):
-        by |= lens_by_side(shown, selection.current())
+        by |= lens_by_side(comparison, selection.current())
     if by:
-        _read(shown, token, by)
+        _read(comparison, token, by)
 
 
-def _read(shown: Comparison, token: int, by: Mapping[str, Lens]) -> None:
+def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
     measure = selection.current().of(Choices).measure
-    if not reading.is_read(shown, by):
-        _so_far(shown, measure, by)
+    if not reading.is_read(comparison, by):
+        _so_far(comparison, measure, by)
         reading.go_on()
         return
     with st.spinner("Reading every layer…"):
-        lenses = lenses_of(shown, by)
-        values = coloured(shown, measure, token, lenses)
+        lenses = lenses_of(comparison, by)
+        values = coloured(comparison, measure, token, lenses)
     if selection.current().table:
-        _table(shown, lenses, values, measure)
+        _table(comparison, lenses, values, measure)
         now = selection.current()
         pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
     else:
-        pin = _grid(shown, values, measure, lenses)
-    pin = pin or LensPin(len(shown.layer_labels) - 1, shown.default_place)
-    lens_cell.draw(shown, pin, token, by)
-    divergence.draw(shown, by)
-    scope.draw(shown, pin)
+        pin = _grid(comparison, values, measure, lenses)
+    pin = pin or LensPin(len(comparison.layer_labels) - 1, comparison.default_place)
+    lens_cell.draw(comparison, pin, token, by)
+    divergence.draw(comparison, by)
+    scope.draw(comparison, pin)
 
 
-def _so_far(shown: Comparison, measure: ColourBy, by: Mapping[str, Lens]) -> None:
+def _so_far(comparison: Comparison, measure: ColourBy, by: Mapping[str, Lens]) -> None:
     """The table of the positions that are read; a followed token's numbers wait for all of them."""
-    if (read := reading.so_far(shown, by)) is not None:
-        lenses, measure = _lenses(shown, by, read), measure if measure in ("top", "entropy", "kl") else "top"
-        _grid(shown, coloured(shown, measure, NOBODY, lenses), measure, lenses)
+    if (read := reading.so_far(comparison, by)) is not None:
+        lenses, measure = _lenses(comparison, by, read), measure if measure in ("top", "entropy", "kl") else "top"
+        _grid(comparison, coloured(comparison, measure, NOBODY, lenses), measure, lenses)
 
 
-def _followed(shown: Comparison) -> int:
+def _followed(comparison: Comparison) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
-    run, own = shown.a, selection.current().of(Choices)
+    run, own = comparison.a, selection.current().of(Choices)
     predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{own.measure}"]
     with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}"):
         options.row(
@@ -159,26 +159,26 @@ def _measure(run: Run, by: Lens, read: LogitLens, measure: ColourBy, token: int)
             return followed_ranks(run, token, by=by)
 
 
-def lenses_of(shown: Comparison, by: Mapping[str, Lens]) -> Lenses:
+def lenses_of(comparison: Comparison, by: Mapping[str, Lens]) -> Lenses:
     """What the lenses read of all positions of each run."""
 
     def read() -> Lenses:
-        return _lenses(shown, by, {side: logit_lens(run, by[side]) for side, run in shown.sides.items()})
+        return _lenses(comparison, by, {side: logit_lens(run, by[side]) for side, run in comparison.sides.items()})
 
-    return shown.keep(("lenses", *by.values()), read)
+    return comparison.keep(("lenses", *by.values()), read)
 
 
-def _lenses(shown: Comparison, by: Mapping[str, Lens], read: Mapping[str, LogitLens]) -> Lenses:
+def _lenses(comparison: Comparison, by: Mapping[str, Lens], read: Mapping[str, LogitLens]) -> Lenses:
     top = {side: each.top_tokens.values.numpy() for side, each in read.items()}
     ids = np.unique(np.concatenate([tokens[tokens >= 0] for tokens in top.values()]))
     which = {side: np.where(tokens < 0, -1, np.searchsorted(ids, tokens)) for side, tokens in top.items()}
-    return Lenses(by, read, shown.a.tokenizer.labels(ids.tolist()), which)
+    return Lenses(by, read, comparison.a.tokenizer.labels(ids.tolist()), which)
 
 
-def coloured(shown: Comparison, measure: ColourBy, token: int, lenses: Lenses) -> Cells:
+def coloured(comparison: Comparison, measure: ColourBy, token: int, lenses: Lenses) -> Cells:
     """The measure of each run on the page's places; ranks by their logarithm."""
-    read = {run.key: (lenses.by[side], lenses.of[side]) for side, run in shown.sides.items()}
-    values = on_places(shown, lambda run: _measure(run, *read[run.key], measure, token))
+    read = {run.key: (lenses.by[side], lenses.of[side]) for side, run in comparison.sides.items()}
+    values = on_places(comparison, lambda run: _measure(run, *read[run.key], measure, token))
     if measure != "rank":
         return values
     return {side: np.log10(np.where(ranks > 0, ranks, np.nan)) for side, ranks in values.items()}
@@ -196,17 +196,17 @@ def _ends(measure: ColourBy, values: Cells) -> tuple[float, float]:
             return 0.0, max(largest, 1e-3)
 
 
-def _grid(shown: Comparison, values: Cells, measure: ColourBy, lenses: Lenses) -> LensPin | None:
+def _grid(comparison: Comparison, values: Cells, measure: ColourBy, lenses: Lenses) -> LensPin | None:
     now = selection.current()
     before = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
-    pin = grid(shown, values, measure, lenses, before, selection.epoch(), selection.widget_key("lens"))
+    pin = grid(comparison, values, measure, lenses, before, selection.epoch(), selection.widget_key("lens"))
     if pin != before:
         selection.update(layer=pin and pin.layer, position=pin and pin.position)
     return pin
 
 
 def grid(
-    shown: Comparison,
+    comparison: Comparison,
     values: Cells,
     measure: ColourBy,
     lenses: Lenses,
@@ -216,8 +216,8 @@ def grid(
 ) -> LensPin | None:
     """The lens as a component, coloured by these values of each run."""
     return lens_grid(
-        *(_cells(shown, side, lenses, values[side]) for side in shown.sides),
-        labels=shown.labels,
+        *(_cells(comparison, side, lenses, values[side]) for side in comparison.sides),
+        labels=comparison.labels,
         vocabulary=lenses.vocabulary,
         colours=LensColours(*COLOURED[measure], _ends(measure, values), _called(lenses)),
         pinned=pinned,
@@ -231,9 +231,9 @@ def _called(lenses: Lenses) -> str:
     return title[0].upper() + title[1:]
 
 
-def _cells(shown: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarray, "layer place"]) -> LensCells:
-    run = shown.sides[side]
-    positions = shown.positions(run)
+def _cells(comparison: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarray, "layer place"]) -> LensCells:
+    run = comparison.sides[side]
+    positions = comparison.positions(run)
     return LensCells(
         layer_labels=run.layer_labels,
         top=placed(lenses.top[side], positions, -1),
@@ -242,20 +242,23 @@ def _cells(shown: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarr
     )
 
 
-def _table(shown: Comparison, lenses: Lenses, values: Cells, measure: ColourBy) -> None:
+def _table(comparison: Comparison, lenses: Lenses, values: Cells, measure: ColourBy) -> None:
     name, unit = COLOURED[measure]
     title = f"{name} ({unit})" if unit else name
-    best = {f"Top token {side}".strip(): words for side, words in named(shown, _best_words(shown, lenses), "").items()}
-    sides = best | named(shown, with_difference(values), title)
+    best = {
+        f"Top token {side}".strip(): words
+        for side, words in named(comparison, _best_words(comparison, lenses), "").items()
+    }
+    sides = best | named(comparison, with_difference(values), title)
     st.caption(plain(title))
     tables.draw(
-        tables.of_cells(sides, shown.layer_labels, shown.labels),
-        f"{title_of(shown, selection.current())}: top token and {title}",
+        tables.of_cells(sides, comparison.layer_labels, comparison.labels),
+        f"{title_of(comparison, selection.current())}: top token and {title}",
     )
 
 
-def _best_words(shown: Comparison, lenses: Lenses) -> dict[str, np.ndarray]:
+def _best_words(comparison: Comparison, lenses: Lenses) -> dict[str, np.ndarray]:
     """The top token's label [layer, place] of each run; None where a run has no token."""
     words = np.array([*lenses.vocabulary, None], dtype=object)
     best = {side: each[..., 0] for side, each in lenses.top.items()}
-    return {side: words[placed(best[side], shown.positions(run), -1)] for side, run in shown.sides.items()}
+    return {side: words[placed(best[side], comparison.positions(run), -1)] for side, run in comparison.sides.items()}

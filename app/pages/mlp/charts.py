@@ -12,9 +12,9 @@ from headlight.model.runs.edits import neuron_name
 SERIES = ("direct, all else held still", "measured, without it")
 
 
-def of(shown: Comparison, chosen: Selection) -> Rows:
+def of(comparison: Comparison, chosen: Selection) -> Rows:
     """The page's plot, as a file."""
-    return [[neurons(find(shown, chosen))]]
+    return [[neurons(find(comparison, chosen))]]
 
 
 def neurons(found: Found) -> Plot:
@@ -26,10 +26,10 @@ def neurons(found: Found) -> Plot:
         Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
         for at, (neuron, value) in enumerate(zip(found.neurons, values, strict=True))
     ]
-    target, distractor = found.shown.a.tokenizer.labels([found.asked.target, found.asked.distractor])
+    target, distractor = found.comparison.a.tokenizer.labels([found.asked.target, found.asked.distractor])
     where = "every layer" if layer is None else f"L{layer}"
-    at = found.shown.labels[found.asked.place]
-    side = "" if found.shown.b is None else f", {found.called}"
+    at = found.comparison.labels[found.asked.place]
+    side = "" if found.comparison.b is None else f", {found.called}"
     is_effect = name != MEASURES["activation"]
     return bar_list.rows(
         [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],

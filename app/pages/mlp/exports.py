@@ -17,22 +17,22 @@ PURPOSE = "The neurons at a token: what they read, give and add to a prediction,
 TABLES = {"sums": "What adds up", "weights": "{}: tokens", "heads": "{}: heads"}  # under that of all neurons
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the first neurons, what they add up to, and all there is of the chosen one."""
-    return report(PURPOSE, shown, chosen.align, "mlp_tables", asked=find(shown, chosen).asked)
+    return report(PURPOSE, comparison, chosen.align, "mlp_tables", asked=find(comparison, chosen).asked)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of the first neurons and of the chosen one; the measures of all neurons as arrays."""
-    found = find(shown, chosen)
+    found = find(comparison, chosen)
     asked = found.asked
     arrays = {
         f"{side.replace(' ', '')} {name}": measure
-        for sides in (values_of(shown, asked), sums_of(shown, asked))
+        for sides in (values_of(comparison, asked), sums_of(comparison, asked))
         for side, measures in sides.items()
         for name, measure in measures.items()
     }
-    target, distractor = shown.a.tokenizer.labels([asked.target, asked.distractor])
+    target, distractor = comparison.a.tokenizer.labels([asked.target, asked.distractor])
     shows = {
         "neurons at place": asked.place,
         "ranked by": found.ranked_by,
@@ -41,22 +41,22 @@ def data(shown: Comparison, chosen: Selection) -> Data:
         "distractor": {"token id": asked.distractor, "token": distractor},
         "neuron": neuron_name(found.neuron),
         "the final norm": "its scale is the run's own",
-        "soft cap": said_of_cap(shown.runs) or None,
+        "soft cap": said_of_cap(comparison.runs) or None,
     }
-    arrays |= of_sides("over the prompt", strip_of(shown, found.neuron))
-    return Data("mlp", shows, mlp_tables(shown, asked), arrays)
+    arrays |= of_sides("over the prompt", strip_of(comparison, found.neuron))
+    return Data("mlp", shows, mlp_tables(comparison, asked), arrays)
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file whose tables can be sorted, and in which every token tells the neuron's activation."""
-    found = find(shown, chosen)
-    tables, name = mlp_tables(shown, found.asked), neuron_name(found.neuron)
+    found = find(comparison, chosen)
+    tables, name = mlp_tables(comparison, found.asked), neuron_name(found.neuron)
     with recorded() as mounted:
         file_table("Neurons", tables["neurons"])
-        lines = named(shown, by_side(strip_of(shown, found.neuron)), "")
+        lines = named(comparison, by_side(strip_of(comparison, found.neuron)), "")
         title = f"activation of {name}"
-        token_values(shown.labels, lines, title=title, signed=True, chosen=found.asked.place, key="strip")
+        token_values(comparison.labels, lines, title=title, signed=True, chosen=found.asked.place, key="strip")
         for table, called in TABLES.items():
             if any(tables[table].values()):
                 file_table(called.format(name), tables[table])
-    return document(f"MLP neurons, {name}", shown, mounted, "plain", note=said_of_cap(shown.runs))
+    return document(f"MLP neurons, {name}", comparison, mounted, "plain", note=said_of_cap(comparison.runs))

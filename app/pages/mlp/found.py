@@ -24,14 +24,14 @@ from headlight.model.runs.run import Run
 class Found:
     """What is asked for of the runs, the two tokens that are held against each other, and the side that is shown."""
 
-    shown: Comparison
+    comparison: Comparison
     asked: NeuronQuestion
     pair: Pair
 
     @cached_property
     def side(self) -> str:
         """The side whose numbers are listed, by its name in files: the one that is chosen, if it has the place."""
-        sides = tables.values_of(self.shown, self.asked)
+        sides = tables.values_of(self.comparison, self.asked)
         return self.asked.side if self.asked.side in sides else next(iter(sides))
 
     @property
@@ -42,28 +42,28 @@ class Found:
     @cached_property
     def neurons(self) -> list[Neuron]:
         """The neurons that are listed."""
-        return tables.ranked(self.shown, self.asked)
+        return tables.ranked(self.comparison, self.asked)
 
     @cached_property
     def neuron(self) -> Neuron:
         """The chosen one."""
-        return tables.chosen(self.shown, self.asked)
+        return tables.chosen(self.comparison, self.asked)
 
     @property
     def at(self) -> tuple[Run, int]:
         """The run that the chosen neuron's weights are read in, and the position: the side's own, or A's."""
-        sides = self.shown.sides_at(self.asked.place)
+        sides = self.comparison.sides_at(self.asked.place)
         return sides.get(self.side, next(iter(sides.values())))
 
     @property
     def values(self) -> Mapping[str, Measure]:
         """What is known of every neuron on the side [layer, neuron], by its name."""
-        return tables.values_of(self.shown, self.asked)[self.side]
+        return tables.values_of(self.comparison, self.asked)[self.side]
 
     def of_listed(self, name: str) -> Float[np.ndarray, " neuron"]:
         """A measure of the neurons that are listed."""
         if name == MEASURED:
-            return tables.measured_of(self.shown, self.asked, self.neurons)[self.side].values.float().numpy()
+            return tables.measured_of(self.comparison, self.asked, self.neurons)[self.side].values.float().numpy()
         return np.array([float(self.values[name].values[neuron]) for neuron in self.neurons])
 
     @property
@@ -74,7 +74,7 @@ class Found:
     @property
     def n_ranked(self) -> int:
         """How many neurons the layers have that are ranked; of B - A those that either run has."""
-        known = tables.values_of(self.shown, self.asked)
+        known = tables.values_of(self.comparison, self.asked)
         layers = slice(None) if self.asked.layer is None else slice(self.asked.layer, self.asked.layer + 1)
         counts = {side: values[MEASURES["activation"]].values[layers].numel() for side, values in known.items()}
         if self.side != DIFFERENCE:
@@ -84,7 +84,7 @@ class Found:
     @property
     def sums(self) -> Mapping[str, Measure]:
         """The parts of the MLPs' direct effects [layer], by name: only those that the side has."""
-        return tables.sums_of(self.shown, self.asked)[self.side]
+        return tables.sums_of(self.comparison, self.asked)[self.side]
 
     def sum_of(self, name: str) -> float:
         """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
@@ -93,26 +93,26 @@ class Found:
 
     def total_of(self, name: str) -> float:
         """A measure summed over all neurons of the layers that are ranked; of B - A over those of either run."""
-        sides = tables.values_of(self.shown, self.asked)
+        sides = tables.values_of(self.comparison, self.asked)
         layers = slice(None) if self.asked.layer is None else self.asked.layer
         sums = {side: float(sides[side][name].values[layers].double().sum()) for side in "AB" if side in sides}
         return with_difference(sums)[self.side]
 
 
-def find(shown: Comparison, now: Selection) -> Found:
+def find(comparison: Comparison, now: Selection) -> Found:
     """What is chosen, or stands for what is not."""
-    own, pair = now.of(Choices), pair_of(shown, now)
+    own, pair = now.of(Choices), pair_of(comparison, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
-    by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(shown) else "gradient"
+    by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(comparison) else "gradient"
     asked = NeuronQuestion(
         target=pair.target,
         distractor=pair.distractor,
-        place=place_of(shown, now),
+        place=place_of(comparison, now),
         by=by,
         layer=own.neurons_layer,
         count=own.neurons_count,
-        side=side if shown.b is not None else "A",
+        side=side if comparison.b is not None else "A",
         measured=own.neurons_measured,
         neuron=now.neuron,
     )
-    return Found(shown, asked, pair)
+    return Found(comparison, asked, pair)

@@ -50,8 +50,8 @@ def choose(neuron: Neuron) -> None:
 
 def _which(found: Found) -> list[Option]:
     (layer, index), cfg = found.neuron, found.at[0].cfg
-    most = min((run.cfg.d_mlp or 1) for run in found.shown.runs) - 1
-    layers = {at: f"L{at}" for at in range(found.shown.n_layers)}
+    most = min((run.cfg.d_mlp or 1) for run in found.comparison.runs) - 1
+    layers = {at: f"L{at}" for at in range(found.comparison.n_layers)}
     return (
         [
             options.tie(
@@ -79,14 +79,14 @@ def _said(found: Found) -> str:
         else {name: float(measure.values[at]) for name, measure in over_prompt(run, found.neuron).reads.items()}
     )
     values |= {name: float(found.values[name].values[found.neuron]) for name in ORDER if name in found.values}
-    side = "" if found.shown.b is None else f"{found.called}: "
+    side = "" if found.comparison.b is None else f"{found.called}: "
     told = ", ".join(f"{name} {number(value)}" for name, value in values.items())
-    return f"{side}at {found.shown.token_at(run, at)}: {told}"
+    return f"{side}at {found.comparison.token_at(run, at)}: {told}"
 
 
 def _strip(found: Found) -> None:
     place = token_values(
-        found.shown.labels,
+        found.comparison.labels,
         strip(found),
         title=f"activation of {neuron_name(found.neuron)}",
         signed=True,
@@ -101,11 +101,11 @@ def _strip(found: Found) -> None:
 
 def strip(found: Found) -> Mapping[str, np.ndarray]:
     """The activation at every place of each run; of a gated neuron of one run also what makes it."""
-    values = by_side(strip_of(found.shown, found.neuron))
-    reads = over_prompt(found.shown.a, found.neuron).reads
-    if found.shown.b is None and len(reads) > 1:
+    values = by_side(strip_of(found.comparison, found.neuron))
+    reads = over_prompt(found.comparison.a, found.neuron).reads
+    if found.comparison.b is None and len(reads) > 1:
         return {name: each.values.numpy() for name, each in reads.items()} | {"product": values["A"]}
-    return named(found.shown, values, "")
+    return named(found.comparison, values, "")
 
 
 def _tokens(found: Found) -> None:

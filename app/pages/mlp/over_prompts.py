@@ -56,8 +56,8 @@ def _jobs() -> Jobs:
 
 
 def _wanted(found: Found) -> list[Inputs]:
-    run = found.shown.a
-    own = (each.prompt for each in found.shown.runs)  # which join the list once they are drawn
+    run = found.comparison.a
+    own = (each.prompt for each in found.comparison.runs)  # which join the list once they are drawn
     return [(run.source.name, text, run.bos, found.neuron) for text in dict.fromkeys((*own, *means.texts()))]
 
 
@@ -74,7 +74,7 @@ def _work(wanted: Sequence[Inputs]) -> None:
 
 def known(found: Found, wanted: Sequence[Inputs]) -> list[Row]:
     """The prompts that were run, those first on which the neuron is most active."""
-    rows, tokenizer = [], found.shown.a.tokenizer
+    rows, tokenizer = [], found.comparison.a.tokenizer
     for inputs in wanted:
         if (measure := runs.neuron_over_or_none(*inputs)) is not None:
             _, text, bos, _ = inputs

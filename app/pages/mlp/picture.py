@@ -23,13 +23,13 @@ ROW, PITCH = 0.19, 0.14  # inches: of a neuron's bar, and what a token's label w
 WIDTH = (5.2, 9.0)  # inches at least and at most
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """A bar for each neuron, and a line of tokens for each run."""
     from matplotlib.figure import Figure
 
-    found = find(shown, chosen)
-    strip = strip_of(shown, found.neuron)
-    plot, width = neurons(found), min(WIDTH[1], max(WIDTH[0], PITCH * len(shown.labels)))
+    found = find(comparison, chosen)
+    strip = strip_of(comparison, found.neuron)
+    plot, width = neurons(found), min(WIDTH[1], max(WIDTH[0], PITCH * len(comparison.labels)))
     height = ROW * len(plot.y.labels or ())
     figure = Figure(figsize=(width, height + 1.9 + 0.2 * len(strip)), layout="constrained")
     bars, line = figure.subplots(2, 1, height_ratios=(height, 0.25 * len(strip) + 0.1))
@@ -41,9 +41,9 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         [(line, values, Colours(f"activation of {neuron_name(found.neuron)}", limit, True, root=False))],
         palette,
     )
-    line.set_yticks(range(len(strip)), [side.replace("-", "−") if shown.b else "" for side in strip], fontsize=7)
-    label_axis(line, "x", shown.labels, width)
-    origin(figure, shown, palette, said_of_cap(shown.runs))
+    line.set_yticks(range(len(strip)), [side.replace("-", "−") if comparison.b else "" for side in strip], fontsize=7)
+    label_axis(line, "x", comparison.labels, width)
+    origin(figure, comparison, palette, said_of_cap(comparison.runs))
     return figure
 
 

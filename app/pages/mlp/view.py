@@ -25,17 +25,17 @@ from headlight.model.runs.linear import no_reading
 BY: dict[Ranking, str] = {"direct": "Direct effect", "gradient": "Gradient × activation", "activation": "Activation"}
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The options, the first neurons as bars and as a table, and the chosen one."""
-    found = find(shown, selection.current())
+    found = find(comparison, selection.current())
     _options(found)
     for slot, remark in enumerate(found.pair.remarks):
         notices.refused(remark, f"pair_{slot}")
-    say_what_is_common(shown)
-    say_what_is_missing(shown, found.asked.place)
-    if reason := next(filter(None, (no_reading(run.model) for run in shown.runs)), ""):
+    say_what_is_common(comparison)
+    say_what_is_missing(comparison, found.asked.place)
+    if reason := next(filter(None, (no_reading(run.model) for run in comparison.runs)), ""):
         st.info(plain(f"{reason} So neurons have no direct effects here."))
-    if capped := said_of_cap(shown.runs):
+    if capped := said_of_cap(comparison.runs):
         st.caption(plain(capped))
     found = replace(found, asked=replace(found.asked, measured=_is_measured(found)))
     if selection.current().table:
@@ -55,16 +55,16 @@ def _is_measured(found: Found) -> bool:
     asked = found.asked
     if not asked.measured:
         return False
-    subject = tuple(run.key for run in found.shown.runs), asked, tuple(found.neurons)
+    subject = tuple(run.key for run in found.comparison.runs), asked, tuple(found.neurons)
     said = "running the model without each neuron"
     made = progress.watched(
-        said, "layers done", "neurons", subject, lambda: measured_of(found.shown, asked, found.neurons)
+        said, "layers done", "neurons", subject, lambda: measured_of(found.comparison, asked, found.neurons)
     )
     return made is not None
 
 
 def _options(found: Found) -> None:
-    shown, labels = found.shown, found.shown.a.tokenizer.labels([found.asked.target, found.asked.distractor])
+    shown, labels = found.comparison, found.comparison.a.tokenizer.labels([found.asked.target, found.asked.distractor])
     ways = BY if reads_logits(shown) else {by: name for by, name in BY.items() if by != "direct"}
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(shown.n_layers)}
     with title_row("Neurons", "mlp", key="mlp"):
@@ -90,7 +90,7 @@ def _options(found: Found) -> None:
 
 
 def _token(found: Found) -> Option:
-    labels, place = found.shown.labels, found.asked.place
+    labels, place = found.comparison.labels, found.asked.place
     return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
 
 
@@ -142,6 +142,6 @@ def _help(name: str) -> str:
 
 
 def _tables(found: Found) -> None:
-    for name, table in mlp_tables(found.shown, found.asked).items():
+    for name, table in mlp_tables(found.comparison, found.asked).items():
         st.caption(plain(name.capitalize()))
         tables.draw(table, f"MLP: {name}")

@@ -6,14 +6,14 @@ from headlight.app.frame.view import EXPLAIN, View
 from headlight.app.pages.patching import exports, picture, view
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts import needs
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 
 EXPORT = Export("patching", exports.script, exports.data, picture.draw, exports.page)
 
 
 def export() -> Export | None:
     """The map of patches, once it is there."""
-    return EXPORT if view.is_complete(shown.of(selection.current())) else None
+    return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
 VIEW = View("patching", "Patching", view.render, export, needs.two_tokens, group=EXPLAIN, choices=Choices)

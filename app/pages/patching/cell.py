@@ -36,26 +36,26 @@ def chosen_cell(found: Patched) -> MapCell | None:
     return MapCell(*cell) if cell and cell[0] < down and cell[1] < across else None
 
 
-def subject_of(shown: Comparison, found: Patched, cell: MapCell) -> Subject:
+def subject_of(comparison: Comparison, found: Patched, cell: MapCell) -> Subject:
     """What a cell of the map patches."""
     parts = found.asked.parts
     if parts.what == "z" or parts.what in PATHS:
-        position = measured_at(shown, selection.current())[0]
-        return Subject((cell.row, cell.column), cell.row, shown.place_of(shown.a, position))
-    into = shown.b if found.asked.into == "B" and shown.b else shown.a
-    place = shown.place_of(into, cell.column)
+        position = measured_at(comparison, selection.current())[0]
+        return Subject((cell.row, cell.column), cell.row, comparison.place_of(comparison.a, position))
+    into = comparison.b if found.asked.into == "B" and comparison.b else comparison.a
+    place = comparison.place_of(into, cell.column)
     if parts.what == "z_by_position":
         return Subject((parts.layer, cell.row), parts.layer, place)
     return Subject(None, cell.row + (parts.what != "resid_pre"), place)
 
 
-def draw(shown: Comparison, found: Patched) -> None:
+def draw(comparison: Comparison, found: Patched) -> None:
     """The chosen cell's share, and links with what it patches; without a cell, that one can be chosen."""
     cell = chosen_cell(found)
     if cell is None:
         st.caption("Choose a cell, or a row of the largest effects, for links to what explains it.")
         return
-    subject = subject_of(shown, found, cell)
+    subject = subject_of(comparison, found, cell)
     between = " at " if axes(found.asked)[1] == "position" else ""
     name = f"{found.exact.rows[cell.row]}{between}{found.exact.columns[cell.column]}"
     st.text(f"{name}: share {number(float(found.exact.values[cell]))}")

@@ -20,46 +20,46 @@ from headlight.model.runs.comparison import Comparison
 PURPOSE = "What parts of one run change in another."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that makes the map once more, with its estimate where one was asked for."""
-    asked = asked_of(shown, chosen)
+    asked = asked_of(comparison, chosen)
     options: dict[str, object] = {"measured": asked.measured, "parts": asked.parts, "into": asked.into}
     if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
         options["estimate"] = True
-    return report(PURPOSE, shown, chosen.align, "patching_tables", **options)
+    return report(PURPOSE, comparison, chosen.align, "patching_tables", **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """The map as a table and an array; what of it has not been done is done."""
-    found = finished(shown, chosen)
+    found = finished(comparison, chosen)
     asked, measured = found.asked, found.asked.measured
-    target, distractor = shown.a.tokenizer.labels([measured.target, measured.distractor])
+    target, distractor = comparison.a.tokenizer.labels([measured.target, measured.distractor])
     matrices = {"exact": found.exact} | ({} if found.estimate is None else {"estimate": found.estimate})
     arrays = {
         name: Measure("share of the logit difference", "share", axes(asked), torch.tensor(matrix.values))
         for name, matrix in matrices.items()
     }
-    tables = map_tables(shown, analysis.cells_of(asked), arrays["exact"], arrays.get("estimate"))
+    tables = map_tables(comparison, analysis.cells_of(asked), arrays["exact"], arrays.get("estimate"))
     shows = {
         "map": title(asked),
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",
         "target": target,
         "distractor": distractor,
-        "predicted after": said_after(shown, chosen),
-        "soft cap": said_of_cap(shown.runs) or None,
+        "predicted after": said_after(comparison, chosen),
+        "soft cap": said_of_cap(comparison.runs) or None,
         "nothing patched": found.unpatched,
-        "of B": said_of_b(shown, chosen),
+        "of B": said_of_b(comparison, chosen),
         "estimate": None if found.estimate is None else "attribution patching",
         "rank correlation with the estimate": None if found.agreement != found.agreement else found.agreement,
     }
     return Data("patching", shows, tables, arrays)
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every cell tells its share."""
-    found = finished(shown, chosen)
+    found = finished(comparison, chosen)
     with recorded() as mounted:
         for matrix, called in drawn(found):
             draw_map(found, matrix, called, called)
         file_table("Cells, that which moves the prediction most first", table(found))
-    return document(f"Patching, {title(found.asked)},", shown, mounted, "plain", note=said_of_cap(shown.runs))
+    return document(f"Patching, {title(found.asked)},", comparison, mounted, "plain", note=said_of_cap(comparison.runs))

@@ -68,103 +68,103 @@ class Patched:
         return [divmod(int(place), moved.shape[1]) for place in places]
 
 
-def lacking(shown: Comparison, chosen: Selection) -> str:
+def lacking(comparison: Comparison, chosen: Selection) -> str:
     """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
-    if shown.b is None:
+    if comparison.b is None:
         return (
             "Patching puts a part of one run into another. Press “Compare A | B” and give B a prompt in which one word "
             "is another, or edit run A."
         )
-    return of_runs.lacking(shown.a, shown.b, chosen.align)
+    return of_runs.lacking(comparison.a, comparison.b, chosen.align)
 
 
-def maps_of(shown: Comparison, into: Into) -> list[PatchMap]:
+def maps_of(comparison: Comparison, into: Into) -> list[PatchMap]:
     """The maps that there are: paths are followed into a run without edits, from the second layer on."""
-    cfg = shown.a.cfg
-    edited = into == "B" and shown.b is not None and bool(shown.b.edits)
+    cfg = comparison.a.cfg
+    edited = into == "B" and comparison.b is not None and bool(comparison.b.edits)
     without = {"mlp_out"} if cfg.attn_only else set()
     without |= set(PATHS) if edited or cfg.n_layers == 1 else set()
     return [each for each in TITLES if each not in without]
 
 
-def matches_of(shown: Comparison, chosen: Selection) -> Matches:
+def matches_of(comparison: Comparison, chosen: Selection) -> Matches:
     """Which position of A belongs to which of B."""
-    assert shown.b is not None
-    return of_runs.matches_of(shown.a, shown.b, chosen.align)
+    assert comparison.b is not None
+    return of_runs.matches_of(comparison.a, comparison.b, chosen.align)
 
 
-def pair(shown: Comparison, chosen: Selection) -> Pair:
+def pair(comparison: Comparison, chosen: Selection) -> Pair:
     """Target and distractor: those typed, or what A and B say at the position, or else A's two likeliest."""
-    position, position_b = measured_at(shown, chosen)
-    return pair_of(shown, replace(chosen, position=shown.place_of(shown.a, position)), position_b)
+    position, position_b = measured_at(comparison, chosen)
+    return pair_of(comparison, replace(chosen, position=comparison.place_of(comparison.a, position)), position_b)
 
 
-def measured_at(shown: Comparison, chosen: Selection) -> tuple[int, int]:
+def measured_at(comparison: Comparison, chosen: Selection) -> tuple[int, int]:
     """The positions in A and in B at which the prediction is measured: that of each, or a pair that is chosen.
 
     Only positions that belong together can be chosen.
     """
-    assert shown.b is not None
-    own = shown.a.asked, shown.b.asked
+    assert comparison.b is not None
+    own = comparison.a.asked, comparison.b.asked
     if chosen.position is None:
         return own
-    a, b = (shown.positions(run)[chosen.position] for run in shown.runs)
-    return next((pair for pair in matches_of(shown, chosen) if pair[0] == a or (a is None and pair[1] == b)), own)
+    a, b = (comparison.positions(run)[chosen.position] for run in comparison.runs)
+    return next((pair for pair in matches_of(comparison, chosen) if pair[0] == a or (a is None and pair[1] == b)), own)
 
 
-def layer_of(shown: Comparison, chosen: Selection) -> int:
+def layer_of(comparison: Comparison, chosen: Selection) -> int:
     """The layer whose heads are shown by position: the one chosen, or the last."""
     layer = chosen.of(Choices).patch_layer
-    return shown.a.cfg.n_layers - 1 if layer is None else layer
+    return comparison.a.cfg.n_layers - 1 if layer is None else layer
 
 
-def receiver_of(shown: Comparison, chosen: Selection) -> Head:
+def receiver_of(comparison: Comparison, chosen: Selection) -> Head:
     """The head that paths lead to: the one chosen here, or the first of the page's heads that a layer lies below.
 
     Without any it is the first of the last layer.
     """
-    above = (head for head in heads_of(shown, chosen) if head[0] > 0)
-    return chosen.of(Choices).patch_head or next(above, (shown.a.cfg.n_layers - 1, 0))
+    above = (head for head in heads_of(comparison, chosen) if head[0] > 0)
+    return chosen.of(Choices).patch_head or next(above, (comparison.a.cfg.n_layers - 1, 0))
 
 
-def asked_of(shown: Comparison, chosen: Selection) -> Asked:
+def asked_of(comparison: Comparison, chosen: Selection) -> Asked:
     """The map that is chosen.
 
     Raises:
         InputError: these runs cannot be patched into one another.
     """
-    if shown.b is None or lacking(shown, chosen):
-        raise InputError(lacking(shown, chosen))
-    found, (position, position_b) = pair(shown, chosen), measured_at(shown, chosen)
+    if comparison.b is None or lacking(comparison, chosen):
+        raise InputError(lacking(comparison, chosen))
+    found, (position, position_b) = pair(comparison, chosen), measured_at(comparison, chosen)
     own = chosen.of(Choices)
-    which = own.patch_map if own.patch_map in maps_of(shown, own.patch_into) else "z"
+    which = own.patch_map if own.patch_map in maps_of(comparison, own.patch_into) else "z"
     if which in PATHS:
-        parts = Parts(which, receiver=receiver_of(shown, chosen), through_mlps=own.patch_mlps)
+        parts = Parts(which, receiver=receiver_of(comparison, chosen), through_mlps=own.patch_mlps)
     else:
-        parts = Parts(which, layer_of(shown, chosen) if which == "z_by_position" else 0)
+        parts = Parts(which, layer_of(comparison, chosen) if which == "z_by_position" else 0)
     return Asked(
-        shown.a.source.name,
-        shown.a.prompt,
-        shown.b.prompt,
-        shown.a.bos,
+        comparison.a.source.name,
+        comparison.a.prompt,
+        comparison.b.prompt,
+        comparison.a.bos,
         LogitDifference(found.target, found.distractor, position, position_b),
-        shown.b.source.name,
-        shown.b.edits,
+        comparison.b.source.name,
+        comparison.b.edits,
         chosen.align,
         own.patch_into,
         parts,
     )
 
 
-def patched_of(shown: Comparison, chosen: Selection) -> Patched:
+def patched_of(comparison: Comparison, chosen: Selection) -> Patched:
     """The map as far as it has been done.
 
     Raises:
         HeadlightError: the runs do not differ in what is measured, or cannot be patched.
     """
-    asked = asked_of(shown, chosen)
+    asked = asked_of(comparison, chosen)
     cells, exact = analysis.cells_of(asked), analysis.known(asked)
-    rows, columns = cells_named(shown, cells)
+    rows, columns = cells_named(comparison, cells)
     estimate = agreement = None
     if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
         estimated = analysis.estimate(asked)
@@ -175,43 +175,46 @@ def patched_of(shown: Comparison, chosen: Selection) -> Patched:
     return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
 
 
-def finished(shown: Comparison, chosen: Selection) -> Patched:
+def finished(comparison: Comparison, chosen: Selection) -> Patched:
     """The whole map; what of it has not been done is done.
 
     Raises:
         HeadlightError: as `patched_of`.
     """
-    for piece in analysis.pieces_of(asked_of(shown, chosen)):
+    for piece in analysis.pieces_of(asked_of(comparison, chosen)):
         analysis.do(piece)
-    return patched_of(shown, chosen)
+    return patched_of(comparison, chosen)
 
 
-def said_after(shown: Comparison, chosen: Selection) -> str:
+def said_after(comparison: Comparison, chosen: Selection) -> str:
     """After which token the prediction is measured."""
-    a, b = (shown.token_at(run, position) for run, position in zip(shown.runs, measured_at(shown, chosen), strict=True))
+    a, b = (
+        comparison.token_at(run, position)
+        for run, position in zip(comparison.runs, measured_at(comparison, chosen), strict=True)
+    )
     return a if a == b else f"{a} in A and {b} in B"
 
 
-def said_of_b(shown: Comparison, chosen: Selection) -> list[str]:
+def said_of_b(comparison: Comparison, chosen: Selection) -> list[str]:
     """What is special about B: of another length, with edits, or of another model."""
-    assert shown.b is not None
-    told, n_a, n_b = list[str](), len(shown.a.tokens), len(shown.b.tokens)
+    assert comparison.b is not None
+    told, n_a, n_b = list[str](), len(comparison.a.tokens), len(comparison.b.tokens)
     if n_a != n_b:
-        matches, how = matches_of(shown, chosen), "tokens" if chosen.align == "tokens" else "position"
-        changed = sum(int(shown.a.tokens[a] != shown.b.tokens[b]) for a, b in matches)
+        matches, how = matches_of(comparison, chosen), "tokens" if chosen.align == "tokens" else "position"
+        changed = sum(int(comparison.a.tokens[a] != comparison.b.tokens[b]) for a, b in matches)
         told.append(
             f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them hold "
             "another token. What is not matched (−, +) is not patched."
         )
-    if shown.b.edits:
+    if comparison.b.edits:
         told.append(
             "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
             "or the edited ones into A. Paths are followed into A alone."
         )
-    if not shown.b.same_model(shown.a):
+    if not comparison.b.same_model(comparison.a):
         told.append(
-            f"B is run by {shown.b.source.name}. Its parts have the same shapes; they mean the same only if one of the "
-            "two models was trained from the other."
+            f"B is run by {comparison.b.source.name}. Its parts have the same shapes; they mean the same only if one "
+            "of the two models was trained from the other."
         )
     return told
 

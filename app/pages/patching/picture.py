@@ -17,11 +17,11 @@ WIDTH = 6.4  # inches
 ROW, SMALLEST, LARGEST = 0.22, 1.6, 6.0  # inches of a row, and of a map
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One map, or two, the first layer on top."""
     from matplotlib.figure import Figure
 
-    found = finished(shown, chosen)
+    found = finished(comparison, chosen)
     maps = drawn(found)
     height = min(LARGEST, max(SMALLEST, ROW * len(found.exact.rows)))
     figure = Figure(figsize=(WIDTH, len(maps) * (height + 1.0) + 0.6), layout="constrained")
@@ -35,5 +35,5 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         axes.set_title(called)
         label_axis(axes, "x", values.columns, WIDTH - 1.4)
         label_axis(axes, "y", values.rows, height)
-    origin(figure, shown, palette, said_of_cap(shown.runs))
+    origin(figure, comparison, palette, said_of_cap(comparison.runs))
     return figure

@@ -47,36 +47,36 @@ SHARE = "share of the logit difference (0 = A, 1 = B)"
 ESTIMATE = "estimate of that, from gradients"
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The question, how far the work is, the map, and its strongest cells."""
     title = title_row("Patching", "patching")
-    if reason := lacking(shown, selection.current()):
-        _refuse(shown, reason)
+    if reason := lacking(comparison, selection.current()):
+        _refuse(comparison, reason)
         return
     with title:
-        _options(shown)
-    for slot, remark in enumerate(pair(shown, selection.current()).remarks):
+        _options(comparison)
+    for slot, remark in enumerate(pair(comparison, selection.current()).remarks):
         notices.refused(remark, f"pair_{slot}")
-    asked = asked_of(shown, selection.current())
+    asked = asked_of(comparison, selection.current())
     work = jobs.of("patching")
     pieces = analysis.pieces_of(asked)
     _working(work, pieces)
-    _draw(shown, patched_of(shown, selection.current()))
-    _say_difference(shown)
+    _draw(comparison, patched_of(comparison, selection.current()))
+    _say_difference(comparison)
     progress.go_on(work, analysis.do)
 
 
-def is_complete(shown: Comparison) -> bool:
+def is_complete(comparison: Comparison) -> bool:
     """Whether the map that is chosen is there to be taken along."""
-    if lacking(shown, selection.current()):
+    if lacking(comparison, selection.current()):
         return False
     try:
-        return patched_of(shown, selection.current()).complete
+        return patched_of(comparison, selection.current()).complete
     except HeadlightError:
         return False
 
 
-def _refuse(shown: Comparison, reason: str) -> None:
+def _refuse(comparison: Comparison, reason: str) -> None:
     """What is missing, and an example that has it."""
     with st.container(key="headlight-lacking"):
         st.info(plain(reason))
@@ -90,10 +90,10 @@ def _refuse(shown: Comparison, reason: str) -> None:
         )
 
 
-def _options(shown: Comparison) -> None:
+def _options(comparison: Comparison) -> None:
     now = selection.current()
     own = now.of(Choices)
-    titles = {each: TITLES[each] for each in maps_of(shown, own.patch_into)}
+    titles = {each: TITLES[each] for each in maps_of(comparison, own.patch_into)}
     which = own.patch_map if own.patch_map in titles else "z"
     options.row(
         options.tie(
@@ -105,19 +105,19 @@ def _options(shown: Comparison) -> None:
             options=titles,
             width=290,
         ),
-        *_where(shown, now),
+        *_where(comparison, now),
         options.bind(Choice, "patch_into", "Direction", page=Choices, options=INTO),
         options.bind(Switch, "patch_mlps", "Through MLPs", page=Choices)
         if which in PATHS
         else options.bind(Switch, "patch_estimate", "Estimate beside it", page=Choices),
         options.as_tables(),
-        *_question(shown, now),
+        *_question(comparison, now),
     )
 
 
-def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
+def _where(comparison: Comparison, now: Selection) -> Iterator[Option]:
     """The layer or the receiver, where the map is of one."""
-    cfg, which = shown.a.cfg, now.of(Choices).patch_map
+    cfg, which = comparison.a.cfg, now.of(Choices).patch_map
     if which == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
         last = cfg.n_layers - 1
@@ -128,58 +128,58 @@ def _where(shown: Comparison, now: Selection) -> Iterator[Option]:
             Listed,
             "patch_receiver",
             "Receiver",
-            receiver_of(shown, now),
+            receiver_of(comparison, now),
             lambda head: selection.update(Choices, patch_head=head),
             options=later,
             width=100,
         )
 
 
-def _question(shown: Comparison, now: Selection) -> Iterator[Option]:
+def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
     """The two tokens and the position."""
-    found = pair(shown, now)
-    labels = shown.a.tokenizer.labels([found.target, found.distractor])
+    found = pair(comparison, now)
+    labels = comparison.a.tokenizer.labels([found.target, found.distractor])
     for field, label in zip(("target", "distractor"), labels, strict=True):
         yield options.token(field, label, help=TERMS[f"patch_{field}"], width=170, folded=True)
     yield options.tie(
         Listed,
         "patch_position",
         "Predicted after",
-        _place(shown, now),
+        _place(comparison, now),
         lambda new: selection.choose(position=new),
-        options={place: _token(shown, place) for place in _places(shown, now)},
+        options={place: _token(comparison, place) for place in _places(comparison, now)},
         help=TERMS["why_position"],
         width=180,
         folded=True,
     )
 
 
-def _places(shown: Comparison, now: Selection) -> list[int]:
+def _places(comparison: Comparison, now: Selection) -> list[int]:
     """Where A's positions that belong to one of B's stand on the axis, and where A predicts."""
-    positions = {a for a, _ in matches_of(shown, now)} | {shown.a.asked}
-    return [place for place, position in enumerate(shown.positions(shown.a)) if position in positions]
+    positions = {a for a, _ in matches_of(comparison, now)} | {comparison.a.asked}
+    return [place for place, position in enumerate(comparison.positions(comparison.a)) if position in positions]
 
 
-def _place(shown: Comparison, now: Selection) -> int:
+def _place(comparison: Comparison, now: Selection) -> int:
     """Where A's position stands on the axis."""
-    return shown.place_of(shown.a, measured_at(shown, now)[0])
+    return comparison.place_of(comparison.a, measured_at(comparison, now)[0])
 
 
-def _token(shown: Comparison, place: int) -> str:
+def _token(comparison: Comparison, place: int) -> str:
     """A's token at a place, with that one's number."""
-    position = shown.positions(shown.a)[place]
-    return "" if position is None else f"{place}  {shown.a.labels[position]}"
+    position = comparison.positions(comparison.a)[place]
+    return "" if position is None else f"{place}  {comparison.a.labels[position]}"
 
 
-def _say_difference(shown: Comparison) -> None:
+def _say_difference(comparison: Comparison) -> None:
     now = selection.current()
-    runs, found = analysis.patching_of(asked_of(shown, now)), pair(shown, now)
-    target, distractor = shown.a.tokenizer.labels([found.target, found.distractor])
+    runs, found = analysis.patching_of(asked_of(comparison, now)), pair(comparison, now)
+    target, distractor = comparison.a.tokenizer.labels([found.target, found.distractor])
     st.text(
-        f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(shown, now))}:  A {number(runs.a)},  "
-        f"B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
+        f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(comparison, now))}:  "
+        f"A {number(runs.a)},  B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
     )
-    for line in filter(None, (said_of_cap(shown.runs), *said_of_b(shown, now))):
+    for line in filter(None, (said_of_cap(comparison.runs), *said_of_b(comparison, now))):
         st.caption(plain(line))
 
 
@@ -197,7 +197,7 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
 
 
-def _draw(shown: Comparison, found: Patched) -> None:
+def _draw(comparison: Comparison, found: Patched) -> None:
     if selection.current().table:
         tables.draw(table(found), title(found.asked))
         _agreement(found)
@@ -207,14 +207,14 @@ def _draw(shown: Comparison, found: Patched) -> None:
         for matrix, called in drawn(found):
             key = selection.widget_key(f"patched {called}")
             _choose(draw_map(found, matrix, called, key, cell.chosen_cell(found), choosable=True))
-        left_out = LEFT_OUT if shown.a.cfg.attention_dir == "causal" else ""
+        left_out = LEFT_OUT if comparison.a.cfg.attention_dir == "causal" else ""
         st.caption(
             plain(
                 f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
                 f"shares are not clipped.{left_out}"
             )
         )
-        cell.draw(shown, found)
+        cell.draw(comparison, found)
         _agreement(found)
     with right:
         _largest(found)

@@ -26,12 +26,12 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
 
-def script(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> str:
+def script(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a statistic of each prompt that was run, and of every head over all of them."""
-    found, statistic = found_of(listed, shown, chosen), chosen.of(Choices).statistic
+    found, statistic = found_of(listed, comparison, chosen), chosen.of(Choices).statistic
     literals = "".join(f"    {row.prompt.text!r},\n" for row in found.rows if row.known)
-    options = {"head": found.head, "statistic": statistic, "prepend_bos": shown.a.bos}
-    lines = [f"model = {loading(shown.a)}", f"prompts = [\n{literals}]"]
+    options = {"head": found.head, "statistic": statistic, "prepend_bos": comparison.a.bos}
+    lines = [f"model = {loading(comparison.a)}", f"prompts = [\n{literals}]"]
     purpose = f"{SCORES[statistic].title} of every head {found.over}."
     return printing(purpose, {"load"}, lines, "prompt_tables", "model", "prompts", **options)
 
@@ -51,11 +51,11 @@ class Found:
         return f"over {self.n_prompts:,} prompt{'' if self.n_prompts == 1 else 's'}"
 
 
-def found_of(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Found:
+def found_of(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Found:
     """The statistics of A's model; those that the cache has lost in the meantime are taken again."""
     rows = tuple(Row(each.prompt, _statistics(each, chosen) if each.run else None, each.refused) for each in listed)
     known = prompts.distinct(rows)
-    head = prompt_statistics.listed_head(shown.a, known, chosen)
+    head = prompt_statistics.listed_head(comparison.a, known, chosen)
     return Found(rows, head, len(known), prompt_statistics.over(known, chosen.of(Choices).statistic))
 
 
@@ -64,9 +64,9 @@ def _statistics(each: Listed, chosen: Selection) -> HeadStatistics:
     return runs.head_statistics_or_none(*inputs) or runs.head_statistics(*inputs)
 
 
-def data(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Data:
+def data(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Data:
     """The list with its statistic, every head's mean and deviation, and every prompt's heads as an array."""
-    found = found_of(listed, shown, chosen)
+    found = found_of(listed, comparison, chosen)
     spread = found.spread
     tables = {"prompts": prompts_table(found, chosen), "heads": heads_table(spread)}
     arrays: dict[str, Measure | Count] = {
@@ -100,9 +100,9 @@ def _statistic(found: Found, chosen: Selection) -> Measure:
     return Measure(first.name, first.unit, ("prompt", *first.axes), values)
 
 
-def page(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> bytes:
+def page(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head can be looked at; long prompts are cut as on the page."""
-    found = found_of(listed, shown, chosen)
+    found = found_of(listed, comparison, chosen)
     prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(found, chosen).items()}
     title = f"{SCORES[chosen.of(Choices).statistic].title} {found.over}"
     with recorded() as mounted:
@@ -110,10 +110,10 @@ def page(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> byte
             prompt_statistics.draw_map(found.spread, which, f"statistic {which}")
         file_table("Heads", prompt_statistics.by_mean(found.spread))
         file_table("Prompts", prompts)
-    return document(f"Prompts, {title},", Comparison(shown.a), mounted, "plain", tokens=False)
+    return document(f"Prompts, {title},", Comparison(comparison.a), mounted, "plain", tokens=False)
 
 
-def plots(listed: Sequence[Listed], shown: Comparison, chosen: Selection) -> Rows:
+def plots(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Rows:
     """The page's plots, of the prompts that were run."""
-    found = found_of(listed, shown, chosen)
+    found = found_of(listed, comparison, chosen)
     return prompt_statistics.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)

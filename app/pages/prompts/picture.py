@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SMALLEST = 2.8, 1.4  # inches across and down
 
 
-def draw(listed: Sequence[Listed], shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(listed: Sequence[Listed], comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """A square a head, the first layer on top; each map on a scale of its own, from 0."""
     from matplotlib.figure import Figure
 
-    found = found_of(listed, shown, chosen)
+    found = found_of(listed, comparison, chosen)
     down, across = found.spread.count.shape
     sizes = (across, down)
     width, height = (min(most, max(least, PITCH * n)) for least, most, n in zip(SMALLEST, LARGEST, sizes, strict=True))
@@ -35,5 +35,5 @@ def draw(listed: Sequence[Listed], shown: Comparison, chosen: Selection, palette
         maps(figure, [(axes, values, colours)], palette)
         axes.set_title(name)
         label_heads(axes, values.shape, (width, height), palette)
-    origin(figure, Comparison(shown.a), palette)
+    origin(figure, Comparison(comparison.a), palette)
     return figure

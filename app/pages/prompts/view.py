@@ -67,20 +67,20 @@ class Row:
         return None if value != value else value
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The uploader, the table of all prompts, their statistics, and the last runs."""
     prompt_list.note(selection.current(), prompt_list.LIST_PAGE)  # this page may be the first that is opened
     rows = _rows()
     known = distinct(rows)
     with title_row("Prompts", "prompt_files"):
-        prompt_statistics.choose(shown.a, known)
+        prompt_statistics.choose(comparison.a, known)
         _uploader()
     _say_what_was_taken()
     _progress(rows)
-    head = prompt_statistics.listed_head(shown.a, known, selection.current())
+    head = prompt_statistics.listed_head(comparison.a, known, selection.current())
     _table(rows, head)
     if known:
-        prompt_statistics.draw(shown.a, known)
+        prompt_statistics.draw(comparison.a, known)
         plots = prompt_statistics.rows(known, head, selection.current().of(Choices).statistic)
         charts.draw(
             plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"

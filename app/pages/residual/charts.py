@@ -36,35 +36,37 @@ BEHIND = {EDITED: "edits", NORMALISED: "norms"}
 LAYERED = re.compile(r"(?P<layer>L\d+) (?P<kind>.+)")
 
 
-def rows(shown: Comparison, chosen: Selection) -> Rows:
+def rows(comparison: Comparison, chosen: Selection) -> Rows:
     """Two by two for A; with a B the bars of both in rows of their own, and B − A beside or under them."""
-    place = place_of(shown, chosen)
-    at = shown.labels[place]
-    growth = _growth(shown, by_side(stream_norms(shown)), place)
-    added = _written(shown, by_side(component_norms(shown)), place, f"Component norms at {at}", "L2 norm")
+    place = place_of(comparison, chosen)
+    at = comparison.labels[place]
+    growth = _growth(comparison, by_side(stream_norms(comparison)), place)
+    added = _written(comparison, by_side(component_norms(comparison)), place, f"Component norms at {at}", "L2 norm")
     shares = []
-    if not needs.split(shown):
-        shares = _written(shown, by_side(component_shares(shown)), place, f"Share of the final stream at {at}", "share")
+    if not needs.split(comparison):
+        shares = _written(
+            comparison, by_side(component_shares(comparison)), place, f"Share of the final stream at {at}", "share"
+        )
     turns = [
-        cosines(values, shown.layer_labels, side)
-        for side, values in named(shown, by_side(layer_cosines(shown)), "").items()
+        cosines(values, comparison.layer_labels, side)
+        for side, values in named(comparison, by_side(layer_cosines(comparison)), "").items()
     ]
-    if shown.b is None:
+    if comparison.b is None:
         return [growth + added, shares + turns]
     return [growth, added[:1], shares[:1], added[1:] + shares[1:], turns]
 
 
-def written(shown: Comparison, parts: Parts, place: int) -> dict[str, Float[np.ndarray, " component"]]:
+def written(comparison: Comparison, parts: Parts, place: int) -> dict[str, Float[np.ndarray, " component"]]:
     """What each component writes at a place, for the runs that have it."""
-    of_runs = {side: parts[side][:, place] for side in shown.sides}
+    of_runs = {side: parts[side][:, place] for side in comparison.sides}
     return {side: values for side, values in of_runs.items() if np.isfinite(values).any()}
 
 
-def _growth(shown: Comparison, norms: Norms, place: int) -> list[Plot]:
-    layers, at = shown.layer_labels, shown.labels[place]
-    whole = {side: tables.filled(norms[side], len(layers)) for side in shown.sides}
+def _growth(comparison: Comparison, norms: Norms, place: int) -> list[Plot]:
+    layers, at = comparison.layer_labels, comparison.labels[place]
+    whole = {side: tables.filled(norms[side], len(layers)) for side in comparison.sides}
     of_runs = plots.lines(
-        named(shown, {side: values[:, place] for side, values in whole.items()}, ""),
+        named(comparison, {side: values[:, place] for side, values in whole.items()}, ""),
         layers,
         title=f"Residual stream norm at {at}",
         unit="L2 norm",
@@ -73,22 +75,22 @@ def _growth(shown: Comparison, norms: Norms, place: int) -> list[Plot]:
         faint_name="every token",
         log=True,
     )
-    if shown.b is None:
+    if comparison.b is None:
         return [of_runs]
     change = {DIFFERENCE: tables.filled(norms[DIFFERENCE][:, place], len(layers))}
     title = f"Residual stream norm at {at}, {DIFFERENCE}"
     return [of_runs, plots.lines(change, layers, title=title, unit="L2 norm", what="change")]
 
 
-def places_of(shown: Comparison) -> tuple[str, ...]:
+def places_of(comparison: Comparison) -> tuple[str, ...]:
     """Where bars of components stand: at the embedding, at each layer, and behind them what is no layer's."""
-    return (*shown.layer_labels, *(BEHIND[name] for name in component_names(shown) if name in BEHIND))
+    return (*comparison.layer_labels, *(BEHIND[name] for name in component_names(comparison) if name in BEHIND))
 
 
-def by_kind(shown: Comparison, values: Float[np.ndarray, " component"]) -> dict[str, Float[np.ndarray, " place"]]:
+def by_kind(comparison: Comparison, values: Float[np.ndarray, " component"]) -> dict[str, Float[np.ndarray, " place"]]:
     """The components' values by what these are, such as attention or an embedding, NaN at places without one."""
-    places, found = places_of(shown), dict[str, Float[np.ndarray, " place"]]()
-    for name, value in zip(component_names(shown), values.tolist(), strict=True):
+    places, found = places_of(comparison), dict[str, Float[np.ndarray, " place"]]()
+    for name, value in zip(component_names(comparison), values.tolist(), strict=True):
         if (layered := LAYERED.fullmatch(name)) is not None:
             place, kind = places.index(layered["layer"]), layered["kind"]
         else:
@@ -97,18 +99,18 @@ def by_kind(shown: Comparison, values: Float[np.ndarray, " component"]) -> dict[
     return {kind: at for kind, at in found.items() if np.isfinite(at).any()}
 
 
-def _written(shown: Comparison, parts: Parts, place: int, title: str, unit: str) -> list[Plot]:
-    of_runs = {side: by_kind(shown, values) for side, values in written(shown, parts, place).items()}
-    named = {side: "" if shown.b is None else f", {side}" for side in of_runs}
+def _written(comparison: Comparison, parts: Parts, place: int, title: str, unit: str) -> list[Plot]:
+    of_runs = {side: by_kind(comparison, values) for side, values in written(comparison, parts, place).items()}
+    named = {side: "" if comparison.b is None else f", {side}" for side in of_runs}
     beside = [  # A's beside B's
         Bars(f"{kind}{named[side]}", of_run[kind], COLOURS[kind], hatched=side == "B")
         for kind in COLOURS
         for side, of_run in of_runs.items()
         if kind in of_run
     ]
-    found = [plots.bars(beside, places_of(shown), title=title, unit=unit)]
+    found = [plots.bars(beside, places_of(comparison), title=title, unit=unit)]
     if len(of_runs) == 2:
-        kinds = by_kind(shown, parts[DIFFERENCE][:, place])
+        kinds = by_kind(comparison, parts[DIFFERENCE][:, place])
         change = [Bars(kind, kinds[kind], COLOURS[kind]) for kind in COLOURS if kind in kinds]
-        found.append(plots.bars(change, places_of(shown), title=f"{title}, {DIFFERENCE}", unit=unit))
+        found.append(plots.bars(change, places_of(comparison), title=f"{title}, {DIFFERENCE}", unit=unit))
     return found

@@ -24,35 +24,41 @@ from headlight.model.runs.comparison import Comparison
 PURPOSE = "The residual stream: how long it is, where it turns, and who writes it."
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the stream's norms and cosines, and the components at the place looked at."""
-    return report(PURPOSE, shown, chosen.align, "residual_tables", place=place_of(shown, chosen))
+    return report(PURPOSE, comparison, chosen.align, "residual_tables", place=place_of(comparison, chosen))
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Norms at every layer and place, cosines between layers, and the components at the place looked at."""
-    place = place_of(shown, chosen)
-    arrays = of_sides("norms", stream_norms(shown)) | of_sides("cosines", layer_cosines(shown))
-    arrays |= of_sides("component norms", component_norms(shown)) | of_sides(
-        "component shares", component_shares(shown)
+    place = place_of(comparison, chosen)
+    arrays = of_sides("norms", stream_norms(comparison)) | of_sides("cosines", layer_cosines(comparison))
+    arrays |= of_sides("component norms", component_norms(comparison)) | of_sides(
+        "component shares", component_shares(comparison)
     )
-    shows = {"components are at place": place, "components": component_names(shown), "layers": shown.layer_labels}
-    return Data("residual", shows, residual_tables(shown, place), arrays)
+    shows = {
+        "components are at place": place,
+        "components": component_names(comparison),
+        "layers": comparison.layer_labels,
+    }
+    return Data("residual", shows, residual_tables(comparison, place), arrays)
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every token can be looked at."""
-    norms, place, names = by_side(stream_norms(shown)), place_of(shown, chosen), component_names(shown)
-    called = {side: "" if shown.b is None else f"{side}: " for side in norms}
-    added = {"component norms (L2)": by_side(component_norms(shown))}
-    if not needs.split(shown):
-        added["share of the final stream"] = by_side(component_shares(shown))
+    norms, place, names = by_side(stream_norms(comparison)), place_of(comparison, chosen), component_names(comparison)
+    called = {side: "" if comparison.b is None else f"{side}: " for side in norms}
+    added = {"component norms (L2)": by_side(component_norms(comparison))}
+    if not needs.split(comparison):
+        added["share of the final stream"] = by_side(component_shares(comparison))
     with recorded() as mounted:
         for side in norms:
-            norm_map(shown, norms, side, f"norms {side}", called[side], MapCell(0, place))
+            norm_map(comparison, norms, side, f"norms {side}", called[side], MapCell(0, place))
         for title, sides in added.items():
             for side, values in sides.items():
-                bars_by_place(names, values, shown.labels, title=f"{called[side]}{title}", place=place, group=GROUP)
-        for side, cosines in by_side(layer_cosines(shown)).items():
-            cosine_map(shown, cosines, side, called[side])
-    return document("Residual stream", shown, mounted, "plain")
+                bars_by_place(
+                    names, values, comparison.labels, title=f"{called[side]}{title}", place=place, group=GROUP
+                )
+        for side, cosines in by_side(layer_cosines(comparison)).items():
+            cosine_map(comparison, cosines, side, called[side])
+    return document("Residual stream", comparison, mounted, "plain")

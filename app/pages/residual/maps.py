@@ -13,7 +13,7 @@ GROUP = "residual"
 
 
 def norm_map(
-    shown: Comparison,
+    comparison: Comparison,
     norms: Mapping[str, Float[np.ndarray, "layer place"]],
     side: str,
     key: str,
@@ -22,14 +22,14 @@ def norm_map(
 ) -> None:
     """The stream's norm at every layer and token, the embedding at the bottom; with one chosen, another can be."""
     is_change = side == DIFFERENCE
-    layers = shown.layer_labels[: len(norms[side])]
+    layers = comparison.layer_labels[: len(norms[side])]
     cell_map(
         norms[side][::-1],
         CellAxis("after", layers[::-1]),
-        CellAxis("token", shown.labels, numbered=True),
+        CellAxis("token", comparison.labels, numbered=True),
         title=f"{called}{'change of ' if is_change else ''}L2 norm",
         scale="signed" if is_change else "log",
-        ends=None if is_change else _ends({each: norms[each] for each in shown.sides}),
+        ends=None if is_change else _ends({each: norms[each] for each in comparison.sides}),
         lacks="not in both runs" if is_change else "not in this run",
         choosable=chosen is not None,
         chosen=chosen,
@@ -44,9 +44,9 @@ def _ends(norms: Mapping[str, Float[np.ndarray, "layer place"]]) -> tuple[float,
     return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
 
 
-def cosine_map(shown: Comparison, cosines: Float[np.ndarray, "layer other_layer"], side: str, called: str) -> None:
+def cosine_map(comparison: Comparison, cosines: Float[np.ndarray, "layer other_layer"], side: str, called: str) -> None:
     """The cosine between the stream's states after every two layers."""
-    layers, is_change = shown.layer_labels[: len(cosines)], side == DIFFERENCE
+    layers, is_change = comparison.layer_labels[: len(cosines)], side == DIFFERENCE
     cell_map(
         cosines,
         CellAxis("after", layers),

@@ -27,15 +27,15 @@ MOST_LEVEL = 13  # layers whose names have room to lie level
 HEIGHTS = (2.3, 1.7, 1.9, 2.2)  # inches: norms, what each part adds, shares, cosines
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """Two by two for A; with a B a column for A, one for B and one for B - A."""
     from matplotlib.figure import Figure
 
-    norms, cosines = stream_norms(shown), layer_cosines(shown)
-    lengths, shares = component_norms(shown), component_shares(shown)
-    place, labels = place_of(shown, chosen), shown.labels
+    norms, cosines = stream_norms(comparison), layer_cosines(comparison)
+    lengths, shares = component_norms(comparison), component_shares(comparison)
+    place, labels = place_of(comparison, chosen), comparison.labels
     width = min(COLUMN[1], max(COLUMN[0], PITCH * len(labels)))
-    if shown.b is None:
+    if comparison.b is None:
         figure = Figure(figsize=(width + COLUMN[0] + 0.4, HEIGHTS[0] + HEIGHTS[3]), layout="constrained")
         grid = figure.subplots(2, 2, width_ratios=(width, COLUMN[0]))
         columns = [[grid[0, 0], grid[0, 1], grid[1, 1], grid[1, 0]]]
@@ -43,22 +43,22 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         figure = Figure(figsize=(width * len(norms) + 0.4, sum(HEIGHTS)), layout="constrained")
         columns = list(figure.subplots(len(HEIGHTS), len(norms), height_ratios=HEIGHTS).T)
     for (at_norms, at_lengths, at_shares, at_cosines), side in zip(columns, norms, strict=True):
-        layers = shown.layer_labels[: norms[side].values.shape[0]]
+        layers = comparison.layer_labels[: norms[side].values.shape[0]]
         _norm_map(figure, at_norms, norms, side, palette)
         label_axis(at_norms, "x", labels, width)
         label_axis(at_norms, "y", layers, HEIGHTS[0] - 0.8)
-        lacks = _lacks(shown, side, place)
-        _bars(at_lengths, shown, lengths[side], place, lacks, palette)
-        _bars(at_shares, shown, shares[side], place, lacks or NO_SUM, palette)
+        lacks = _lacks(comparison, side, place)
+        _bars(at_lengths, comparison, lengths[side], place, lacks, palette)
+        _bars(at_shares, comparison, shares[side], place, lacks or NO_SUM, palette)
         if not lacks:
             at_lengths.legend(fontsize=6.5, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14), handlelength=1)
         _cosines(figure, at_cosines, cosines[side], layers, palette, side == DIFFERENCE)
-        name = "" if shown.b is None else f"{side.replace('-', '−')}:  "
+        name = "" if comparison.b is None else f"{side.replace('-', '−')}:  "
         at_norms.set_title(f"{name}residual stream norm (L2)")
         at_lengths.set_title(f"{name}component norms at {labels[place]} (L2 norm)")
         at_shares.set_title(f"{name}share of the final stream at {labels[place]}")
         at_cosines.set_title(f"{name}cosine between layers")
-    origin(figure, shown, palette)
+    origin(figure, comparison, palette)
     return figure
 
 
@@ -77,17 +77,17 @@ def _norm_map(figure: "Figure", axes: "Axes", norms: dict[str, Measure], side: s
     colour_bar(figure, image, [axes], "change of L2 norm" if signed else "L2 norm", marks)
 
 
-def _lacks(shown: Comparison, side: str, place: int) -> str:
+def _lacks(comparison: Comparison, side: str, place: int) -> str:
     """What to say in place of bars where a run has no token."""
-    here = shown.sides_at(place)
+    here = comparison.sides_at(place)
     if side == DIFFERENCE:
-        return "" if len(here) == len(shown.runs) else "no such token in both runs"
+        return "" if len(here) == len(comparison.runs) else "no such token in both runs"
     return "" if side in here else "no such token in this run"
 
 
-def _bars(axes: "Axes", shown: Comparison, measure: Measure, place: int, lacks: str, palette: Palette) -> None:
+def _bars(axes: "Axes", comparison: Comparison, measure: Measure, place: int, lacks: str, palette: Palette) -> None:
     """Side by side at each place what is written there: at the first the embeddings, then what each layer adds."""
-    kinds, places = by_kind(shown, measure.values[:, place].numpy()), places_of(shown)
+    kinds, places = by_kind(comparison, measure.values[:, place].numpy()), places_of(comparison)
     for kind, values in kinds.items():
         there = np.flatnonzero(np.isfinite(values))
         beside = [other for other, at in kinds.items() if np.isfinite(at[there]).any()]

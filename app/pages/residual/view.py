@@ -30,46 +30,46 @@ from headlight.model.attention.residual_tables import (
 from headlight.model.runs.comparison import Comparison
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """Norms by layer and place, what each part of the model adds, and how the direction changes."""
-    place = place_of(shown, selection.current())
+    place = place_of(comparison, selection.current())
     with title_row("Residual stream norm", "residual", "norm"):
-        options.row(_token(shown, place), options.as_tables())
-    say_what_is_common(shown)
-    norms = by_side(stream_norms(shown))
-    _norm_maps(shown, norms)
-    say_what_is_missing(shown, place)
-    parts = {"L2 norm": by_side(component_norms(shown))}
-    if no_shares := needs.split(shown):
+        options.row(_token(comparison, place), options.as_tables())
+    say_what_is_common(comparison)
+    norms = by_side(stream_norms(comparison))
+    _norm_maps(comparison, norms)
+    say_what_is_missing(comparison, place)
+    parts = {"L2 norm": by_side(component_norms(comparison))}
+    if no_shares := needs.split(comparison):
         st.info(plain(f"{no_shares} So no component has a share of it."))
     else:
-        parts["share"] = by_side(component_shares(shown))
+        parts["share"] = by_side(component_shares(comparison))
     heading("By layer, at the token", "norm", "share", "cosine")
     if selection.current().table:
-        _tables(shown, norms, parts, place)
+        _tables(comparison, norms, parts, place)
     else:
-        charts.draw(own.rows(shown, selection.current()), "Norm by layer, component norms and shares, and cosines")
+        charts.draw(own.rows(comparison, selection.current()), "Norm by layer, component norms and shares, and cosines")
 
 
-def _norm_maps(shown: Comparison, norms: own.Norms) -> None:
-    layers = shown.layer_labels
+def _norm_maps(comparison: Comparison, norms: own.Norms) -> None:
+    layers = comparison.layer_labels
     if selection.current().table:
-        columns = tables.of_cells(named(shown, norms, "L2 norm"), layers, shown.labels)
+        columns = tables.of_cells(named(comparison, norms, "L2 norm"), layers, comparison.labels)
         tables.draw(columns, "L2 norm of the stream by place and layer")
         return
     for side in norms:
         if side == DIFFERENCE:
             st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
-        elif shown.b is not None:
+        elif comparison.b is not None:
             st.caption(plain(side))
-        norm_map(shown, norms, side, selection.widget_key(f"norms {side}"))
+        norm_map(comparison, norms, side, selection.widget_key(f"norms {side}"))
 
 
-def _token(shown: Comparison, place: int) -> Listed:
+def _token(comparison: Comparison, place: int) -> Listed:
     return options.place(
         "position",
         "Token shown below",
-        shown.labels,
+        comparison.labels,
         place,
         lambda at: selection.update(position=at),
         help="The next token is read off the last one.",
@@ -77,17 +77,17 @@ def _token(shown: Comparison, place: int) -> Listed:
     )
 
 
-def _tables(shown: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts], place: int) -> None:
-    layers = shown.layer_labels
+def _tables(comparison: Comparison, norms: own.Norms, parts: Mapping[str, own.Parts], place: int) -> None:
+    layers = comparison.layer_labels
     here = {side: values[:, place] for side, values in norms.items()}
-    columns = tables.of_rows("After layer", layers, named(shown, here, "L2 norm"))
+    columns = tables.of_rows("After layer", layers, named(comparison, here, "L2 norm"))
     tables.draw(columns, "L2 norm of the chosen token's stream by layer")
     for unit, found in parts.items():
         here = {side: values[:, place] for side, values in found.items() if np.isfinite(values[:, place]).any()}
-        table = tables.of_rows("Component", component_names(shown), named(shown, here, unit))
+        table = tables.of_rows("Component", component_names(comparison), named(comparison, here, unit))
         tables.draw(table, f"{unit} of what each component writes at the chosen token")
-    for side, values in by_side(layer_cosines(shown)).items():
-        if shown.b is not None:
+    for side, values in by_side(layer_cosines(comparison)).items():
+        if comparison.b is not None:
             st.caption(plain(side))
         after = layers[: len(values)]
         columns = tables.of_rows("After layer", after, dict(zip(after, values.T, strict=True)))

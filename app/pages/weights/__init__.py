@@ -6,14 +6,14 @@ from headlight.app.frame.view import MODEL, View
 from headlight.app.pages.weights import exports, picture, view
 from headlight.app.pages.weights.choices import Choices
 from headlight.app.parts import needs
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 
 EXPORT = Export("weights", exports.script, exports.data, picture.draw, exports.page)
 
 
 def export() -> Export | None:
     """The weights' tables, once all pairs were searched."""
-    return EXPORT if view.is_complete(shown.of(selection.current())) else None
+    return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
 VIEW = View("weights", "Weights", view.render, export, needs.language_model, group=MODEL, choices=Choices)

@@ -30,9 +30,9 @@ from headlight.model.weights.head_circuit import THROUGH
 from headlight.model.weights.tables import circuit_tables
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a head's outermost pairs, its singular directions and its composition."""
-    of = weights_of(shown, chosen)
+    of = weights_of(comparison, chosen)
     token = looked_up(of.run, chosen)
     options: dict[str, object] = {"head": of.head, "kind": of.kind}
     lines = [f"model = {loading(of.run)}"]
@@ -45,9 +45,9 @@ def script(shown: Comparison, chosen: Selection) -> str:
     return printing(purpose, {"load"}, lines, "circuit_tables", "model", **options)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """All tables and arrays; pairs that have not been looked for are looked for."""
-    of, token = weights_of(shown, chosen), looked_up(shown.a, chosen)
+    of, token = weights_of(comparison, chosen), looked_up(comparison.a, chosen)
     model_b = of.models["B"].model if of.compares else None
     tables = circuit_tables(of.run.model, of.head, of.kind, model_b, listed(of), token, of.run.host, of.key.distance)
     circuit, composed = circuit_of(of.key), compositions_of(of)
@@ -87,9 +87,9 @@ def looked_up(run: Run, chosen: Selection) -> int | None:
         return None
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every pair, every direction and every earlier head tells its numbers."""
-    of = weights_of(shown, chosen)
+    of = weights_of(comparison, chosen)
     pairs, token = circuit_of(of.key).pairs(), looked_up(of.run, chosen)
     where = f" in {listed(of)}" if of.compares else ""
     with recorded() as mounted:
@@ -107,4 +107,4 @@ def page(shown: Comparison, chosen: Selection) -> bytes:
                     key = f"composition_{through}_{side}"
                     draw_map(maps[through], called(through, side, of), farthest(above), key)
     title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit,"
-    return document(title, shown if of.compares else Comparison(shown.a), mounted, "plain", tokens=False)
+    return document(title, comparison if of.compares else Comparison(comparison.a), mounted, "plain", tokens=False)

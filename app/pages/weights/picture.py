@@ -31,11 +31,11 @@ MOST_NUMBERED = 6  # heads in a row whose cells have room for numbers
 LONGEST = 64  # characters of a direction's tokens
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """The tokens at both ends of each direction, and under them maps of earlier heads: three, or three a model."""
     from matplotlib.figure import Figure
 
-    of = weights_of(shown, chosen)
+    of = weights_of(comparison, chosen)
     found, layers = circuit_of(of.key).directions(), of.head[0]
     above = above_random(compositions_of(of)) if layers else {}
     lines = 2 * len(found.strengths.values) + 2
@@ -49,7 +49,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     if above:
         axes = [[figure.add_subplot(grid[row + 1, column]) for column in range(3)] for row in range(len(above))]
         _maps(figure, axes, above, palette)
-    origin(figure, shown if of.compares else Comparison(of.run), palette)
+    origin(figure, comparison if of.compares else Comparison(of.run), palette)
     return figure
 
 

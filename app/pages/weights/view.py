@@ -55,24 +55,24 @@ DIRECTIONS = "directions"
 NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 
 
-def is_complete(shown: Comparison) -> bool:
+def is_complete(comparison: Comparison) -> bool:
     """Whether all that the page shows is there to be taken along."""
-    of = weights_of(shown, selection.current())
-    if of.kind == "ov" and needs.sums(shown):
+    of = weights_of(comparison, selection.current())
+    if of.kind == "ov" and needs.sums(comparison):
         return False
     if analysis.known_pairs(of.key) is not None:
         return True
     return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, analysis.directions_of(of.asked))
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
-    of, work = weights_of(shown, selection.current()), jobs.of("weights")
+    of, work = weights_of(comparison, selection.current()), jobs.of("weights")
     with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), key="of"):
-        _options(shown, of)
-    if said := unchanged(shown):
+        _options(comparison, of)
+    if said := unchanged(comparison):
         st.info(plain(said))
-    if of.kind == "ov" and (lacking := needs.sums(shown)):
+    if of.kind == "ov" and (lacking := needs.sums(comparison)):
         st.info(plain(f"{lacking} So no head has an OV circuit from tokens to tokens."))
         _composition(of)
         return
@@ -107,9 +107,9 @@ def _says_nothing(of: Weights) -> str:
     return f"This circuit of {head_name(of.head)} is zero{where}: it does nothing with any token."
 
 
-def _options(shown: Comparison, of: Weights) -> None:
+def _options(comparison: Comparison, of: Weights) -> None:
     options.row(
-        options.first_head("weights_head", shown, of.head),
+        options.first_head("weights_head", comparison, of.head),
         options.bind(Choice, "circuit", "Circuit", page=Choices, options=CIRCUITS),
         _distance(of),
         options.bind(Text, "circuit_token", "Look up a token", page=Choices, placeholder="one token"),

@@ -71,11 +71,11 @@ class Weights:
         return len(self.models) > 1
 
 
-def weights_of(shown: Comparison, chosen: Selection) -> Weights:
+def weights_of(comparison: Comparison, chosen: Selection) -> Weights:
     """The chosen head's circuit in A's model, beside B's where that is another."""
-    two = shown.b is not None and not shown.b.same_model(shown.a)
-    sides = shown.sides if two else {"A": shown.a}
-    head, kind = head_of(shown, chosen), chosen.of(Choices).circuit
+    two = comparison.b is not None and not comparison.b.same_model(comparison.a)
+    sides = comparison.sides if two else {"A": comparison.a}
+    head, kind = head_of(comparison, chosen), chosen.of(Choices).circuit
     apart = chosen.of(Choices).distance if kind == "qk" and any(turns(run, head) for run in sides.values()) else 0
     asked = {side: analysis.Asked(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
     if two:
@@ -89,11 +89,11 @@ def turns(run: Run, head: Head) -> bool:
     return cfg.positional_embedding_type == "rotary" and head[0] not in cfg.no_rope_layers
 
 
-def unchanged(shown: Comparison) -> str:
+def unchanged(comparison: Comparison) -> str:
     """Why B's weights are not shown, where there is a B of the same model."""
-    if shown.b is None or not shown.b.same_model(shown.a):
+    if comparison.b is None or not comparison.b.same_model(comparison.a):
         return ""
-    if shown.b.edits:
+    if comparison.b.edits:
         return (
             "Edits change a run and not the weights: in B every head has A's weights, an ablated head too. Here is the "
             "model of both."

@@ -15,10 +15,10 @@ from headlight.model.attribution.tables import effect_by_name
 from headlight.model.runs.comparison import Comparison
 
 
-def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:
+def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:
     """Every picture's numbers, of A, of B or of B - A; what is changed without the head only once it is measured."""
     if (at := sides.get(side)) is not None:
-        st.text("\n".join([spelled.score(shown, at), spelled.write(at), spelled.effects(at)]))
+        st.text("\n".join([spelled.score(comparison, at), spelled.write(at), spelled.effects(at)]))
     else:
         st.text(spelled.write_apart(sides))
     for columns, title in zip(
@@ -35,7 +35,7 @@ def draw(shown: Comparison, sides: Mapping[str, Explained], side: str, measured:
     over_layers = compared(sides, numbers.by_layer)[side]
     rows = dict(zip(over_layers.rows, over_layers.values, strict=True))
     _table("Over the layers", {"After layer": over_layers.columns, **rows})
-    taken = compared(sides, lambda each: numbers.by_source(shown, each))[side]
+    taken = compared(sides, lambda each: numbers.by_source(comparison, each))[side]
     _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
 
 

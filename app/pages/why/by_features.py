@@ -44,15 +44,15 @@ class Reader:
         return explain_cell_by_features(at.run, at.cell, self.dictionary)
 
 
-def reader_of(shown: Comparison, chosen: Selection, layer: int) -> Reader | None:
+def reader_of(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """A dictionary of the stream that a layer's heads read in all runs: the one that is chosen, or that comes along."""
-    found = dictionaries.of_stream(chosen.dictionary, layer, shown.runs)
+    found = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
     return None if found is None else Reader(*found)
 
 
-def wanted(shown: Comparison, chosen: Selection, layer: int) -> Reader | None:
+def wanted(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """The same where the score is to be split by features."""
-    return reader_of(shown, chosen, layer) if chosen.of(Choices).why_by == "features" else None
+    return reader_of(comparison, chosen, layer) if chosen.of(Choices).why_by == "features" else None
 
 
 def score_matrix(reader: Reader, at: Explained) -> Matrix:
@@ -61,35 +61,35 @@ def score_matrix(reader: Reader, at: Explained) -> Matrix:
     return Matrix(found.query_names, found.key_names, found.found.matrix.values.numpy())
 
 
-def moved_matrix(shown: Comparison, reader: Reader, at: Explained) -> Matrix:
+def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matrix:
     """What the head adds to target minus distractor: row the feature that it moves, column the token it is from."""
     effects = moved_effects(at.run, at.head, reader.dictionary, at.question)
     names, values, constant = moved_by_part(at, reader.dictionary, effects)
-    on_places = placed(values.numpy(), shown.positions(at.run), 0.0)
-    places = tuple(f"{place} {label}" for place, label in enumerate(shown.labels))
+    on_places = placed(values.numpy(), comparison.positions(at.run), 0.0)
+    places = tuple(f"{place} {label}" for place, label in enumerate(comparison.labels))
     return Matrix(names, (*places, FROM_NOWHERE), np.concatenate([on_places, constant.numpy()[:, None]], axis=1))
 
 
-def draw_score(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
     matrices = score_matrices(reader, sides)
     panels.score(matrices, side, selection.widget_key("score_features"))
     if side == DIFFERENCE:
         return
     at, why = sides[side], reader.why(sides[side])
-    names = (shown.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
+    names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     off = float(why.found.residual.values)
     st.text(
         f"{' looks at '.join(names)}:  score {spelled.value(at, why)}, weight {number(why.weight)}, by "
         f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. The pairs' sum is off by "
         f"{spelled.rounding(off)}."
     )
-    _links(shown, reader, at, matrices[side])
+    _links(comparison, reader, at, matrices[side])
 
 
-def draw_tables(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+def draw_tables(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The same in numbers: the score by part of the query and of the key, and what the head moves."""
-    scores, moved = score_matrices(reader, sides), moved_matrices(shown, reader, sides)
+    scores, moved = score_matrices(reader, sides), moved_matrices(comparison, reader, sides)
     titles = "The score by feature of the query", "The score by feature of the key"
     for columns, title in zip(panels.side_columns(scores[side]), titles, strict=True):
         heading(title)
@@ -104,14 +104,14 @@ def score_matrices(reader: Reader, sides: Mapping[str, Explained]) -> dict[str, 
     return compared(sides, lambda at: score_matrix(reader, at))
 
 
-def moved_matrices(shown: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
+def moved_matrices(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
     """What the runs' heads move by feature and, where there are two, its change."""
-    return compared(sides, lambda at: moved_matrix(shown, reader, at))
+    return compared(sides, lambda at: moved_matrix(comparison, reader, at))
 
 
-def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:
+def _links(comparison: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> None:
     """To the pages of the features that count most, at the query or at the key."""
-    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
+    places = {position: place for place, position in enumerate(comparison.positions(at.run)) if position is not None}
     sums = [(name, "query", float(value)) for name, value in zip(matrix.rows, matrix.values.sum(1), strict=True)]
     sums += [(name, "key", float(value)) for name, value in zip(matrix.columns, matrix.values.sum(0), strict=True)]
     features = [each for each in sums if each[0].startswith("feature ")]
@@ -123,7 +123,7 @@ def _links(shown: Comparison, reader: Reader, at: Explained, matrix: Matrix) -> 
         options.row(*links, name="why_features", whole=True)
 
 
-def _link_moved(shown: Comparison, reader: Reader, matrix: Matrix) -> None:
+def _link_moved(comparison: Comparison, reader: Reader, matrix: Matrix) -> None:
     """To the pages of the features whose moving does most, where the head takes most of each from."""
     rows = [slot for slot, name in enumerate(matrix.rows) if name.startswith("feature ")]
     order = sorted(rows, key=lambda slot: -abs(float(matrix.values[slot].sum())))[:MOST_LINKS]
@@ -144,10 +144,10 @@ def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
     return Link(label, label, None, open_feature)
 
 
-def link_to_carriers(shown: Comparison, at: Explained) -> None:
+def link_to_carriers(comparison: Comparison, at: Explained) -> None:
     """A button to the features of the last stream that do most to the prediction, where a dictionary is of that."""
-    reader = reader_of(shown, selection.current(), at.run.cfg.n_layers)
-    place = shown.positions(at.run).index(at.question.position)
+    reader = reader_of(comparison, selection.current(), at.run.cfg.n_layers)
+    place = comparison.positions(at.run).index(at.question.position)
     if reader is None or (found := carried(at.run, reader.dictionary, at.question)) is None:
         return
     first = found.strongest(1)
@@ -166,13 +166,13 @@ def link_to_carriers(shown: Comparison, at: Explained) -> None:
     )
 
 
-def draw_moved(shown: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
+def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """What the head adds by the feature that it moves and the token that it takes it from."""
-    matrices = moved_matrices(shown, reader, sides)
+    matrices = moved_matrices(comparison, reader, sides)
     head = head_name(next(iter(sides.values())).head)
     strongest = {each: condensed(matrix, MOST_MOVED) for each, matrix in matrices.items()}
     if side != DIFFERENCE:
-        _link_moved(shown, reader, matrices[side])
+        _link_moved(comparison, reader, matrices[side])
     panels.plain_map(
         strongest,
         side,

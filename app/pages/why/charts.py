@@ -18,16 +18,16 @@ from headlight.model.runs.comparison import Comparison
 MOST = 5  # tokens that a cell promotes, and that it suppresses
 
 
-def of(shown: Comparison, chosen: Selection) -> Rows:
+def of(comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of the side that is explained; none where there is no such cell."""
-    sides, _ = sides_of(shown, chosen)
-    side = side_of(shown, chosen)
-    return rows(shown, sides, side) if is_there(sides, side) else []
+    sides, _ = sides_of(comparison, chosen)
+    side = side_of(comparison, chosen)
+    return rows(comparison, sides, side) if is_there(sides, side) else []
 
 
-def rows(shown: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
+def rows(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
     """What the cell writes, what happens without it if that is measured, and who made the prediction: A, B or B − A."""
-    named = f", {side}" if shown.b is not None else ""
+    named = f", {side}" if comparison.b is not None else ""
     effects = compared_parts(sides, effect_by_name)[side]
     fall = bar_list.rows(
         panels.fall_rows(effects, f"target − distractor{named}"),

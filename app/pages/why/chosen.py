@@ -7,25 +7,25 @@ from headlight.model.attribution.explanation import CellQuestion, Explained, exp
 from headlight.model.runs.comparison import Comparison
 
 
-def query_place(shown: Comparison, chosen: Selection) -> int:
+def query_place(comparison: Comparison, chosen: Selection) -> int:
     """The place of the cell's query: the first that is pinned, or where the prediction is measured."""
-    return chosen.queries[0] if chosen.queries else place_of(shown, chosen)
+    return chosen.queries[0] if chosen.queries else place_of(comparison, chosen)
 
 
-def asked_of(shown: Comparison, chosen: Selection) -> CellQuestion:
+def asked_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
     """The head, cell, tokens and place that are chosen, or stand for what is not."""
-    pair = pair_of(shown, chosen)
+    pair = pair_of(comparison, chosen)
     return CellQuestion(
-        head=head_of(shown, chosen),
-        query=query_place(shown, chosen),
+        head=head_of(comparison, chosen),
+        query=query_place(comparison, chosen),
         key=chosen.keys[0] if chosen.keys else None,
         target=pair.target,
         distractor=pair.distractor,
-        place=place_of(shown, chosen),
+        place=place_of(comparison, chosen),
         mean_over=chosen.mean_over,
     )
 
 
-def sides_of(shown: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:
+def sides_of(comparison: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:
     """What is chosen, of every run that has it, and for the others why not."""
-    return explain(shown, asked_of(shown, chosen))
+    return explain(comparison, asked_of(comparison, chosen))

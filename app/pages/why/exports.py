@@ -33,38 +33,44 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
 
-def script(shown: Comparison, chosen: Selection) -> str:
+def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a cell's score in parts, its write, what cutting it changes, and who made the prediction."""
-    asked = asked_of(shown, chosen)
+    asked = asked_of(comparison, chosen)
     layer, head = asked.head
     purpose = f"Why head {head} of layer {layer} looks there, and what of it."
-    if (reader := wanted(shown, chosen, layer)) is not None:
-        return _with_features(purpose, shown, chosen, asked, reader)
-    return report(purpose, shown, chosen.align, "why_tables", asked=asked)
+    if (reader := wanted(comparison, chosen, layer)) is not None:
+        return _with_features(purpose, comparison, chosen, asked, reader)
+    return report(purpose, comparison, chosen.align, "why_tables", asked=asked)
 
 
-def _with_features(purpose: str, shown: Comparison, chosen: Selection, asked: CellQuestion, reader: Reader) -> str:
+def _with_features(purpose: str, comparison: Comparison, chosen: Selection, asked: CellQuestion, reader: Reader) -> str:
     """The same script, and then the score and what the head moves by features."""
-    names = names_of(shown) | {"open_dictionary", "CellQuestion", "print_tables", "why_feature_tables", "why_tables"}
+    names = names_of(comparison) | {
+        "open_dictionary",
+        "CellQuestion",
+        "print_tables",
+        "why_feature_tables",
+        "why_tables",
+    }
     lines = [
-        *runs_made(shown, chosen.align),
+        *runs_made(comparison, chosen.align),
         f"asked = {asked!r}",
         f"dictionary = {opening(reader.name, 'model')}[{reader.dictionary.layer}]",
-        "print_tables(why_tables(shown, asked))",
-        "print_tables(why_feature_tables(shown, asked, dictionary))",
+        "print_tables(why_tables(comparison, asked))",
+        "print_tables(why_feature_tables(comparison, asked, dictionary))",
     ]
     return written(purpose, names, lines)
 
 
-def data(shown: Comparison, chosen: Selection) -> Data:
+def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of both runs with B - A where there is such a thing, and the arrays that they are made of."""
-    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
-    labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
+    labels = comparison.a.tokenizer.labels([pair.target, pair.distractor])
     shows = {
-        "head": head_name(head_of(shown, chosen)),
-        "query is at place": query_place(shown, chosen),
+        "head": head_name(head_of(comparison, chosen)),
+        "query is at place": query_place(comparison, chosen),
         "key is at position": {side: at.cell.key for side, at in sides.items()},
-        "predicted after place": place_of(shown, chosen),
+        "predicted after place": place_of(comparison, chosen),
         "target": {"token id": pair.target, "token": labels[0]},
         "distractor": {"token id": pair.distractor, "token": labels[1]},
         "the head's mean": {side: spelled.mean(at) for side, at in sides.items()},
@@ -77,9 +83,9 @@ def data(shown: Comparison, chosen: Selection) -> Data:
             for side, at in sides.items()
         },
     }
-    tables, arrays = explained_tables(shown, sides), _arrays(sides)
-    if (reader := wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
-        tables |= explained_by_features(shown, sides, reader.dictionary)
+    tables, arrays = explained_tables(comparison, sides), _arrays(sides)
+    if (reader := wanted(comparison, chosen, head_of(comparison, chosen)[0])) is not None:
+        tables |= explained_by_features(comparison, sides, reader.dictionary)
         shows |= {"dictionary": reader.name, "it reads": reader.dictionary.hook_in}
         arrays |= {f"{side} score by features": reader.why(at).found.matrix for side, at in sides.items()}
     return Data("why", shows, tables, arrays)
@@ -114,39 +120,44 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
     return arrays
 
 
-def page(shown: Comparison, chosen: Selection) -> bytes:
+def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every map and bar tells its numbers."""
-    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     scores, maps, layers, taken = (
         compared(sides, of)
-        for of in (numbers.score_matrix, numbers.effect_map, numbers.by_layer, lambda at: numbers.by_source(shown, at))
+        for of in (
+            numbers.score_matrix,
+            numbers.effect_map,
+            numbers.by_layer,
+            lambda at: numbers.by_source(comparison, at),
+        )
     )
     effects = compared_parts(sides, effect_by_name)
     changes = numbers.changes_of(sides)
-    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
     with recorded() as mounted:
         for side in scores:
-            called = "" if shown.b is None else f"{side}: "
-            said = spelled.score(shown, sides[side]) if side in sides else ""
+            called = "" if comparison.b is None else f"{side}: "
+            said = spelled.score(comparison, sides[side]) if side in sides else ""
             panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}", said)
             _cell(sides, side, called)
             changed = panels.outcome_rows(changes[side])
             signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
-            _attribution((maps, layers, taken), called, sides.get(side), side, head_of(shown, chosen))
+            _attribution((maps, layers, taken), called, sides.get(side), side, head_of(comparison, chosen))
             fall = panels.fall_rows(effects[side], f"{called}{target} − {distractor}")
             signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
-        if (reader := by_features.wanted(shown, chosen, head_of(shown, chosen)[0])) is not None:
-            _features(shown, reader, sides)
-    title = f"Why {target} and not {distractor}, and {head_name(head_of(shown, chosen))}"
-    return document(title, shown, mounted, "plain", note=said_of_cap(shown.runs))
+        if (reader := by_features.wanted(comparison, chosen, head_of(comparison, chosen)[0])) is not None:
+            _features(comparison, reader, sides)
+    title = f"Why {target} and not {distractor}, and {head_name(head_of(comparison, chosen))}"
+    return document(title, comparison, mounted, "plain", note=said_of_cap(comparison.runs))
 
 
-def _features(shown: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
+def _features(comparison: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
     """The score by pairs of features, and what the head moves, of each side."""
     scores = by_features.score_matrices(reader, sides)
-    moved = {each: condensed(of) for each, of in by_features.moved_matrices(shown, reader, sides).items()}
+    moved = {each: condensed(of) for each, of in by_features.moved_matrices(comparison, reader, sides).items()}
     for side in scores:
-        called = "" if shown.b is None else f"{side}: "
+        called = "" if comparison.b is None else f"{side}: "
         panels.score(scores, side, f"score by features {side}", f"{called}{panels.SCORE}, by features")
         axes = ("moved", "token")
         panels.plain_map(moved, side, axes, f"moved {side}", f"{called}what the head moves, {panels.EFFECT}")

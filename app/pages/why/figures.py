@@ -95,10 +95,10 @@ def by_layer(at: Explained) -> Matrix:
     return Matrix(("accumulated", "logit lens"), at.run.layer_labels, rows, absent=np.nan)
 
 
-def by_source(shown: Comparison, at: Explained) -> Matrix:
+def by_source(comparison: Comparison, at: Explained) -> Matrix:
     """The head's effect by the token that it took it from, on the page's places."""
-    values = placed(at.by_source.values.numpy()[None], shown.positions(at.run), np.nan)
-    places = tuple(f"{place} {label}" for place, label in enumerate(shown.labels))
+    values = placed(at.by_source.values.numpy()[None], comparison.positions(at.run), np.nan)
+    places = tuple(f"{place} {label}" for place, label in enumerate(comparison.labels))
     return Matrix((head_name(at.head),), places, values)
 
 

@@ -48,20 +48,20 @@ def sources(at: Explained) -> list[Source]:
     return found
 
 
-def _token(shown: Comparison, at: Explained, source: Source) -> str:
-    return isolated(shown.token_at(at.run, source.position))
+def _token(comparison: Comparison, at: Explained, source: Source) -> str:
+    return isolated(comparison.token_at(at.run, source.position))
 
 
-def draw(shown: Comparison, at: Explained) -> None:
+def draw(comparison: Comparison, at: Explained) -> None:
     """A button for each of them, and one to the page that says what they do on any text."""
     found = sources(at)
     if found:
         st.caption("Trace back to an earlier head that contributed to this score:", help=TERMS["why_follow"])
-    places = {position: place for place, position in enumerate(shown.positions(at.run)) if position is not None}
+    places = {position: place for place, position in enumerate(comparison.positions(at.run)) if position is not None}
     with st.container(horizontal=True, key="headlight-follow"):
         for slot, source in enumerate(found):
             st.button(
-                plain(f"{head_name(source.head)} at {_token(shown, at, source)}: {source.score:+.2f}"),
+                plain(f"{head_name(source.head)} at {_token(comparison, at, source)}: {source.score:+.2f}"),
                 icon=":material/subdirectory_arrow_right:",
                 key=selection.widget_key(f"follow_{slot}"),
                 on_click=selection.choose,

@@ -30,21 +30,21 @@ SMALLEST = 0.005  # that is written with two digits
 MOST_WRITTEN = 14  # columns whose cells have room for a number
 
 
-def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
+def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
     """One column for A; with a B one for each of A, B and B - A."""
     from matplotlib.figure import Figure
 
-    sides, pair = sides_of(shown, chosen)[0], pair_of(shown, chosen)
+    sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     scores = compared(sides, numbers.score_matrix)
     parts = {side: condensed(matrix) for side, matrix in scores.items()}
     maps = compared(sides, numbers.effect_map)
     effects = compared_parts(sides, effect_by_name)
     figure = Figure(figsize=(WIDTH * max(1, len(scores)), sum(HEIGHTS) + 0.6), layout="constrained")
     grid = figure.subplots(len(HEIGHTS), max(1, len(scores)), height_ratios=HEIGHTS, squeeze=False)
-    head, place = head_name(head_of(shown, chosen)), place_of(shown, chosen)
-    target, distractor = shown.a.tokenizer.labels([pair.target, pair.distractor])
+    head, place = head_name(head_of(comparison, chosen)), place_of(comparison, chosen)
+    target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
     for across, side in enumerate(scores):
-        called = "" if shown.b is None else f"{side}:  "
+        called = "" if comparison.b is None else f"{side}:  "
         score, effect, bars = grid[:, across]
         _cells(figure, score, parts, side, "score", palette)
         score.set_title(f"{called}the score of {head} in parts: query's down, key's across")
@@ -54,7 +54,7 @@ def draw(shown: Comparison, chosen: Selection, palette: Palette) -> "Figure":
         effect.set_title(f"{called}direct effect on {target} − {distractor} after place {place}")
         _fall(bars, effects[side], palette)
         bars.set_title(f"{called}the same, added up (logits)")
-    origin(figure, shown, palette, said_of_cap(shown.runs))
+    origin(figure, comparison, palette, said_of_cap(comparison.runs))
     return figure
 
 

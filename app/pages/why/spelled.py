@@ -17,10 +17,10 @@ def rounding(value: float) -> str:
     return f"{value:.1e}".replace("-", "−")
 
 
-def score(shown: Comparison, at: Explained) -> str:
+def score(comparison: Comparison, at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
     found = at.why.found
-    names = (shown.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
+    names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
         f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"

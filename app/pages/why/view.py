@@ -33,22 +33,22 @@ from headlight.model.runs.run import Run
 MAP, MEAN, CELL = "effects_map", "of_why", "why_cell"
 
 
-def render(shown: Comparison) -> None:
+def render(comparison: Comparison) -> None:
     """The two tokens, the cell, and the panels that explain both."""
-    _take_click(shown)
-    pair = pair_of(shown, selection.current())
-    _question(shown, pair)
+    _take_click(comparison)
+    pair = pair_of(comparison, selection.current())
+    _question(comparison, pair)
     if selection.current().table:
-        _say_difference(shown, pair, place_of(shown, selection.current()))
-    inputs = means.wanted(shown.runs, selection.current().mean_over)
-    sides, lacking = sides_of(shown, _with_known_mean(inputs))
-    _cell(shown, sides)
-    side = side_of(shown, selection.current())
+        _say_difference(comparison, pair, place_of(comparison, selection.current()))
+    inputs = means.wanted(comparison.runs, selection.current().mean_over)
+    sides, lacking = sides_of(comparison, _with_known_mean(inputs))
+    _cell(comparison, sides)
+    side = side_of(comparison, selection.current())
     for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
         st.info(plain(reason))
     if not is_there(sides, side):
         return
-    _explain(shown, pair, sides, side)
+    _explain(comparison, pair, sides, side)
     means.step(MEAN)
 
 
@@ -58,31 +58,31 @@ def _with_known_mean(inputs: Sequence[runs.Inputs]) -> Selection:
     return replace(now, mean_over=()) if means.missing(inputs) else now
 
 
-def _explain(shown: Comparison, pair: Pair, sides: Mapping[str, Explained], side: str) -> None:
+def _explain(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], side: str) -> None:
     if selection.current().table:
         measured = _are_measured(sides)
         if measured and len(sides) == 2:
             _summaries(sides)
-        _mean(shown)
-        as_numbers.draw(shown, sides, side, measured)
-        if (reader := _reader(shown)) is not None:
-            by_features.draw_tables(shown, reader, sides, side)
+        _mean(comparison)
+        as_numbers.draw(comparison, sides, side, measured)
+        if (reader := _reader(comparison)) is not None:
+            by_features.draw_tables(comparison, reader, sides, side)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _why(shown, sides, side)
+        _why(comparison, sides, side)
         heading("Direct logit attribution", "why_attribution")
-        _say_difference(shown, pair, place_of(shown, selection.current()))
-        _attribution(shown, sides, side)
+        _say_difference(comparison, pair, place_of(comparison, selection.current()))
+        _attribution(comparison, sides, side)
     with right:
         _what(sides, side)
         _does_it_matter(sides, side)
-        _mean(shown)
+        _mean(comparison)
         bars = st.container()
-    _by_source(shown, sides, side)
+    _by_source(comparison, sides, side)
     with bars:  # last, because it runs the model
         measured = _are_measured(sides)
-        plots = own.rows(shown, sides, side, measured)
+        plots = own.rows(comparison, sides, side, measured)
         charts.draw(plots, "What the cell writes, what is changed without it, and direct logit attribution")
     if measured and len(sides) == 2:
         _summaries(sides)
@@ -96,18 +96,23 @@ def _are_measured(sides: Mapping[str, Explained]) -> bool:
     return found is not None
 
 
-def _question(shown: Comparison, pair: Pair) -> None:
+def _question(comparison: Comparison, pair: Pair) -> None:
     """The two tokens and the place, as they are and to be changed."""
-    run, place = shown.a, place_of(shown, selection.current())
+    run, place = comparison.a, place_of(comparison, selection.current())
     target, distractor = run.tokenizer.labels([pair.target, pair.distractor])
-    compares = shown.b is not None  # which side is explained then takes the room
+    compares = comparison.b is not None  # which side is explained then takes the room
     with title_row("Why this token?", "why"):
         options.row(
             options.token("target", target),
             options.token("distractor", distractor),
             _swap(pair, run, folded=compares),
             _place(
-                "position", "Predicted after", shown, place, lambda at: selection.choose(position=at), folded=compares
+                "position",
+                "Predicted after",
+                comparison,
+                place,
+                lambda at: selection.choose(position=at),
+                folded=compares,
             ),
             options.side(compares, "Explain", help=TERMS["why_side"]),
             options.as_tables(),
@@ -116,21 +121,20 @@ def _question(shown: Comparison, pair: Pair) -> None:
         notices.refused(remark, f"pair_{slot}")
 
 
-def _say_difference(shown: Comparison, pair: Pair, place: int) -> None:
+def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
     """What the model gives the two tokens, in each run."""
-    labels = shown.a.tokenizer.labels([pair.target, pair.distractor])
-    for side, run in shown.sides.items():
-        position = shown.positions(run)[place]
+    labels = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    for side, run in comparison.sides.items():
+        position = comparison.positions(run)[place]
         if position is None:
             continue
         logits = logits_at(run, position)
         shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
         difference = float(logits[pair.target] - logits[pair.distractor])
-        named = f"{side}: " if shown.b is not None else ""
+        named = f"{side}: " if comparison.b is not None else ""
         told = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
-        st.text(
-            f"{named}after {isolated(shown.token_at(run, position))}:  {told};  difference {number(difference)} logits"
-        )
+        after = isolated(comparison.token_at(run, position))
+        st.text(f"{named}after {after}:  {told};  difference {number(difference)} logits")
 
 
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:
@@ -144,17 +148,23 @@ def _swap(pair: Pair, run: Run, folded: bool) -> Button:
     return replace(options.button("swap_pair", "⇄ Swap", swap, reason, disabled=None in texts), folded=folded)
 
 
-def _cell(shown: Comparison, sides: Mapping[str, Explained]) -> None:
+def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
     now, at = selection.current(), next(iter(sides.values()), None)
-    key = shown.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
+    key = comparison.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
     with title_row("Why it looks there", "why_cell", "why_score", key=CELL):
         options.row(
-            options.first_head("why_head", shown, head_of(shown, now)),
-            _place("query", "Query token", shown, query_place(shown, now), lambda at: selection.choose(queries=(at,))),
-            _place("key", "Key token", shown, key, lambda at: selection.choose(keys=(at,))),
+            options.first_head("why_head", comparison, head_of(comparison, now)),
+            _place(
+                "query",
+                "Query token",
+                comparison,
+                query_place(comparison, now),
+                lambda at: selection.choose(queries=(at,)),
+            ),
+            _place("key", "Key token", comparison, key, lambda at: selection.choose(keys=(at,))),
             _strongest() if now.keys or now.queries else None,
-            _by() if by_features.reader_of(shown, now, head_of(shown, now)[0]) else None,
+            _by() if by_features.reader_of(comparison, now, head_of(comparison, now)[0]) else None,
             name="cell",
         )
 
@@ -172,9 +182,9 @@ def _strongest() -> Button:
 
 
 def _place(
-    field: str, label: str, shown: Comparison, value: int, change: Callable[[int], None], folded: bool = False
+    field: str, label: str, comparison: Comparison, value: int, change: Callable[[int], None], folded: bool = False
 ) -> Listed:
-    return options.place(f"why_{field}", label, shown.labels, value, change, folded=folded)
+    return options.place(f"why_{field}", label, comparison.labels, value, change, folded=folded)
 
 
 def _summaries(sides: Mapping[str, Explained]) -> None:
@@ -193,23 +203,23 @@ def _summaries(sides: Mapping[str, Explained]) -> None:
     )
 
 
-def _why(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
-    if (reader := _reader(shown)) is not None:
-        by_features.draw_score(shown, reader, sides, side)
+def _why(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+    if (reader := _reader(comparison)) is not None:
+        by_features.draw_score(comparison, reader, sides, side)
     else:
         panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
         if side != DIFFERENCE:
-            st.text(spelled.score(shown, sides[side]))
+            st.text(spelled.score(comparison, sides[side]))
     of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
     st.caption(plain(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}"))
     if side != DIFFERENCE:
-        follow.draw(shown, sides[side])
+        follow.draw(comparison, sides[side])
 
 
-def _reader(shown: Comparison) -> by_features.Reader | None:
+def _reader(comparison: Comparison) -> by_features.Reader | None:
     """The dictionary by whose features the score is to be split."""
     now = selection.current()
-    return by_features.wanted(shown, now, head_of(shown, now)[0])
+    return by_features.wanted(comparison, now, head_of(comparison, now)[0])
 
 
 def _what(sides: Mapping[str, Explained], side: str) -> None:
@@ -223,17 +233,17 @@ def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
     heading("Does it matter?", "why_matters", caption=said)
 
 
-def _mean(shown: Comparison) -> None:
+def _mean(comparison: Comparison) -> None:
     """Over what the head's mean is taken, and the work that this takes."""
-    means.choose(shown.runs)
-    means.work(MEAN, means.wanted(shown.runs, selection.current().mean_over))
+    means.choose(comparison.runs)
+    means.work(MEAN, means.wanted(comparison.runs, selection.current().mean_over))
 
 
-def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
     if side != DIFFERENCE:
         st.text(spelled.effects(at))
-        by_features.link_to_carriers(shown, at)
+        by_features.link_to_carriers(comparison, at)
     panels.effect_map(
         compared(sides, numbers.effect_map),
         side,
@@ -243,7 +253,7 @@ def _attribution(shown: Comparison, sides: Mapping[str, Explained], side: str) -
         caption="By layer and head. Choose a head to explain it.",
         leads_to=f"headlight-head-{CELL}",
     )
-    if not needs.neurons(shown):
+    if not needs.neurons(comparison):
         options.row(_neurons(), name="neurons", whole=True)
     panels.plain_map(
         compared(sides, numbers.by_layer),
@@ -260,24 +270,24 @@ def _neurons() -> Link:
     return Link("mlp", "The MLPs, neuron by neuron", None, lambda _: selection.ask(selection.current(), "mlp"))
 
 
-def _by_source(shown: Comparison, sides: Mapping[str, Explained], side: str) -> None:
+def _by_source(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
     panels.plain_map(
-        compared(sides, lambda each: numbers.by_source(shown, each)),
+        compared(sides, lambda each: numbers.by_source(comparison, each)),
         side,
         ("head", "token"),
         selection.widget_key("by_source"),
         panels.EFFECT,
         f"What {head_name(at.head)} adds, by the token that it takes it from.",
     )
-    if (reader := _reader(shown)) is not None:
-        by_features.draw_moved(shown, reader, sides, side)
+    if (reader := _reader(comparison)) is not None:
+        by_features.draw_moved(comparison, reader, sides, side)
 
 
-def _take_click(shown: Comparison) -> None:
+def _take_click(comparison: Comparison) -> None:
     """The head that was clicked in the map, before anything is drawn from it."""
-    layer, head = head_of(shown, selection.current())
+    layer, head = head_of(comparison, selection.current())
     clicked = chosen_cell(MapCell(layer, head), selection.epoch(), selection.widget_key(MAP))
-    is_head = clicked and clicked.row < shown.n_layers and clicked.column < shown.n_heads
+    is_head = clicked and clicked.row < comparison.n_layers and clicked.column < comparison.n_heads
     if clicked and is_head and clicked != (layer, head):
         selection.choose(heads=options.with_first((clicked.row, clicked.column)), keys=())

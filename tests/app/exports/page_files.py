@@ -25,19 +25,19 @@ class Files:
     """What a page gives to be taken along, the run A that it is of, and all of that run's activations."""
 
     export: Export
-    shown: Comparison
+    comparison: Comparison
     chosen: Selection
     logits: Tensor
     cache: ActivationCache
 
     @property
     def figure(self) -> Figure:
-        return self.export.draw(self.shown, self.chosen, LIGHT)
+        return self.export.draw(self.comparison, self.chosen, LIGHT)
 
     @property
     def mounted(self) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
         """What the components of the html file are given."""
-        (data,) = re.findall(rb'id="data">([^<]+)<', self.export.page(self.shown, self.chosen))
+        (data,) = re.findall(rb'id="data">([^<]+)<', self.export.page(self.comparison, self.chosen))
         apart = np.frombuffer(gzip.decompress(base64.b64decode(data)), np.uint8)
         _, arrays = unpack(apart.reshape(4, -1).T.tobytes())
         return [(header["props"], own) for header, own in (unpack(each.tobytes()) for each in arrays.values())]
@@ -56,7 +56,8 @@ class Files:
 
     def table(self, name: str) -> dict[str, list[Any]]:
         return {
-            heading: list(cells) for heading, cells in self.export.data(self.shown, self.chosen).tables[name].items()
+            heading: list(cells)
+            for heading, cells in self.export.data(self.comparison, self.chosen).tables[name].items()
         }
 
 

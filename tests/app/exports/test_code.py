@@ -24,7 +24,7 @@ from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.prompts.choices import Statistic
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
-from headlight.app.runs import models, shown
+from headlight.app.runs import comparisons, models
 from headlight.model.base.source import Source
 from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Edit, FreezePatterns, Patch, Steer
 from tests.app.exports.hostile import HOSTILE, OTHER, PROMPTS, RUN, chosen
@@ -92,7 +92,7 @@ def numbers(cells: list[str]) -> np.ndarray:
 def compare(printed: str, export: Export, fields: dict[str, object], folder: str) -> None:
     """What a script printed is what the page's csv files hold."""
     selection = chosen(folder, **fields)
-    expected = dict(export.data(shown.of(selection), selection).tables)
+    expected = dict(export.data(comparisons.for_selection(selection), selection).tables)
     if export is PROMPTS:
         expected["prompts"] = computed(expected["prompts"])
     compare_tables(printed, expected)
@@ -139,7 +139,7 @@ def test_a_script_prints_the_pages_numbers_in_a_fresh_process(
 ) -> None:
     selection = chosen(folder, **fields)
     path = tmp_path / "script.py"
-    path.write_text(export.script(shown.of(selection), selection), encoding="utf-8")
+    path.write_text(export.script(comparisons.for_selection(selection), selection), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
     assert not done.stderr.decode()
@@ -149,27 +149,27 @@ def test_a_script_prints_the_pages_numbers_in_a_fresh_process(
 @pytest.mark.parametrize(("export", "fields"), CASES)
 def test_a_script_prints_the_pages_numbers(export: Export, fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
+    compare(run_here(export.script(comparisons.for_selection(selection), selection)), export, fields, folder)
 
 
 @pytest.mark.parametrize("fields", VARIANTS)
 def test_every_choice_of_the_attention_page_has_its_lines(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    compare(run_here(ATTENTION.script(shown.of(selection), selection)), ATTENTION, fields, folder)
+    compare(run_here(ATTENTION.script(comparisons.for_selection(selection), selection)), ATTENTION, fields, folder)
 
 
 @pytest.mark.parametrize("statistic", get_args(Statistic))
 def test_every_statistic_of_the_prompts_has_its_lines(statistic: str, folder: str) -> None:
     fields: dict[str, object] = {"statistic": statistic, "statistic_head": (2, 1), "bos": False}
     selection = chosen(folder, **fields)
-    compare(run_here(PROMPTS.script(shown.of(selection), selection)), PROMPTS, fields, folder)
+    compare(run_here(PROMPTS.script(comparisons.for_selection(selection), selection)), PROMPTS, fields, folder)
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
 def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export: Export, folder: str) -> None:
     fields: dict[str, object] = {"prompt_b": OTHER, "model_b": "mini", "heads": ((1, 2), (0, 3))}
     selection = chosen(folder, **fields)
-    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
+    compare(run_here(export.script(comparisons.for_selection(selection), selection)), export, fields, folder)
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
@@ -177,7 +177,7 @@ def test_two_models_of_unequal_depth_are_compared_where_both_have_layers(export:
 def test_a_run_with_edits_is_made_again(export: Export, edits: tuple[Edit, ...], folder: str) -> None:
     fields: dict[str, object] = {"edits": edits, "bos": False}
     selection = chosen(folder, **fields)
-    compare(run_here(export.script(shown.of(selection), selection)), export, fields, folder)
+    compare(run_here(export.script(comparisons.for_selection(selection), selection)), export, fields, folder)
 
 
 def test_a_model_of_the_servers_folder_is_named_by_its_path_to_its_own_user_alone(
@@ -195,7 +195,7 @@ def test_a_prompt_in_a_script_is_a_literal(export: Export, folder: str) -> None:
     """Neither quotes nor line ends nor characters that are not seen let a prompt become code."""
     prompt = "''' + __import__('os').abort() + '''\r\n\"\"\"\\N{BULLET}\u2028# \ud7ff one"
     selection = chosen(folder, prompt=prompt)
-    script = ast.parse(export.script(shown.of(selection), selection))
+    script = ast.parse(export.script(comparisons.for_selection(selection), selection))
     calls = [node for node in ast.walk(script) if isinstance(node, ast.Call)]
     texts = [ast.literal_eval(call.args[1]) for call in calls if ast.unparse(call.func) == "run_prompt"]
     assert texts == [prompt]
@@ -204,6 +204,6 @@ def test_a_prompt_in_a_script_is_a_literal(export: Export, folder: str) -> None:
 
 def test_the_prompts_of_a_script_are_literals(folder: str) -> None:
     selection = chosen(folder)
-    script = ast.parse(PROMPTS.script(shown.of(selection), selection))
+    script = ast.parse(PROMPTS.script(comparisons.for_selection(selection), selection))
     assigned = {ast.unparse(node.targets[0]): node.value for node in script.body if isinstance(node, ast.Assign)}
     assert ast.literal_eval(assigned["prompts"]) == [text for text, _ in RUN]

@@ -18,7 +18,7 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model import Transformer, TransformerConfig, save_gpt2
 from headlight.model.attention.residual_tables import component_norms
 from headlight.model.runs.comparison import Comparison
@@ -167,7 +167,7 @@ def test_every_head_of_gpt2_over_64_tokens_fits_into_one_small_file(gpt2_shaped:
     selection = chosen(gpt2_shaped, prompt=" one two three" * 21)
     compared = replace(selection, prompt_b=" one three two" * 21)
     for each in (selection, compared):
-        seen = shown.of(each)
+        seen = comparisons.for_selection(each)
         assert len(seen.a.labels) == 64
         for export in (ATTENTION, INSIDE, RESIDUAL, LENS, GENERATE, listing(LISTED[:3])):
             assert len(export.page(seen, each)) < LIMIT

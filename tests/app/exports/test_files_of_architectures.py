@@ -16,7 +16,7 @@ from torch import Tensor
 from headlight.app.exports.data import archive
 from headlight.app.pages.weights.weight_tables import above_random, compositions_of, weights_of
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.weights.head_circuit import THROUGH
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, places, titled
@@ -33,7 +33,7 @@ TELLING = ("llama-like", "neox-like", "bloom-like", "bert-like", "gemma2-like", 
 
 def states(files: Files) -> list[Tensor]:
     """The stream before the first layer and after each one; after BERT's last its norm comes."""
-    cache, model, last = files.cache, files.shown.a.model, files.shown.a.cfg.n_layers - 1
+    cache, model, last = files.cache, files.comparison.a.model, files.comparison.a.cfg.n_layers - 1
     final = cache["resid_post", last]
     if model.cfg.post_norm:
         gain, bias = (model.get_parameter(f"blocks.{last}.ln2.{name}") for name in "wb")
@@ -43,7 +43,7 @@ def states(files: Files) -> list[Tensor]:
 
 def written(files: Files, position: int) -> dict[tuple[str, str], float]:
     """The norm of what each component wrote at a position, by where its bar stands and what it is called."""
-    cache, cfg = files.cache, files.shown.a.cfg
+    cache, cfg = files.cache, files.comparison.a.cfg
     names = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
     if cfg.embeddings_ln or cfg.d_embed != cfg.d_model:
         found = {("embed", "embeddings"): cache["resid_pre", 0]}
@@ -60,7 +60,7 @@ def written(files: Files, position: int) -> dict[tuple[str, str], float]:
 
 
 def residual(files: Files) -> None:
-    position = files.shown.default_place
+    position = files.comparison.default_place
     norms = torch.stack([state[0].norm(dim=-1) for state in states(files)])
     figure, expected = files.figure, written(files, position)
     np.testing.assert_allclose(image(titled(figure, "residual stream norm")), norms, **CLOSE)
@@ -72,7 +72,7 @@ def residual(files: Files) -> None:
     assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
     shares = [bar.get_height() for container in titled(figure, "share of").containers for bar in container.patches]
     said = [text.get_text() for text in titled(figure, "share of").texts]
-    if files.shown.a.cfg.post_norm:
+    if files.comparison.a.cfg.post_norm:
         assert (shares, said) == ([], ["the stream is no sum of components"])
     else:
         assert sum(shares) == pytest.approx(1, abs=1e-3)
@@ -80,7 +80,7 @@ def residual(files: Files) -> None:
     in_html = {
         props["title"]: (props["labels"], arrays["ends"]) for props, arrays in files.mounted if "series" in props
     }
-    assert ("share of the final stream" in in_html) != files.shown.a.cfg.post_norm
+    assert ("share of the final stream" in in_html) != files.comparison.a.cfg.post_norm
     labels, ends = in_html["component norms (L2)"]
     assert dict(zip(labels, ends[position, :, 1], strict=True)) == pytest.approx(
         {
@@ -98,12 +98,12 @@ def attention(files: Files) -> None:
     pattern = files.cache["pattern", LAYER][0, HEAD].numpy()
     cells = image(titled(files.figure, f"L{LAYER}H{HEAD}"))
     np.testing.assert_allclose(np.nan_to_num(cells), pattern, **CLOSE)
-    if files.shown.a.cfg.attention_dir == "causal":
+    if files.comparison.a.cfg.attention_dir == "causal":
         assert np.isnan(cells[np.triu_indices(len(cells), 1)]).all()
 
 
 def inside(files: Files) -> None:
-    cfg, query = files.shown.a.cfg, files.shown.default_place
+    cfg, query = files.comparison.a.cfg, files.comparison.default_place
     figure, cache = files.figure, files.cache
     steps = {title.partition(":")[0] for axes in figure.axes if (title := axes.get_title())}
     assert ("LayerNorm" in steps) == (cfg.normalization_type == "LN" and not cfg.post_norm)
@@ -113,7 +113,8 @@ def inside(files: Files) -> None:
     assert any("urned" in step for step in steps) == (cfg.positional_embedding_type == "rotary")
     np.testing.assert_allclose(image(titled(figure, "Softmax"))[0], cache["pattern", LAYER][0, HEAD, query], **CLOSE)
     output = (
-        cache["z", LAYER][0, query, HEAD] @ files.shown.a.model.get_parameter(f"blocks.{LAYER}.attn.W_O")[HEAD].float()
+        cache["z", LAYER][0, query, HEAD]
+        @ files.comparison.a.model.get_parameter(f"blocks.{LAYER}.attn.W_O")[HEAD].float()
     )
     np.testing.assert_allclose(image(titled(figure, "Output"))[0], output, **CLOSE)
 
@@ -121,8 +122,8 @@ def inside(files: Files) -> None:
 def lens(files: Files) -> None:
     """After the last layer the lens is the model itself."""
     (axes,) = (each for each in files.figure.axes if each.texts)
-    n_layers, best = files.shown.a.cfg.n_layers, files.logits[0].softmax(-1).max(-1)
-    labels = files.shown.a.tokenizer.labels(best.indices.tolist())
+    n_layers, best = files.comparison.a.cfg.n_layers, files.logits[0].softmax(-1).max(-1)
+    labels = files.comparison.a.tokenizer.labels(best.indices.tolist())
     said = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in axes.texts}
     assert [said[n_layers, place] for place in range(len(labels))] == [
         label if len(label) <= 10 else f"{label[:9]}…" for label in labels
@@ -136,7 +137,7 @@ def lens(files: Files) -> None:
 
 def flow(files: Files) -> None:
     """Shares into the last state sum to 1; a parallel block has one state a layer."""
-    cfg = files.shown.a.cfg
+    cfg = files.comparison.a.cfg
     (axes, *_) = files.figure.axes
     states = [label.get_text() for label in axes.get_yticklabels()]
     assert len(states) == 1 + cfg.n_layers * (1 if cfg.parallel_attn_mlp else 2)
@@ -152,7 +153,7 @@ def flow(files: Files) -> None:
 
 def direct(files: Files, vector: Tensor, target: int, distractor: int) -> float:
     """What a part of the last stream adds to the difference of two logits at the final norm's scale."""
-    model, cfg = files.shown.a.model, files.shown.a.cfg
+    model, cfg = files.comparison.a.model, files.comparison.a.cfg
     final = files.cache["resid_post", cfg.n_layers - 1][0, -1].double()
     part = vector.double()
     if cfg.normalization_type == "LN":
@@ -164,13 +165,13 @@ def direct(files: Files, vector: Tensor, target: int, distractor: int) -> float:
 
 def difference(files: Files) -> float:
     """Target less distractor before any soft cap, the likeliest two."""
-    cap, best = files.shown.a.cfg.output_logits_soft_cap, files.logits[0, -1].double().topk(2).values
+    cap, best = files.comparison.a.cfg.output_logits_soft_cap, files.logits[0, -1].double().topk(2).values
     before = best if cap is None else cap * (best / cap).atanh()
     return float(before[0] - before[1])
 
 
 def why(files: Files) -> None:
-    cfg, figure, cache = files.shown.a.cfg, files.figure, files.cache
+    cfg, figure, cache = files.comparison.a.cfg, files.figure, files.cache
     fall = titled(figure, "added up")
     assert [bar.get_width() for bar in fall.patches][-1] == pytest.approx(difference(files), abs=1e-3)
     labels = [label.get_text() for label in fall.get_yticklabels()]
@@ -180,7 +181,7 @@ def why(files: Files) -> None:
         if p.get("labels") and p["labels"][-1] not in ("", "sum") and " − " in p["labels"][-1]
     )
     assert in_html["labels"][:-1] == labels[:-1]
-    query = files.shown.default_place
+    query = files.comparison.default_place
     key = int(cache["pattern", LAYER][0, HEAD, query].argmax())
     score, cap = cache["attn_scores", LAYER][0, HEAD, query, key].double(), cfg.attn_scores_soft_cap
     before = score if cap is None else cap * (score / cap).atanh()
@@ -190,10 +191,12 @@ def why(files: Files) -> None:
 
 
 def mlp(files: Files) -> None:
-    if files.shown.a.cfg.mlm_act_fn is not None:  # no logit is a sum there, and neurons are ranked by their gradients
+    if (
+        files.comparison.a.cfg.mlm_act_fn is not None
+    ):  # no logit is a sum there, and neurons are ranked by their gradients
         return
     target, distractor = files.logits[0, -1].topk(2).indices.tolist()
-    outs = (files.cache["mlp_out", layer][0, -1] for layer in range(files.shown.a.cfg.n_layers))
+    outs = (files.cache["mlp_out", layer][0, -1] for layer in range(files.comparison.a.cfg.n_layers))
     bars = files.figure.axes[0].patches
     total = sum(direct(files, out, target, distractor) for out in outs)
     assert bars[-1].get_width() == pytest.approx(total, abs=1e-3)
@@ -217,7 +220,7 @@ def patching(files: Files) -> None:
         next(values for name, values in table.items() if name.startswith("share") or name == "exact"), float
     )
     np.testing.assert_allclose(cells.ravel(), shares, **CLOSE)
-    run_a, run_b = files.shown.runs
+    run_a, run_b = files.comparison.runs
     layer, head = divmod(int(np.abs(shares).argmax()), run_a.cfg.n_heads)
     with torch.inference_mode():
         z_b = run_b.model.run_with_cache(run_b.tokens[None])[1]["z", layer][:, :, head]
@@ -229,7 +232,7 @@ def patching(files: Files) -> None:
         logits = run_a.model.run_with_hooks(run_a.tokens[None], fwd_hooks=[(f"blocks.{layer}.attn.hook_z", put)])[0, -1]
     cap = run_a.cfg.output_logits_soft_cap
     logits = logits if cap is None else cap * (logits.double() / cap).atanh()
-    shows = files.export.data(files.shown, files.chosen).shows
+    shows = files.export.data(files.comparison, files.chosen).shows
     labels = run_a.tokenizer.labels(range(run_a.cfg.d_vocab))
     target, distractor = (labels.index(shows[name]) for name in ("target", "distractor"))
     share = (float(logits[target] - logits[distractor]) - measured["A"]) / (measured["B"] - measured["A"])
@@ -237,7 +240,7 @@ def patching(files: Files) -> None:
 
 
 def weights(files: Files) -> None:
-    (above,) = above_random(compositions_of(weights_of(files.shown, files.chosen))).values()
+    (above,) = above_random(compositions_of(weights_of(files.comparison, files.chosen))).values()
     maps = [image(axes) for axes in files.figure.axes if axes.images and "composition" in axes.get_title()]
     for cells, through in zip(maps, THROUGH, strict=True):
         np.testing.assert_allclose(cells, above[through], **CLOSE)
@@ -251,7 +254,7 @@ def generate(files: Files) -> None:
     listed = [label.get_text().removeprefix("◆ ").removesuffix(" (cut)") for label in axes.get_yticklabels()]
     best = likely.topk(3)
     assert before[:3] == pytest.approx(best.values.tolist(), abs=1e-4)
-    assert listed[:3] == files.shown.a.tokenizer.labels(best.indices.tolist())
+    assert listed[:3] == files.comparison.a.tokenizer.labels(best.indices.tolist())
 
 
 CHECKS: dict[str, Callable[[Files], None]] = {
@@ -281,7 +284,7 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[[str, str], 
         save_tiny(kind, tmp_path / kind)
         more = {"patching": {"prompt_b": OTHER}, "flow": {"flow_threshold": 0.0}}.get(slug, {})
         chosen = selection_of(model=str(tmp_path / kind), prompt=PROMPT, heads=((LAYER, HEAD),), **more)
-        found = shown.of(chosen)
+        found = comparisons.for_selection(chosen)
         with torch.inference_mode():
             logits, cache = found.a.model.run_with_cache(found.a.tokens[None], lambda name: True)
         return Files(import_module(f"headlight.app.pages.{slug}").EXPORT, found, chosen, logits, cache)
@@ -295,9 +298,9 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[[str, str], 
 def test_files_hold_the_models_numbers(slug: str, kind: str, opened: Callable[[str, str], Files]) -> None:
     files = opened(slug, kind)
     view = next(view for view in VIEWS if view.slug == slug)
-    if view.needs(files.shown):
+    if view.needs(files.comparison):
         return
     CHECKS[slug](files)
-    assert archive(files.shown, files.export.data(files.shown, files.chosen))
+    assert archive(files.comparison, files.export.data(files.comparison, files.chosen))
     assert files.mounted
-    assert files.export.script(files.shown, files.chosen)
+    assert files.export.script(files.comparison, files.chosen)

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from headlight.app.pages.corpus import EXPORT as CORPUS
 from headlight.app.pages.features import EXPORT as FEATURES
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model import load
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
@@ -59,7 +59,7 @@ def opened(kind: str, hook: str, settings: dict[str, object], folder: Path, **fi
     layer = int(hook.split(".")[1])
     fields = {"model": twin.folder, "prompt": PROMPT, "dictionary": "sae", "feature": (layer, FEATURE)} | fields
     chosen = selection_of(position=PLACE, **fields)
-    found = shown.of(chosen)
+    found = comparisons.for_selection(chosen)
     return twin, Sae(folder / "models" / "sae"), Files(FEATURES, found, chosen, torch.empty(0), found.a.cache)
 
 
@@ -67,7 +67,7 @@ def opened(kind: str, hook: str, settings: dict[str, object], folder: Path, **fi
 @torch.no_grad()
 def test_features(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     twin, sae, files = opened(kind, "blocks.1.hook_resid_pre", settings, tmp_path)
-    data, tokens = files.export.data(files.shown, files.chosen), files.shown.a.tokens
+    data, tokens = files.export.data(files.comparison, files.chosen), files.comparison.a.tokens
     theirs = twin(tokens)
     x = theirs.hidden_states[1][0]
     acts, made = sae.before(x).relu(), sae.decode(x)
@@ -106,7 +106,7 @@ def test_features(kind: str, settings: dict[str, object], tmp_path: Path) -> Non
     np.testing.assert_allclose(image(drawn[1])[0], missed, **NEAR)
     maps = [arrays["values"] for _, arrays in files.mounted if "values" in arrays]
     assert any(each.shape == active.shape and np.allclose(each, active, **CLOSE) for each in maps)
-    compare_tables(run_here(files.export.script(files.shown, files.chosen)), dict(data.tables))
+    compare_tables(run_here(files.export.script(files.comparison, files.chosen)), dict(data.tables))
     readers(twin, sae, files)
     if kind in DECODERS:
         makers(twin, sae, files, x, tokens)
@@ -142,7 +142,7 @@ def test_what_features_of_the_last_stream_carry(kind: str, settings: dict[str, o
     """Each feature's part of target − distractor and, with error and biases, the logits' own difference."""
     pair = {"features_by": "effect", "target": "one", "distractor": " two"}
     twin, sae, files = opened(kind, f"blocks.{N_LAYERS - 1}.hook_resid_post", settings, tmp_path, **pair)
-    tokens, tokenizer = files.shown.a.tokens, files.shown.a.tokenizer
+    tokens, tokenizer = files.comparison.a.tokens, files.comparison.a.tokenizer
     with twin.given(twin.final_norm) as given:
         logits = twin(tokens).logits[0, PLACE]
     x, norm = given[0][PLACE], twin.final_norm
@@ -198,7 +198,7 @@ def test_corpus(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     Scan(model, open_corpus(str(corpus)), how, tmp_path / "models" / "scan").run(Here(Worker(twin.folder, how)))
     settings["models_folder"] = str(tmp_path / "models")
     chosen = selection_of(model=twin.folder, prompt=PROMPT, scan="scan", heads=((1, 2),))
-    found = shown.of(chosen)
+    found = comparisons.for_selection(chosen)
     files = Files(CORPUS, found, chosen, torch.empty(0), found.a.cache)
     every = [model.to_tokens(text, prepend_bos=True)[0] for text in TEXTS]
     if kind == "bert":  # a sequence begins as a prompt does, and ends as it was cut

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, titled
 from tests.app.exports.test_code import compare_tables, run_here
@@ -30,7 +30,7 @@ slow = pytest.mark.thorough
 def opened(slug: str, kind: str, settings: dict[str, object], folder: Path, **fields: Any) -> tuple[Twin, Files]:
     twin = save_twin(kind, folder / "twin")
     chosen = selection_of(model=twin.folder, prompt=PROMPT, heads=((LAYER, HEAD),), **fields)
-    found = shown.of(chosen)
+    found = comparisons.for_selection(chosen)
     export = import_module(f"headlight.app.pages.{slug}").EXPORT
     return twin, Files(export, found, chosen, torch.empty(0), found.a.cache)
 
@@ -72,7 +72,7 @@ def of_tokens(twin: Twin, kind: str) -> Tensor:
 )
 def test_weights(kind: str, circuit: str, settings: dict[str, object], tmp_path: Path) -> None:
     twin, files = opened("weights", kind, settings, tmp_path, circuit=circuit)
-    data, above = files.export.data(files.shown, files.chosen), files.figure
+    data, above = files.export.data(files.comparison, files.chosen), files.figure
     later = circuits(twin, LAYER, HEAD)
     for through, letter in (("query", "Q"), ("key", "K"), ("value", "V")):
         scores = []
@@ -88,14 +88,14 @@ def test_weights(kind: str, circuit: str, settings: dict[str, object], tmp_path:
         np.testing.assert_allclose(in_html[0], cells, **NEAR, err_msg=through)
     if kind != "bert":  # whose embeddings are normalised with their positions
         pairs(files, of_tokens(twin, circuit), data)
-    compare_tables(run_here(files.export.script(files.shown, files.chosen)), dict(data.tables))
+    compare_tables(run_here(files.export.script(files.comparison, files.chosen)), dict(data.tables))
 
 
 def pairs(files: Files, whole: Tensor, data: Any) -> None:
     """The outermost pairs of all, and the strengths of the directions."""
     values = whole.flatten()
     expected = {end: values.topk(20, largest=end == "highest") for end in ("highest", "lowest")}
-    table, labels = files.table("pairs"), files.shown.a.tokenizer.labels
+    table, labels = files.table("pairs"), files.comparison.a.tokenizer.labels
     for end, (outermost, places) in expected.items():
         np.testing.assert_allclose(data.arrays[f"{end} values"].values, outermost, **CLOSE, err_msg=end)
         rows = [at for at, of in enumerate(table["end"]) if of == end]
@@ -129,7 +129,7 @@ def without(twin: Twin, node: str, place: int, tokens: Tensor) -> Tensor:
 def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     """Neurons are as active as they are, and the target is made of what was written to the last stream."""
     twin, files = opened("graph", kind, settings, tmp_path, graph_units="neurons", **WHOLE)
-    tokens, nodes, edges = files.shown.a.tokens, files.table("nodes"), files.table("edges")
+    tokens, nodes, edges = files.comparison.a.tokens, files.table("nodes"), files.table("edges")
     with ExitStack() as stack:
         z, acts = (
             [stack.enter_context(twin.given(pair[at])) for pair in map(twin.outputs, range(N_LAYERS))] for at in (0, 1)
@@ -168,12 +168,12 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
         assert weight == pytest.approx(float(wrote @ towards), rel=1e-3, abs=4e-4), node
         checked.add("neuron" if NEURON.fullmatch(node) else "head" if "H" in node else node)
     assert checked >= {"head", "neuron"}
-    data = files.export.data(files.shown, files.chosen)
+    data = files.export.data(files.comparison, files.chosen)
     if kind == "llama":  # it has no biases: whatever is written is a node's
         assert float(data.arrays["A edges"].values[-1].sum()) == pytest.approx(difference, abs=1e-3)
     marks = [tuple(offset) for each in files.figure.axes[0].collections for offset in each.get_offsets()]
     assert len(set(marks)) == len(nodes["id"])
-    compare_tables(run_here(files.export.script(files.shown, files.chosen)), dict(data.tables))
+    compare_tables(run_here(files.export.script(files.comparison, files.chosen)), dict(data.tables))
     check = files.table("check")
     for ablated, measured in zip(check["ablated"], check["measured (logits)"], strict=True):
         if found := ABLATED.fullmatch(ablated):

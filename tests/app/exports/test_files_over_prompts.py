@@ -16,7 +16,7 @@ from headlight.app.pages.heads import export as export_heads
 from headlight.app.pages.prompts import export as export_prompts
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.pages.translate import EXPORT as TRANSLATE
-from headlight.app.runs import shown, translations
+from headlight.app.runs import comparisons, translations
 from headlight.model.runs.comparison import Comparison
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, titled
@@ -70,7 +70,7 @@ def twin(request: pytest.FixtureRequest, settings: dict[str, object], tmp_path: 
 
 
 def run_of(twin: Twin, text: str) -> Comparison:
-    return shown.of(selection_of(model=twin.folder, prompt=text))
+    return comparisons.for_selection(selection_of(model=twin.folder, prompt=text))
 
 
 def by_head(table: dict[str, list[Any]], column: str) -> np.ndarray:
@@ -86,7 +86,7 @@ def test_prompts(twin: Twin, statistic: str, title: str) -> None:
     chosen = selection_of(model=twin.folder, prompt=TEXTS[0], statistic=statistic)
     files = files_of(export, run_of(twin, TEXTS[0]), chosen)
     mean, sd = expected.mean(0), expected.std(0, ddof=1)
-    data = export.data(files.shown, chosen)
+    data = export.data(files.comparison, chosen)
     for name, values in (("statistic", expected), ("mean", mean), ("standard deviation", sd), ("count", 3 + 0 * mean)):
         np.testing.assert_allclose(data.arrays[name].values, values, **NEAR, err_msg=name)
     for name, values in (("mean", mean), ("standard deviation", sd)):
@@ -98,7 +98,7 @@ def test_prompts(twin: Twin, statistic: str, title: str) -> None:
     listed = next(values for name, values in files.table("prompts").items() if name.startswith(f"L{layer}H{head}"))
     np.testing.assert_allclose(listed, expected[:, layer, head], **NEAR)
     tables = dict(data.tables)
-    compare_tables(run_here(export.script(files.shown, chosen)), tables | {"prompts": computed(tables["prompts"])})
+    compare_tables(run_here(export.script(files.comparison, chosen)), tables | {"prompts": computed(tables["prompts"])})
 
 
 def files_of(export: Export, found: Comparison, chosen: Any) -> Files:
@@ -112,7 +112,7 @@ def test_head_roles(twin: Twin) -> None:
     fields = {"finder_data": "prompts", "finder_score": "previous_token"}
     chosen = selection_of(model=twin.folder, prompt=TEXTS[0], **fields)
     files = files_of(export, run_of(twin, TEXTS[0]), chosen)
-    data, table = export.data(files.shown, chosen), files.table("scores")
+    data, table = export.data(files.comparison, chosen), files.table("scores")
     arrays = {"Same token": "duplicate_token"}
     assert {*table["score"]} - {"Copying (OV)"} == {*expected}
     for title, values in expected.items():
@@ -138,7 +138,7 @@ def test_head_roles(twin: Twin) -> None:
     assert [[each.split(" ")[0] for each in row] for row in captions] == [
         [f"{each:.2f}" for each in row] for row in mean
     ]
-    compare_tables(run_here(export.script(files.shown, chosen)), dict(data.tables))
+    compare_tables(run_here(export.script(files.comparison, chosen)), dict(data.tables))
     np.testing.assert_allclose(data.arrays["A copying"].values, copying(twin), rtol=1e-4, atol=1e-4)
 
 

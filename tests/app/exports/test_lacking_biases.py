@@ -17,7 +17,7 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.glossary import TERMS
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.checkpoints.families.llama import save_llama
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files
@@ -50,7 +50,7 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[..., Files]:
     def open_files(slug: str, **more: object) -> Files:
         values = {"model": str(tmp_path / "llama"), "prompt": PROMPT, "heads": ((1, 2),)} | more
         chosen = selection_of(**values)
-        found = shown.of(chosen)
+        found = comparisons.for_selection(chosen)
         return Files(import_module(f"headlight.app.pages.{slug}").EXPORT, found, chosen, torch.empty(0), found.a.cache)
 
     return open_files
@@ -58,10 +58,10 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[..., Files]:
 
 def words(files: Files) -> str:
     """All texts of a page's files: of its script, tables, arrays, picture and html; the glossary's are any model's."""
-    packed = zipfile.ZipFile(io.BytesIO(archive(files.shown, files.export.data(files.shown, files.chosen))))
-    said = [files.export.script(files.shown, files.chosen), *packed.namelist()]
+    packed = zipfile.ZipFile(io.BytesIO(archive(files.comparison, files.export.data(files.comparison, files.chosen))))
+    said = [files.export.script(files.comparison, files.chosen), *packed.namelist()]
     said += [packed.read(name).decode() for name in packed.namelist() if name != "arrays.npz"]
-    said.append(style.file(lambda: files.export.draw(files.shown, files.chosen, LIGHT), LIGHT, "svg").decode())
+    said.append(style.file(lambda: files.export.draw(files.comparison, files.chosen, LIGHT), LIGHT, "svg").decode())
     said += [str(props) for props, _ in files.mounted]
     text = "\n".join(said)
     for term in TERMS.values():
@@ -75,7 +75,7 @@ def words(files: Files) -> str:
 def test_no_file_lists_a_bias_that_the_architecture_lacks(slug: str, opened: Callable[..., Files]) -> None:
     files = opened(slug)
     view = next(view for view in VIEWS if view.slug == slug)
-    assert not view.needs(files.shown)
+    assert not view.needs(files.comparison)
     assert BIAS.findall(words(files)) == []
 
 
@@ -83,7 +83,7 @@ def test_effects_add_up_to_transformers_difference_without_a_bias(opened: Callab
     files = opened("why")
     theirs = AutoModelForCausalLM.from_pretrained(tmp_path / "llama", dtype=torch.float64)
     with torch.inference_mode():
-        best = theirs(files.shown.a.tokens[None]).logits[0, -1].topk(2).values
+        best = theirs(files.comparison.a.tokens[None]).logits[0, -1].topk(2).values
     effects = files.table("effects")
     assert effects["part"][1:6] == ["L0H0", "L0H1", "L0H2", "L0H3", "L0 MLP"]
     # Float32 sums of some dozen numbers of size 10.

@@ -27,8 +27,8 @@ from tests.app.exports.hostile import HOSTILE, LISTED, OTHER, PROMPTS, REFUSED, 
 Files = dict[str, bytes]
 
 
-def files(export: Export, shown: Comparison, folder: str, **fields: object) -> Files:
-    with zipfile.ZipFile(io.BytesIO(archive(shown, export.data(shown, chosen(folder, **fields))))) as packed:
+def files(export: Export, comparison: Comparison, folder: str, **fields: object) -> Files:
+    with zipfile.ZipFile(io.BytesIO(archive(comparison, export.data(comparison, chosen(folder, **fields))))) as packed:
         return {name: packed.read(name) for name in packed.namelist()}
 
 

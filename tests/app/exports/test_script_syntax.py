@@ -30,7 +30,7 @@ from headlight.app.pages import (
 )
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown, translations
+from headlight.app.runs import comparisons, translations
 from headlight.app.selection import Selection
 from headlight.model.runs.edits import AblateHeads, EditFeature, Patch, Steer
 from tests.app.choosing import selection_of
@@ -146,7 +146,7 @@ def test_no_name_and_no_text_becomes_code(
         text = script(translations.of(now), now)
     else:
         now = selection_of(**{"model": f"{NAME} model", "prompt": f"one two {ATTACK} one two", **fields})
-        text = script(shown.of(now), now)
+        text = script(comparisons.for_selection(now), now)
     assert not unexpected(text)
     constants = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
     assert any(NAME in constant for constant in constants if isinstance(constant, str))

@@ -23,14 +23,14 @@ def draw(folder: str, prompt: str, bos: Begin) -> AppTest:
 
         from headlight.app import selection
         from headlight.app.frame import special_tokens
-        from headlight.app.runs import shown
+        from headlight.app.runs import comparisons
 
         if selection.shown() is None:
             selection.accept(selection.Selection(model=folder, prompt=prompt, bos=bos))  # type: ignore[arg-type]
         if (asked := selection.asked()) is not None:
             selection.accept(asked)
-        special_tokens.draw(shown.of(selection.current()))
-        st.text(" ".join(map(str, shown.of(selection.current()).a.tokens.tolist())))
+        special_tokens.draw(comparisons.for_selection(selection.current()))
+        st.text(" ".join(map(str, comparisons.for_selection(selection.current()).a.tokens.tolist())))
 
     at = AppTest.from_function(script, default_timeout=SECONDS, args=(folder, prompt, bos)).run()
     assert not at.exception

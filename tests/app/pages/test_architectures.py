@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.server import boundary
 from headlight.model.base.errors import HeadlightError
 from headlight.model.checkpoints.families import FAMILIES as ARCHITECTURES
@@ -82,7 +82,7 @@ def test_a_page_shows_its_numbers_or_says_why_not(
         assert not page.exception
         said += _sentences(page, refused, str(tmp_path / kind))
     assert not refused, "what cannot be had is said by the page, and not found out by an error"
-    lacking = view.needs(shown.of(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
+    lacking = view.needs(comparisons.for_selection(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
     found[kind, slug] = not lacking, tuple(dict.fromkeys(said))
     if kind in FAMILIES and not os.environ.get("HEADLIGHT_WRITE_MANUAL"):
         told = _told()

@@ -92,13 +92,13 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
     return Figure(Drawn(monkeypatch, charts, "draw"))
 
 
-def norms(shown: Comparison, side: str) -> np.ndarray:
+def norms(comparison: Comparison, side: str) -> np.ndarray:
     """[layer, place], from the model's own pass."""
-    run = shown.sides[side]
+    run = comparison.sides[side]
     with torch.inference_mode():
         _, cache = run.model.run_with_cache(run.tokens[None], names_filter=lambda name: "hook_resid" in name)
     streams = [cache["resid_pre", 0], *(cache["resid_post", layer] for layer in range(run.cfg.n_layers))]
-    return on_axis(shown, torch.stack([stream[0].norm(dim=-1) for stream in streams]), side)
+    return on_axis(comparison, torch.stack([stream[0].norm(dim=-1) for stream in streams]), side)
 
 
 def test_the_maps_of_norms_have_one_scale_and_the_embedding_at_the_bottom(both: Comparison, drawn: Drawn) -> None:

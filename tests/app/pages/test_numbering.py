@@ -8,7 +8,7 @@ from headlight.app.exports.facts import facts
 from headlight.app.pages.patching import EXPORT as PATCHING
 from headlight.app.pages.patching import view as patching
 from headlight.app.pages.patching.patches import patched_of
-from headlight.app.runs import shown as pages
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model.attention.fields import How
 from headlight.model.attention.tables import read_attention
@@ -25,7 +25,7 @@ PLACES = {"A": (0, 1, 5, 6, 7), "B": (0, 2, 3, 4, 5, 6, 7)}  # "one", then "fo",
 def both(folder: str, **chosen: object) -> tuple[Comparison, Selection]:
     """B has other tokens than A before those that both have."""
     asked = selection_of(model=folder, prompt=PROMPT, prompt_b=OTHER, align="tokens", **chosen)
-    return pages.of(asked), asked
+    return comparisons.for_selection(asked), asked
 
 
 def test_a_runs_positions_have_places(run: Run, folder: str) -> None:
@@ -53,11 +53,11 @@ def test_patching_numbers_the_tokens_of_the_run_that_is_patched(run: Run, folder
 
 def test_sinks_stand_at_their_querys_places(tmp_path: Path) -> None:
     model = open_tiny("gpt_oss-like", tmp_path / "model")
-    shown = compare(*(run_prompt(model, text) for text in (PROMPT, OTHER)))
-    table = read_attention(shown, [(0, 1)], How()).tables(shown, with_cells=False)["sinks"]
-    for side, of in shown.sides.items():
-        positions = shown.alignment.a if side == "A" else shown.alignment.b  # type: ignore[union-attr]
+    comparison = compare(*(run_prompt(model, text) for text in (PROMPT, OTHER)))
+    table = read_attention(comparison, [(0, 1)], How()).tables(comparison, with_cells=False)["sinks"]
+    for side, of in comparison.sides.items():
+        positions = comparison.alignment.a if side == "A" else comparison.alignment.b  # type: ignore[union-attr]
         expected = [place for place, position in enumerate(positions) if position is not None]
-        assert expected == list(shown.places(of))
+        assert expected == list(comparison.places(of))
         listed = [place for name, place in zip(table["run"], table["place"], strict=True) if name == side]
         assert listed == expected

@@ -15,8 +15,7 @@ from headlight.app.pages.lens.chosen import cell_of as lens_cell_of
 from headlight.app.parts import tables
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import placed, with_difference
-from headlight.app.runs import runs
-from headlight.app.runs import shown as pages
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model import Transformer, save_gpt2
 from headlight.model.lens import run_lens
@@ -29,7 +28,7 @@ from tests.small_model import CFG
 SECONDS = 60  # for one script run on a busy machine
 
 
-def page(view: str, shown: Comparison, **chosen: object) -> AppTest:
+def page(view: str, comparison: Comparison, **chosen: object) -> AppTest:
     """One of the views alone, drawn for these runs and this selection."""
 
     def script(view: str, shown: object, chosen: dict[str, object]) -> None:  # its text alone is run: no global names
@@ -42,16 +41,16 @@ def page(view: str, shown: Comparison, **chosen: object) -> AppTest:
             selection.accept(selection_of(**chosen))
         import_module(f"headlight.app.pages.{view}.view").render(shown)
 
-    at = AppTest.from_function(script, default_timeout=SECONDS, args=(view, shown, chosen)).run()
+    at = AppTest.from_function(script, default_timeout=SECONDS, args=(view, comparison, chosen)).run()
     assert not at.exception
     return at
 
 
-def on_axis(shown: Comparison, values: torch.Tensor, side: str) -> np.ndarray:
+def on_axis(comparison: Comparison, values: torch.Tensor, side: str) -> np.ndarray:
     """[row, pos] on the common axis, place by place."""
     columns = [
         torch.full((len(values),), torch.nan) if position is None else values[:, position]
-        for position in shown.positions(shown.sides[side])
+        for position in comparison.positions(comparison.sides[side])
     ]
     return torch.stack(columns, 1).numpy()
 
@@ -117,7 +116,7 @@ def test_pages_begin_at_the_last_place_that_both_runs_have(
     run: Run, folder: str, options: Options, headings: list[str]
 ) -> None:
     chosen = Selection(model=folder, prompt="one two three one two", prompt_b="two one four one")
-    shown = pages.of(chosen)
+    shown = comparisons.for_selection(chosen)
     expected = max(place for place, label in enumerate(shown.labels) if label[0] not in "−+")
     assert expected < len(shown.labels) - 1
     assert lens_cell_of(shown, chosen)[1] == place_of(shown, chosen) == expected
@@ -186,10 +185,10 @@ def test_models_with_other_numbers_of_layers_are_shown_with_what_is_common(run: 
     for file in run.source.path.glob("tokenizer*.json"):
         shutil.copy(file, tmp_path / "fewer")
     b = runs.run(str(tmp_path / "fewer"), run.prompt, True)
-    shown = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+    comparison = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
     for view in ("residual", "lens"):
-        page(view, shown)
-        at = page(view, shown, table=True)
+        page(view, comparison)
+        at = page(view, comparison, table=True)
         assert "A has 3 layers and B has 2" in "".join(caption.value for caption in at.caption)
         table = at.dataframe[0].value
         last = table[table["After layer"] == "L2"]

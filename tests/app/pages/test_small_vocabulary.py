@@ -20,7 +20,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.server import boundary
 from headlight.model import load
 from headlight.model.corpus.documents import open_corpus
@@ -121,7 +121,7 @@ def test_files_list_what_tokens_there_are(slug: str, size: int, folders: dict[in
     export = import_module(f"headlight.app.pages.{slug}").EXPORT
     for more in ({}, {"prompt_b": OTHER}):
         chosen = selection_of(model=folders[size], prompt=PROMPT, dictionary=dictionary, **more)
-        runs = shown.of(chosen)
+        runs = comparisons.for_selection(chosen)
         if not BY_SLUG[slug].needs(runs) and (more or slug != "patching"):  # which puts one run into another
             assert archive(runs, export.data(runs, chosen))
             assert export.draw(runs, chosen, LIGHT)

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.app.pages.weights.weight_tables import spelled_composition
 from headlight.app.pages.why.figures import score_matrix
-from headlight.app.runs import models, runs, shown
+from headlight.app.runs import comparisons, models, runs
 from headlight.app.runs.prompts import first_prompt
 from headlight.app.selection import Selection
 from headlight.model.lens.run_lens import logit_lens
@@ -21,7 +21,7 @@ ANSWERED_FROM = {"teach-induction": 5, "teach-copy": 6}  # where “key” and �
 
 @pytest.mark.parametrize("name", HEADS)
 def test_the_whole_score_of_the_head_that_answers_is_by_what_the_previous_token_head_wrote(name: str) -> None:
-    found = shown.of(Selection(model=name, prompt=first_prompt(name)))
+    found = comparisons.for_selection(Selection(model=name, prompt=first_prompt(name)))
     at = explained_of(found, Selection(heads=((1, 0),)), "A")
     assert at.cell.key == ANSWERED_FROM[name]
     matrix = score_matrix(at)
@@ -47,7 +47,9 @@ def test_they_are_offered_and_known_by_their_heads() -> None:
 
 def test_one_is_the_other_ones_b() -> None:
     first, second = HEADS
-    both = shown.of(Selection(model=first, prompt=first_prompt(first), prompt_b=first_prompt(second), model_b=second))
+    both = comparisons.for_selection(
+        Selection(model=first, prompt=first_prompt(first), prompt_b=first_prompt(second), model_b=second)
+    )
     assert both.b is not None
     assert both.b.source.name == second
 

@@ -16,7 +16,7 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.weights import weight_tables
 from headlight.app.parts.first_heads import clearest, head_of
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model import Transformer, TransformerConfig, load, save_gpt2
 from headlight.model.runs.edits import head_name
 from tests.app.choosing import selection_of
@@ -98,7 +98,7 @@ def test_the_clearest_heads_are_as_clear_as_can_be_of_those_that_both_have(
 ) -> None:
     prompt = OF_TEACH if "teach" in a else PROMPT
     chosen = selection_of(model=places[a], model_b=places[b], prompt=prompt, prompt_b=prompt)
-    runs = shown.of(chosen)
+    runs = comparisons.for_selection(chosen)
     first, *_ = heads = clearest(runs)
     assert head_of(runs, chosen) == first
     assert len(set(heads)) == len(heads) == min(3, runs.n_layers * runs.n_heads)
@@ -117,7 +117,7 @@ def test_the_clearest_heads_are_as_clear_as_can_be_of_those_that_both_have(
 def test_files_name_a_head_that_both_models_have(a: str, b: str, slug: str, places: dict[str, str]) -> None:
     prompt = OF_TEACH if "teach" in a else PROMPT
     chosen = selection_of(model=places[a], model_b=places[b], prompt=prompt, prompt_b=prompt)
-    runs, export = shown.of(chosen), import_module(f"headlight.app.pages.{slug}").EXPORT
+    runs, export = comparisons.for_selection(chosen), import_module(f"headlight.app.pages.{slug}").EXPORT
     data = export.data(runs, chosen)
     assert archive(runs, data)
     assert export.draw(runs, chosen, LIGHT)

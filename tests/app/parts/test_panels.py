@@ -9,7 +9,7 @@ import streamlit
 from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.parts.panels import fetchable, panel
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Unit, axis_of
 from headlight.model.runs.comparison import Comparison
@@ -26,7 +26,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _shown(prompt_b: str | None = None) -> Comparison:
-    return shown.of(Selection("mini", PROMPT, prompt_b=prompt_b))
+    return comparisons.for_selection(Selection("mini", PROMPT, prompt_b=prompt_b))
 
 
 @pytest.mark.parametrize("unit", ["token", "sentence"])

@@ -17,7 +17,7 @@ from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.parts import panels
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.runs.cost import cost
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings as server_settings
@@ -122,14 +122,17 @@ def test_a_row_that_is_no_softmax_of_its_scores_has_weights_alone(folder: str) -
 
 def test_b_is_a_with_the_edits_that_are_on(folder: str) -> None:
     chosen = Selection(model=folder, prompt=PROMPT, edits=EDITS["steered"] + EDITS["dropped"], edits_off=(0, 1))
-    found = shown.of(chosen)
+    found = comparisons.for_selection(chosen)
     assert found.b is _run(folder, EDITS["dropped"])
     assert found.a.edits == ()
     assert found.labels == found.a.labels
-    assert shown.of(Selection(model=folder, prompt=PROMPT, edits=EDITS["dropped"], edits_off=(0,))).b is None
-    assert shown.of(Selection(model=folder, prompt=PROMPT, prompt_b=OTHER, edits=EDITS["dropped"])).b is runs.run(
-        folder, OTHER, True
+    assert (
+        comparisons.for_selection(Selection(model=folder, prompt=PROMPT, edits=EDITS["dropped"], edits_off=(0,))).b
+        is None
     )
+    assert comparisons.for_selection(
+        Selection(model=folder, prompt=PROMPT, prompt_b=OTHER, edits=EDITS["dropped"])
+    ).b is runs.run(folder, OTHER, True)
 
 
 WRONG: list[tuple[Edit, str]] = [
@@ -146,7 +149,7 @@ WRONG: list[tuple[Edit, str]] = [
 @pytest.mark.parametrize(("edit", "said"), WRONG)
 def test_what_is_wrong_with_an_edit_is_said_of_it(folder: str, edit: Edit, said: str) -> None:
     with pytest.raises(HeadlightError, match=said):
-        shown.of(Selection(model=folder, prompt=PROMPT, edits=(*EDITS["dropped"], edit)))
+        comparisons.for_selection(Selection(model=folder, prompt=PROMPT, edits=(*EDITS["dropped"], edit)))
 
 
 def test_transformers_is_not_asked_about_edits(folder: str) -> None:
@@ -167,7 +170,7 @@ def test_a_run_whose_edits_need_too_many_others_is_refused(folder: str, settings
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
 def test_what_is_taken_along_says_which_edits_were_made(folder: str, export: Export) -> None:
     chosen = Selection(model=folder, prompt=PROMPT, edits=(*EDITS["steered"], *EDITS["edge"]), heads=((1, 2),))
-    found = shown.of(chosen)
+    found = comparisons.for_selection(chosen)
     about = json.loads(ZipFile(io.BytesIO(archive(found, export.data(found, chosen)))).read("about.json"))
     assert about["runs"]["A"]["edits"] == []
     assert about["runs"]["B"]["edits"] == list(map(repr, chosen.edits))

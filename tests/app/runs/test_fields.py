@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.runs import shown, thumbnails
+from headlight.app.runs import comparisons, thumbnails
 from headlight.app.selection import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Unit, axis_of
@@ -19,22 +19,22 @@ ROUNDING = 1e-5
 
 
 @pytest.fixture(scope="module")
-def pair(folder: str) -> shown.Comparison:
-    return shown.of(Selection(model=folder, prompt=A, prompt_b=B))
+def pair(folder: str) -> comparisons.Comparison:
+    return comparisons.for_selection(Selection(model=folder, prompt=A, prompt_b=B))
 
 
-def _axis(pair: shown.Comparison, unit: Unit = "token") -> Axis:
+def _axis(pair: comparisons.Comparison, unit: Unit = "token") -> Axis:
     return axis_of(pair, unit, "tokens")
 
 
 def _cells(
-    pair: shown.Comparison, side: str, show: Show = "weight", sink: str = "keep", unit: Unit = "token"
+    pair: comparisons.Comparison, side: str, show: Show = "weight", sink: str = "keep", unit: Unit = "token"
 ) -> np.ndarray:
     how = How(show, sink)  # type: ignore[arg-type]
     return fields.on_axis(pair, side, HEAD, how, _axis(pair, unit)).numpy()  # type: ignore[arg-type]
 
 
-def _of_the_model(run: shown.Run) -> dict[str, np.ndarray]:
+def _of_the_model(run: comparisons.Run) -> dict[str, np.ndarray]:
     """The head's activations from a run of the library's own."""
     _, cache = run.model.run_with_cache(run.tokens[None])
     layer, head = HEAD
@@ -44,7 +44,7 @@ def _of_the_model(run: shown.Run) -> dict[str, np.ndarray]:
     return {name: values[head] for name, values in found.items()} | {"writes": (v @ W_O).norm(dim=-1).detach().numpy()}
 
 
-def test_cells_of_a_run_are_those_of_the_model(pair: shown.Comparison) -> None:
+def test_cells_of_a_run_are_those_of_the_model(pair: comparisons.Comparison) -> None:
     own = [place for place in pair.positions(pair.a) if place is not None]
     places = [place for place, position in enumerate(pair.positions(pair.a)) if position is not None]
     expected = _of_the_model(pair.a)
@@ -60,7 +60,7 @@ def test_cells_of_a_run_are_those_of_the_model(pair: shown.Comparison) -> None:
         assert np.isnan(cells[~visible]).all()
 
 
-def test_tokens_that_a_run_lacks_have_no_value_there(pair: shown.Comparison) -> None:
+def test_tokens_that_a_run_lacks_have_no_value_there(pair: comparisons.Comparison) -> None:
     only_b = [place for place, kind in enumerate(pair.presence) if kind == "b"]
     assert only_b
     cells = _cells(pair, "a")
@@ -69,7 +69,7 @@ def test_tokens_that_a_run_lacks_have_no_value_there(pair: shown.Comparison) -> 
 
 
 @pytest.mark.parametrize("show", ["weight", "disagreement"])
-def test_rows_of_a_difference_sum_to_zero(pair: shown.Comparison, show: Show) -> None:
+def test_rows_of_a_difference_sum_to_zero(pair: comparisons.Comparison, show: Show) -> None:
     both = [place for place, kind in enumerate(pair.presence) if kind == "both"]
     difference = _cells(pair, "difference", show)
     np.testing.assert_allclose(np.nansum(difference[both], axis=1), 0, atol=ROUNDING)
@@ -77,7 +77,7 @@ def test_rows_of_a_difference_sum_to_zero(pair: shown.Comparison, show: Show) ->
     assert np.isnan(difference[alone]).all()
 
 
-def test_a_key_of_one_run_alone_counts_as_no_weight_in_the_other(pair: shown.Comparison) -> None:
+def test_a_key_of_one_run_alone_counts_as_no_weight_in_the_other(pair: comparisons.Comparison) -> None:
     last = len(pair.presence) - 1
     for place, kind in enumerate(pair.presence):
         difference = _cells(pair, "difference")[last, place]
@@ -87,13 +87,13 @@ def test_a_key_of_one_run_alone_counts_as_no_weight_in_the_other(pair: shown.Com
             assert difference == -_cells(pair, "a")[last, place]
 
 
-def test_scores_differ_only_where_both_have_one(pair: shown.Comparison) -> None:
+def test_scores_differ_only_where_both_have_one(pair: comparisons.Comparison) -> None:
     difference = _cells(pair, "difference", "score")
     for place, kind in enumerate(pair.presence):
         assert np.isnan(difference[-1, place]) == (kind != "both")
 
 
-def test_a_renormalised_row_sums_to_one_without_its_first_token(pair: shown.Comparison) -> None:
+def test_a_renormalised_row_sums_to_one_without_its_first_token(pair: comparisons.Comparison) -> None:
     hidden, renormalised = (_cells(pair, "a", sink=sink) for sink in ("hide", "renormalise"))
     assert np.isnan(hidden[:, 0]).all()
     assert np.isnan(renormalised[:, 0]).all()
@@ -103,7 +103,7 @@ def test_a_renormalised_row_sums_to_one_without_its_first_token(pair: shown.Comp
 
 
 @pytest.mark.parametrize("unit", ["word", "sentence"])
-def test_rows_of_words_and_sentences_still_sum_to_one(pair: shown.Comparison, unit: Unit) -> None:
+def test_rows_of_words_and_sentences_still_sum_to_one(pair: comparisons.Comparison, unit: Unit) -> None:
     cells = _cells(pair, "a", unit=unit)
     rows = ~np.isnan(cells).all(axis=1)
     assert len(cells) == len(_axis(pair, unit).labels) < len(pair.labels)
@@ -111,23 +111,25 @@ def test_rows_of_words_and_sentences_still_sum_to_one(pair: shown.Comparison, un
 
 
 @pytest.mark.parametrize("unit", ["word", "sentence"])
-def test_of_words_and_sentences_those_to_come_are_masked_and_no_others(pair: shown.Comparison, unit: Unit) -> None:
+def test_of_words_and_sentences_those_to_come_are_masked_and_no_others(
+    pair: comparisons.Comparison, unit: Unit
+) -> None:
     """A word of three tokens has as many masked cells in itself as it has queries."""
-    axis = axis_of(shown.Comparison(pair.a), unit, "tokens")
+    axis = axis_of(comparisons.Comparison(pair.a), unit, "tokens")
     assert axis.groups[0] is not None
     assert unit == "sentence" or axis.groups[0].bincount().max() >= 3
-    cells = fields.on_axis(shown.Comparison(pair.a), "a", HEAD, How(), axis).numpy()
+    cells = fields.on_axis(comparisons.Comparison(pair.a), "a", HEAD, How(), axis).numpy()
     np.testing.assert_array_equal(np.isnan(cells), np.triu(np.ones_like(cells, dtype=bool), k=1))
 
 
-def test_a_words_label_is_that_of_its_tokens(pair: shown.Comparison) -> None:
-    alone = shown.Comparison(pair.a)
+def test_a_words_label_is_that_of_its_tokens(pair: comparisons.Comparison) -> None:
+    alone = comparisons.Comparison(pair.a)
     assert "".join(_axis(alone, "word").labels) == "".join(pair.a.labels)
     assert "".join(_axis(alone, "sentence").labels) == "".join(pair.a.labels)
 
 
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
-def test_thumbnails_keep_the_cell_farthest_from_zero(pair: shown.Comparison, show: Show) -> None:
+def test_thumbnails_keep_the_cell_farthest_from_zero(pair: comparisons.Comparison, show: Show) -> None:
     for side in ("a", "difference"):
         made = thumbnails.thumbnails(pair, side, How(show), _axis(pair))
         cells = _cells(pair, side, show)  # fewer than a thumbnail's pixels: each has its own
@@ -137,7 +139,7 @@ def test_thumbnails_keep_the_cell_farthest_from_zero(pair: shown.Comparison, sho
 
 
 def test_two_runs_without_a_difference_have_no_scale_of_rounding_errors(folder: str) -> None:
-    same = shown.of(Selection(model=folder, prompt=A, prompt_b=A))
+    same = comparisons.for_selection(Selection(model=folder, prompt=A, prompt_b=A))
     for show in get_args(Show):
         made = thumbnails.thumbnails(same, "difference", How(show), _axis(same))
         assert np.nanmax(np.abs(made.values)) <= thumbnails.NOISE
@@ -149,8 +151,8 @@ def test_a_scale_ends_at_two_digits_that_hold_its_largest_value() -> None:
     assert {largest: thumbnails.scale_end(largest) for largest in ends} == ends
 
 
-def test_divergence_is_zero_for_the_same_prompt_and_not_for_another(folder: str, pair: shown.Comparison) -> None:
-    same = shown.of(Selection(model=folder, prompt=A, prompt_b=A))
+def test_divergence_is_zero_for_the_same_prompt_and_not_for_another(folder: str, pair: comparisons.Comparison) -> None:
+    same = comparisons.for_selection(Selection(model=folder, prompt=A, prompt_b=A))
     assert fields.divergence(same, _axis(same)).values.abs().max() == 0
     apart = fields.divergence(pair, _axis(pair)).values
     assert apart.shape == (pair.n_layers, pair.n_heads)
@@ -158,7 +160,7 @@ def test_divergence_is_zero_for_the_same_prompt_and_not_for_another(folder: str,
     assert (apart < np.log(2)).all()
 
 
-def test_divergence_against_kullback_leibler_of_torch(pair: shown.Comparison) -> None:
+def test_divergence_against_kullback_leibler_of_torch(pair: comparisons.Comparison) -> None:
     a, b = (np.nan_to_num(_cells(pair, side)) for side in ("a", "b"))
     rows = [place for place, kind in enumerate(pair.presence) if kind == "both"]
     p, q = (torch.from_numpy(cells[rows]).double() for cells in (a, b))
@@ -169,7 +171,7 @@ def test_divergence_against_kullback_leibler_of_torch(pair: shown.Comparison) ->
     assert fields.divergence(pair, _axis(pair)).values[HEAD].item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_head_is_most_like_itself(pair: shown.Comparison) -> None:
+def test_a_head_is_most_like_itself(pair: comparisons.Comparison) -> None:
     apart = fields.alike(pair.a, HEAD).values
     assert divmod(int(apart.argmin()), pair.n_heads) == HEAD
     chosen = [(0, 0), HEAD, (2, 1)]
@@ -178,11 +180,11 @@ def test_a_head_is_most_like_itself(pair: shown.Comparison) -> None:
     np.testing.assert_allclose(among, among.T, atol=1e-6)
 
 
-def test_largest_write_is_that_of_the_cells(pair: shown.Comparison) -> None:
+def test_largest_write_is_that_of_the_cells(pair: comparisons.Comparison) -> None:
     assert fields.largest_write(pair.a, HEAD) == pytest.approx(np.nanmax(_cells(pair, "a", "write")), rel=1e-6)
 
 
 def test_a_word_whose_characters_are_split_between_tokens_is_shown_whole(folder: str) -> None:
-    found = shown.of(Selection(model=folder, prompt="one שלום", bos=False))
+    found = comparisons.for_selection(Selection(model=folder, prompt="one שלום", bos=False))
     assert any("<0x" in label for label in found.labels)
     assert _axis(found, "word").labels[-1].endswith("שלום")

@@ -12,7 +12,7 @@ from torch import Tensor
 from headlight.model import Run, Transformer, run_prompt
 from headlight.model.attention.fields import How, attention_of, cells, to_sink
 from headlight.model.attribution import Cell, Question, ablation_effects, explain_cell, explain_write, logit_attribution
-from headlight.model.attribution.logit_attribution import attribution_by_source, writes_of
+from headlight.model.attribution.logits import attribution_by_source, writes_of
 from headlight.model.attribution.parts import parts_at
 from headlight.model.base.errors import InputError
 from headlight.model.lens.run_lens import logit_lens

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from headlight.model import Run, load, run_prompt
-from headlight.model.attribution.logit_attribution import Question, attribution_by_source, writes_of
+from headlight.model.attribution.logits import Question, attribution_by_source, writes_of
 from headlight.model.attribution.parts import names_at, parts_at
 from headlight.model.attribution.score import Cell
 from headlight.model.attribution.write import written_apart

@@ -146,7 +146,7 @@ def test_what_has_no_circuit_is_refused(models: Models) -> None:
         find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs), 0.0)
 
 
-# What is known weight by weight (training/recipes/teaching_weights.py): the earlier head tells the later one's keys
+# What is known weight by weight (recipes/teaching_weights.py): the earlier head tells the later one's keys
 # which token came before, the later one's query is its own token, its value what comes next. Where the earlier head
 # looks is a matter of places, and where the later one rests of the first token: these are the same in both prompts.
 KNOWN = {

@@ -8,7 +8,7 @@ import torch
 
 from headlight.model import Transformer, run_prompt
 from headlight.model.attribution import Cell, Question
-from headlight.model.attribution.logit_attribution import attribution_by_source, writes_of
+from headlight.model.attribution.logits import attribution_by_source, writes_of
 from headlight.model.base.errors import InputError
 from headlight.model.features.effects import (
     DECODER_BIAS,

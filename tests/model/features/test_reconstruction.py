@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from headlight.model import Transformer, run_prompt
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logit_attribution import Question, logit_attribution, read_of
+from headlight.model.attribution.logits import Question, logit_attribution, read_of
 from headlight.model.attribution.parts import logits_at, stream_at
 from headlight.model.features import Dictionaries, reconstruction, single_feature
 from headlight.model.features import effects as features

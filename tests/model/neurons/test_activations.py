@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
 from headlight.model import Run, Transformer, load, run_prompt
-from headlight.model.attribution.logit_attribution import Question, logit_attribution
+from headlight.model.attribution.logits import Question, logit_attribution
 from headlight.model.base.errors import InputError
 from headlight.model.neurons.activations import activations_at, over_prompt
 from headlight.model.neurons.effects import direct_effects, gradient_effects, measured_effects

@@ -91,10 +91,10 @@ def measured(run: Run, cell: tuple[int, int]) -> dict[str, float]:
     return {"effects": float(logits[TARGET] - logits[DISTRACTOR]), "score": float(scores[cell])}
 
 
-def check_why(shown: Comparison) -> None:
+def check_why(comparison: Comparison) -> None:
     cell = (6, 5)
-    tables = why_tables(shown, CellQuestion((LAYER, HEAD), *cell, TARGET, DISTRACTOR, len(shown.labels) - 1))
-    truth = {side: measured(run, cell) for side, run in shown.sides.items()}
+    tables = why_tables(comparison, CellQuestion((LAYER, HEAD), *cell, TARGET, DISTRACTOR, len(comparison.labels) - 1))
+    truth = {side: measured(run, cell) for side, run in comparison.sides.items()}
     for name in ("effects", "score"):
         change = truth["B"][name] - truth["A"][name]
         assert sum_of(tables[name], "B - A") == pytest.approx(change, **CLOSE), name
@@ -102,10 +102,10 @@ def check_why(shown: Comparison) -> None:
     assert own["B - A"] == pytest.approx(own["B"] - own["A"], **CLOSE)
 
 
-def check_residual(shown: Comparison) -> None:
+def check_residual(comparison: Comparison) -> None:
     """Each run's rows are its own parts, by their names; shares sum to 1, and their changes to 0."""
-    norms, shares, names = component_norms(shown), component_shares(shown), component_names(shown)
-    for side, run in shown.sides.items():
+    norms, shares, names = component_norms(comparison), component_shares(comparison), component_names(comparison)
+    for side, run in comparison.sides.items():
         own = dict(run.writes())
         by_name = dict(zip(names, norms[side].values, strict=True))
         for name, values in by_name.items():
@@ -116,7 +116,7 @@ def check_residual(shown: Comparison) -> None:
     sums = {side: measure.values.nansum(0) for side, measure in shares.items() if not measure.values.isnan().all()}
     for side, total in sums.items():
         torch.testing.assert_close(total, torch.full_like(total, 0.0 if side == "B - A" else 1.0), rtol=0, atol=1e-3)
-    tables = residual_tables(shown)["components"]
+    tables = residual_tables(comparison)["components"]
     for side in ("A", "B", "B - A"):
         assert [name for run, name in zip(tables["run"], tables["component"], strict=True) if run == side] == [*names]
 
@@ -128,17 +128,17 @@ def in_order(names: Sequence[str], whole: Sequence[str]) -> bool:
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_parts_of_unlike_models_are_matched_by_name(a: str, b: str, models: dict[str, Transformer]) -> None:
-    shown = compare(run_prompt(models[a], TEXT), run_prompt(models[b], TEXT))
-    assert all(in_order([name for name, _ in run.writes()], component_names(shown)) for run in shown.runs)
-    check_residual(shown)
-    if not any(no_reading(run.model) for run in shown.runs):
-        check_why(shown)
+    comparison = compare(run_prompt(models[a], TEXT), run_prompt(models[b], TEXT))
+    assert all(in_order([name for name, _ in run.writes()], component_names(comparison)) for run in comparison.runs)
+    check_residual(comparison)
+    if not any(no_reading(run.model) for run in comparison.runs):
+        check_why(comparison)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
 @pytest.mark.parametrize("kind", ["gpt2-like", pytest.param("gemma2-like", marks=pytest.mark.thorough)])
 def test_what_an_edit_changes_is_the_sum_of_all_parts(kind: str, edit: Edit, models: dict[str, Transformer]) -> None:
-    shown = compare(run_prompt(models[kind], TEXT), run_prompt(models[kind], TEXT, edits=(edit,)))
-    check_residual(shown)
-    check_why(shown)
-    check_residual(compare(shown.runs[1], shown.a))
+    comparison = compare(run_prompt(models[kind], TEXT), run_prompt(models[kind], TEXT, edits=(edit,)))
+    check_residual(comparison)
+    check_why(comparison)
+    check_residual(compare(comparison.runs[1], comparison.a))

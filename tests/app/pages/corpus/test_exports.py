@@ -11,7 +11,7 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.figures import files
 from headlight.app.pages.corpus import EXPORT
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 from tests.app.choosing import selection_of
@@ -29,7 +29,7 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str, scans: Path) -> None:
     selection = chosen(folder, **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
     assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
 

@@ -8,7 +8,7 @@ import pytest
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.corpus import EXPORT
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model import load
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
@@ -36,7 +36,7 @@ def test_a_scan_of_any_kind_is_shown_and_taken_along(kind: str, tmp_path: Path, 
     Scan(load(model), open_corpus(str(corpus)), SETTINGS, out).run(Here(Worker(model, SETTINGS)))
     settings["models_folder"] = str(tmp_path / "scans")
     chosen = selection_of(model=model, prompt=PROMPT, heads=((1, 2),), scan="one")
-    runs = shown.of(chosen)
+    runs = comparisons.for_selection(chosen)
     assert archive(runs, EXPORT.data(runs, chosen))
     assert EXPORT.draw(runs, chosen, LIGHT)
     assert EXPORT.page(runs, chosen)

@@ -12,7 +12,7 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.features import EXPORT
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.registry import VIEWS
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.edits import EditFeature
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
@@ -35,7 +35,7 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str, saved: Path) -> None:
     selection = chosen(folder, **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
     assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
 
@@ -43,14 +43,14 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
 def test_a_script_of_another_page_makes_the_edits_of_features(folder: str, saved: Path) -> None:
     fields = CASES[-1]
     selection = chosen(folder, **fields)
-    script = RESIDUAL.script(shown.of(selection), selection)
+    script = RESIDUAL.script(comparisons.for_selection(selection), selection)
     assert "dictionaries={'sae': open_dictionary(" in script
     compare(run_here(script), RESIDUAL, fields, folder)
 
 
 def test_the_parts_of_the_table_add_up_to_the_activation(folder: str, saved: Path) -> None:
     selection = chosen(folder, **CASES[0])
-    tables = EXPORT.data(shown.of(selection), selection).tables
+    tables = EXPORT.data(comparisons.for_selection(selection), selection).tables
     of = zip(tables["features"]["feature"], tables["features"]["place"], tables["features"]["activation"], strict=True)
     activation = {(feature, place): value for feature, place, value in of}.get((7, 5), 0.0)
     total = sum(value for value in tables["made by"]["activation"] if isinstance(value, float))
@@ -60,7 +60,7 @@ def test_the_parts_of_the_table_add_up_to_the_activation(folder: str, saved: Pat
 def test_picture_and_page_hold_the_features_and_no_markup(folder: str, saved: Path) -> None:
     for fields in CASES[:2]:
         selection = chosen(folder, **fields)
-        found = shown.of(selection)
+        found = comparisons.for_selection(selection)
         picture = style.file(lambda f=found, s=selection: EXPORT.draw(f, s, LIGHT), LIGHT, "svg").decode()
         assert "features of blocks" in picture
         page = EXPORT.page(found, selection).decode()
@@ -74,17 +74,17 @@ def test_the_file_colours_the_tokens_without_a_server(
 ) -> None:
     selection = chosen(folder, **CASES[1])
     opened = Opened(browser, tmp_path / "page.html")
-    page = opened.open(EXPORT.page(shown.of(selection), selection))
+    page = opened.open(EXPORT.page(comparisons.for_selection(selection), selection))
     lines = page.get_by_role("listbox", name=re.compile("Tokens, coloured by Feature 3"))
     expect(lines).to_have_count(3)  # A, B and B - A
     coloured = lines.first.locator(".chip").evaluate_all("all => all.map(each => each.style.background)")
-    active = EXPORT.data(shown.of(selection), selection).tables["features"]
+    active = EXPORT.data(comparisons.for_selection(selection), selection).tables["features"]
     own = set(zip(active["run"], active["feature"], active["place"], strict=True))
     assert [bool(each) for each in coloured] == [("A", 3, place) in own for place in range(len(coloured))]
     lines.first.locator(".chip").first.hover()
     expect(page.locator(".tooltip:popover-open")).to_contain_text("token 0")
     lines.first.press("ArrowLeft")  # from the chosen one
-    chosen_place = EXPORT.data(shown.of(selection), selection).shows["looked at place"]
+    chosen_place = EXPORT.data(comparisons.for_selection(selection), selection).shows["looked at place"]
     expect(page.locator(".tooltip:popover-open")).to_contain_text(f"token {chosen_place - 1}")
     opened.page.context.close()
     assert not opened.complaints
@@ -101,7 +101,7 @@ def test_features_of_every_kind_of_model_are_shown(kind: str, tmp_path: Path, se
     for more in ({}, {"prompt_b": SHORTER}):
         fields = {"model": model, "prompt": PROMPT, "dictionary": str(tmp_path / "d"), **more}
         selection = chosen(model, **fields)
-        found = shown.of(selection)
+        found = comparisons.for_selection(selection)
         assert not next(view for view in VIEWS if view.slug == "features").needs(found)
         for table in (False, True):
             at = page("features", found, table=table, **fields)

@@ -13,7 +13,7 @@ from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.found import Found, find
 from headlight.app.pages.features.view import worth
 from headlight.app.parts import options
-from headlight.app.runs import dictionaries, models, shown
+from headlight.app.runs import comparisons, dictionaries, models
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.base.errors import CheckpointError
 from headlight.model.runs.comparison import Comparison, compare
@@ -108,7 +108,7 @@ def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, opt
     edit = EditFeature("sae", HOOK, found(run, position=3).feature)
     assert asked.edits == (edit,)
     assert from_query(to_query(asked))[0].edits == (edit,)
-    both = shown.of(asked)
+    both = comparisons.for_selection(asked)
     assert both.b is not None
     assert both.b.edits == (edit,)
     its = find(both, asked)
@@ -121,7 +121,9 @@ def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, opt
 
 def test_who_made_a_feature_is_told_at_the_tokens_place(run: Run, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """B puts three tokens before what both have: A's last token, its fifth, stands at place 7."""
-    both = shown.of(selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two"))
+    both = comparisons.for_selection(
+        selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two")
+    )
     its = find(both, selection_of(dictionary="sae", position=7, feature=(1, 3)))
     assert its is not None
     titles: list[str] = []

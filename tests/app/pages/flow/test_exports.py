@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.flow import EXPORT as FLOW
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, CutEdge
 from tests.app.exports.hostile import OTHER, chosen
@@ -29,7 +29,7 @@ CASES = [
 @pytest.mark.parametrize("fields", CASES)
 def test_a_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    compare(run_here(FLOW.script(shown.of(selection), selection)), FLOW, fields, folder)
+    compare(run_here(FLOW.script(comparisons.for_selection(selection), selection)), FLOW, fields, folder)
 
 
 def test_shares_into_a_node_are_its_edges(alone: Comparison, folder: str) -> None:

@@ -11,7 +11,7 @@ import torch
 from headlight.app.pages.generate import generation, written
 from headlight.app.pages.generate import view as generate
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model import load
 from headlight.model.attention.fields import How, on_axis
@@ -44,7 +44,7 @@ def chosen() -> Selection:
 
 
 def found(chosen: Selection) -> Continuations:
-    return generation.both(shown.of(chosen), chosen)
+    return generation.both(comparisons.for_selection(chosen), chosen)
 
 
 def test_b_made_to_write_as_tokens_is_one_full_pass_over_them(chosen: Selection) -> None:
@@ -81,7 +81,7 @@ def test_two_equal_runs_differ_by_nothing_at_all(chosen: Selection) -> None:
         assert steps["A"][2].choices == steps["B"][2].choices
         axis = written.axis(both)
         assert set(axis.presence) == {"both"}
-        assert not on_axis(both.shown, "difference", (1, 2), How(), axis).nan_to_num(0).any()
+        assert not on_axis(both.comparison, "difference", (1, 2), How(), axis).nan_to_num(0).any()
 
 
 def test_swapped_runs_differ_by_the_opposite(chosen: Selection) -> None:
@@ -90,7 +90,7 @@ def test_swapped_runs_differ_by_the_opposite(chosen: Selection) -> None:
     other = found(chosen.updated(Choices, prompt=OTHER, prompt_b=PROMPT, written=(300, 77, 300, 12, 7, 8)))
     # The mean of two numbers does not depend on their order, nor does anything else but the sign.
     assert torch.equal(one.divergence(), other.divergence())
-    cells = [on_axis(both.shown, "difference", (1, 2), How(), written.axis(both)) for both in (one, other)]
+    cells = [on_axis(both.comparison, "difference", (1, 2), How(), written.axis(both)) for both in (one, other)]
     rows = [each[list(map(both.place, range(6)))] for both, each in zip((one, other), cells, strict=True)]
     # The places of A's own tokens and of B's change theirs, so that rows are compared as sorted lists.
     mine, theirs = (each.nan_to_num(0).sort(-1).values for each in rows)
@@ -141,7 +141,7 @@ def test_steps_stand_under_each_other_and_each_at_its_own_query(chosen: Selectio
             place = both.place(step)
             assert [positions[place] for positions in axis.positions] == [both.a.query(step), both.b.query(step)]
         for side, each in zip(("a", "b"), (both.a, both.b), strict=True):
-            cells = on_axis(both.shown, side, (1, 2), How(), axis)[both.place(4)]  # type: ignore[arg-type]
+            cells = on_axis(both.comparison, side, (1, 2), How(), axis)[both.place(4)]  # type: ignore[arg-type]
             row = attend(each.run, 1, 2).pattern[each.query(4), : each.query(4) + 1]
             torch.testing.assert_close(cells[cells.isfinite()], row, rtol=0, atol=0)
 
@@ -180,7 +180,13 @@ def test_a_full_context_of_b_leaves_only_as_many_steps(chosen: Selection, folder
     assert (both.n_compared, len(both.a.labels)) == (4, 6)
     steps = written.steps_of(both)
     assert (len(steps["A"]), len(steps["B"])) == (6, 4)
-    at = view("generate", shown.of(replace(chosen, model=folder, prompt_b=almost)), n_new=6, stop=False, table=True)
+    at = view(
+        "generate",
+        comparisons.for_selection(replace(chosen, model=folder, prompt_b=almost)),
+        n_new=6,
+        stop=False,
+        table=True,
+    )
     assert any("Only the first 4 steps are in both" in caption.value for caption in at.caption)
     assert at.dataframe[0].value["Log-probability B (nats)"].isna().tolist() == [False] * 4 + [True] * 2
 
@@ -193,7 +199,7 @@ def test_what_is_forced_has_to_be_in_the_vocabulary() -> None:
 @pytest.mark.parametrize("b_writes", ["same", "own"])
 @pytest.mark.parametrize("table", [False, True])
 def test_the_page_says_which_text_b_follows(chosen: Selection, b_writes: str, table: bool) -> None:
-    both = shown.of(chosen)
+    both = comparisons.for_selection(chosen)
     at = view("generate", both, n_new=4, stop=False, b_writes=b_writes, table=table, heads=((1, 2),))
     said = " ".join(caption.value for caption in at.caption)
     assert ("made to write A's tokens" in said) is (b_writes == "same")
@@ -207,7 +213,7 @@ def test_the_page_says_which_text_b_follows(chosen: Selection, b_writes: str, ta
 
 
 def test_a_model_b_with_other_ids_is_refused_plainly(chosen: Selection) -> None:
-    both = shown.of(chosen)
+    both = comparisons.for_selection(chosen)
     assert both.b is not None
     wider = copy(both.b.model)
     wider.cfg = replace(both.a.cfg, d_vocab=5000, d_vocab_out=5000, tie_word_embeddings=False)

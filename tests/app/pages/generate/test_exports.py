@@ -9,7 +9,7 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, CutEdge, FreezePatterns, Patch, Steer
 from headlight.model.runs.head import attend
@@ -84,7 +84,7 @@ def test_a_script_that_ends_with_the_text(alone: Comparison, folder: str) -> Non
 
 def test_a_full_context_leaves_files_without_steps(folder: str) -> None:
     selection = chosen(folder, prompt=" one" * 99)
-    full = shown.of(selection)
+    full = comparisons.for_selection(selection)
     assert generation.of(full.a, selection.of(Choices)).reason == "context"
     data = GENERATE.data(full, selection)
     assert data.tables["steps"]["step"] == data.tables["choices"]["rank"] == data.tables["heads"]["place"] == []
@@ -106,7 +106,7 @@ TWO: list[dict[str, object]] = [
 def test_a_script_of_two_prints_a_b_and_the_difference(fields: dict[str, object], folder: str) -> None:
     fields = {"n_new": 6, "stop": False, **fields}
     selection = chosen(folder, **fields)
-    compare(run_here(GENERATE.script(shown.of(selection), selection)), GENERATE, fields, folder)
+    compare(run_here(GENERATE.script(comparisons.for_selection(selection), selection)), GENERATE, fields, folder)
 
 
 def test_the_differences_are_those_of_the_two(two: Comparison, folder: str) -> None:

@@ -8,7 +8,7 @@ from headlight.app.exports import style
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.graph import EXPORT
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.edits import AblateHeads
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
@@ -27,7 +27,7 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
     assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
 
@@ -35,7 +35,7 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
 @pytest.mark.thorough
 def test_tokens_stay_text(folder: str) -> None:
     selection = chosen(folder, **SMALL)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     picture = style.file(lambda: EXPORT.draw(found, selection, LIGHT), LIGHT, "svg").decode()
     assert "of the influence" in picture
     page = EXPORT.page(found, selection).decode()

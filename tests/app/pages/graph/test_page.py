@@ -12,7 +12,7 @@ from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.found import sides_of
 from headlight.app.pages.graph.grouping import put, without
 from headlight.app.pages.graph.plot import marks_of
-from headlight.app.runs import shown as pages
+from headlight.app.runs import comparisons
 from headlight.app.selection.links import from_query, to_query
 from headlight.model.graph.influence import prune
 from headlight.model.graph.tables import GraphSettings, check_rows, edge_rows, graph_tables, node_changes, node_rows
@@ -59,8 +59,8 @@ def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_nodes_buttons_ask_for_its_page_and_its_edit(run: Run, options: Options) -> None:
-    shown = Comparison(run)
-    found = sides_of(shown, selection_of(**SMALL))["A"]
+    comparison = Comparison(run)
+    found = sides_of(comparison, selection_of(**SMALL))["A"]
     head = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "head")
     neuron = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "neuron")
     now = told._on_page(selection_of(), found.graph.nodes[head], 3)
@@ -86,7 +86,7 @@ PLACES = {"A": (0, 1, 5, 6, 7), "B": (0, 2, 3, 4, 5, 6, 7)}  # "one", then "fo",
 @pytest.fixture
 def shifted(run: Run, folder: str) -> Comparison:
     """B has a token before those that both have."""
-    return pages.of(selection_of(model=folder, **SHIFTED))
+    return comparisons.for_selection(selection_of(model=folder, **SHIFTED))
 
 
 @pytest.mark.parametrize("side", "AB")
@@ -202,20 +202,22 @@ CIRCUIT = {"graph_mode": "circuit", "circuit_steps": 3}
 def test_a_circuit_is_held_against_means_without_b_or_where_that_is_chosen(
     run: Run, both: Comparison, against: str | None
 ) -> None:
-    shown = Comparison(run) if against is None else both
+    comparison = Comparison(run) if against is None else both
     asked = CIRCUIT if against is None else {**CIRCUIT, "circuit_against": against}
-    at = page("graph", shown, **asked)
+    at = page("graph", comparison, **asked)
     (said,) = (each.value for each in at.text if "faithfulness" in each.value)
     assert "with every edge at its mean over A's positions" in said
-    assert circuit.find(shown, selection_of(**asked)).found.circuit.b == pytest.approx(_of_mean(shown), abs=2e-3)
+    assert circuit.find(comparison, selection_of(**asked)).found.circuit.b == pytest.approx(
+        _of_mean(comparison), abs=2e-3
+    )
 
 
-def _of_mean(shown: Comparison) -> float:
+def _of_mean(comparison: Comparison) -> float:
     """Target less distractor of the mean of A's final streams."""
-    asked = circuit.measured_of(shown, selection_of(circuit_against="mean"))
-    *_, final = shown.a.streams()
+    asked = circuit.measured_of(comparison, selection_of(circuit_against="mean"))
+    *_, final = comparison.a.streams()
     mean = final[: asked.position + 1].mean(0)
-    logits = shown.a.model.to_logits(mean[None, None])[0, 0]
+    logits = comparison.a.model.to_logits(mean[None, None])[0, 0]
     return float(logits[asked.target] - logits[asked.distractor])
 
 

@@ -18,7 +18,7 @@ from headlight.app.pages.heads.subjects import edits_left_out, prompt_against_pr
 from headlight.app.parts import detection
 from headlight.app.parts.detection import Repeats, sequence_of
 from headlight.app.parts.labels import drawn
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model.measure.attention import head_scores
 from headlight.model.roles.detectors import KINDS
@@ -46,7 +46,7 @@ def others(tmp_path_factory: pytest.TempPathFactory, folder: str) -> tuple[str, 
 
 def compare(selection: Selection) -> tuple[dict[str, Found], Change]:
     """Both sides and the change, after looking at everything."""
-    sides = subjects((), shown.of(selection), selection)
+    sides = subjects((), comparisons.for_selection(selection), selection)
     for subject in sides.values():
         for fed in subject.sequences:
             detection.look(fed)
@@ -183,7 +183,7 @@ def test_a_head_is_ablated_in_the_edited_model(folder: str) -> None:
 )
 def test_what_names_tokens_of_a_prompt_is_made_on_no_other(edits: tuple[Any, ...], left_out: int, folder: str) -> None:
     selection = choose(folder, edits=edits)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     assert len(edits_left_out(found)) == left_out
     assert bool(why_alone(found, selection)) == (left_out == len(edits))
     assert set(subjects((), found, selection)) == ({"A"} if left_out == len(edits) else {"A", "B"})
@@ -191,7 +191,7 @@ def test_what_names_tokens_of_a_prompt_is_made_on_no_other(edits: tuple[Any, ...
 
 def test_the_estimate_counts_the_runs_that_edits_take_from(folder: str) -> None:
     selection = choose(folder, edits=(Steer(1, "a", "b", 2.0), FreezePatterns((1,)), Drop(0)))
-    sides = subjects((), shown.of(selection), selection)
+    sides = subjects((), comparisons.for_selection(selection), selection)
     assert [subject.passes for subject in sides.values()] == [1, 4]
     jobs = [detection.ablation_jobs(subject.repeats[:1], [(2, 0)]) for subject in sides.values()]
     plain, edited = (detection.ablating_seconds(sides["A"].run.cfg, each, 19) for each in jobs)
@@ -200,7 +200,7 @@ def test_the_estimate_counts_the_runs_that_edits_take_from(folder: str) -> None:
 
 def test_two_prompts_of_one_model_are_compared_on_themselves_alone(folder: str) -> None:
     selection = choose(folder, prompt_b="two two two")
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     assert "whatever their prompts are" in why_alone(found, selection)
     assert set(subjects(("other",), found, selection)) == {"A"}
     on_prompts = selection.updated(Choices, finder_data="prompts")
@@ -223,7 +223,7 @@ def found_by(found: Found, selection: Selection, score: Any) -> Found:
 
 def test_other_models_are_shown_the_same_sequences(others: tuple[str, str], folder: str) -> None:
     selection = choose(folder, others[1], finder_count=7, finder_half=500)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     assert drawn(found, selection) == Repeats(0, 7, 49)  # what a context of 100 holds twice behind one token
     sides = subjects((), found, selection)
     for one, other in zip(sides["A"].repeats, sides["B"].repeats, strict=True):

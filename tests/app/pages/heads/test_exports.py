@@ -14,7 +14,7 @@ from headlight.app.pages.heads import export as of_heads
 from headlight.app.pages.heads.subjects import subjects
 from headlight.app.parts import detection
 from headlight.app.parts.detection import Repeats
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, CutEdge
 from tests.app.exports.hostile import OTHER, TEXTS, chosen
@@ -40,7 +40,7 @@ def test_the_script_finds_the_heads_again_in_a_fresh_process(tmp_path: Path) -> 
     ablated("mini", True, (1, 0), (0, 1), (3, 3))
     selection = chosen("mini", **MINI)
     path = tmp_path / "script.py"
-    path.write_text(HEADS.script(shown.of(selection), selection), encoding="utf-8")
+    path.write_text(HEADS.script(comparisons.for_selection(selection), selection), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
     assert not done.stderr.decode()
@@ -54,8 +54,8 @@ def test_the_script_looks_at_the_same_prompts(bos: bool, folder: str) -> None:
     ablated(folder, bos, (1, 0))
     fields: dict[str, object] = {"finder_data": "prompts", "bos": bos}
     selection = chosen(folder, **fields)
-    HEADS.data(shown.of(selection), selection)  # which looks at them
-    script = HEADS.script(shown.of(selection), selection)
+    HEADS.data(comparisons.for_selection(selection), selection)  # which looks at them
+    script = HEADS.script(comparisons.for_selection(selection), selection)
     assert "long long" not in script  # it does not fit the context, and was refused
     compare(run_here(script), HEADS, fields, folder)
 
@@ -71,18 +71,18 @@ SIDES: list[dict[str, object]] = [
 def test_the_script_of_two_sides_prints_the_change_too(fields: dict[str, object], folder: str) -> None:
     fields = {"finder_count": 3, "finder_half": 6, **fields}
     selection = chosen(folder, **fields)
-    for subject in subjects(TEXTS, shown.of(selection), selection).values():
+    for subject in subjects(TEXTS, comparisons.for_selection(selection), selection).values():
         for job in detection.ablation_jobs(subject.repeats, [(1, 0), (2, 1)]):
             detection.ablate(job)
-    data = HEADS.data(shown.of(selection), selection)
+    data = HEADS.data(comparisons.for_selection(selection), selection)
     assert set(data.tables["scores"]["run"]) == set(data.tables["ablations"]["run"]) == {"A", "B", "B - A"}
-    compare(run_here(HEADS.script(shown.of(selection), selection)), HEADS, fields, folder)
+    compare(run_here(HEADS.script(comparisons.for_selection(selection), selection)), HEADS, fields, folder)
 
 
 def test_a_picture_and_a_page_have_all_three_maps(browser: Browser, tmp_path: Path, folder: str) -> None:
     fields = {"finder_count": 3, "finder_half": 6, **SIDES[0]}
     selection = chosen(folder, **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     svg = style.file(lambda: HEADS.draw(found, selection, LIGHT), LIGHT, "svg")
     assert {"A", "B", "B − A"} <= set(texts(svg))
     window = Opened(browser, tmp_path / "page.html")
@@ -117,7 +117,7 @@ def test_the_page_tells_every_heads_score_and_label(browser: Browser, tmp_path: 
     ablated("mini", True, (1, 0))
     selection = chosen("mini", **MINI)
     window = Opened(browser, tmp_path / "page.html")
-    page = window.open(HEADS.page(shown.of(selection), selection))
+    page = window.open(HEADS.page(comparisons.for_selection(selection), selection))
     expect(page.get_by_role("row")).to_have_count(17)
     expect(page.get_by_role("row").filter(has_text="↻ induction")).to_have_count(2)
     page.locator(".board").hover(position={"x": 40, "y": 110})

@@ -13,7 +13,7 @@ from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import inside_of
 from headlight.app.parts.labels import number
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.head import attend
 from tests.app.choosing import selection_of
@@ -58,7 +58,7 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
 def test_each_row_of_the_picture_is_one_step(models: tuple[str, str]) -> None:
     """mini-llama turns its queries and keys in a step that mini does not take, and its norm is another one."""
     selection = selection_of(model=models[0], model_b=models[1], prompt="one two", prompt_b="one two")
-    both = shown.of(selection)
+    both = comparisons.for_selection(selection)
     figure = INSIDE.draw(both, selection, LIGHT)
     rows: dict[int, dict[str, list[str]]] = {}
     for axes in figure.axes:

@@ -27,8 +27,8 @@ from tests.app.pages.test_sides import page
 HEAD = (1, 2)
 
 
-def _at(shown: Comparison, side: str = "A", **chosen: object) -> Inside:
-    found = inside_of(shown, selection_of(**{"heads": (HEAD,), **chosen}), side)
+def _at(comparison: Comparison, side: str = "A", **chosen: object) -> Inside:
+    found = inside_of(comparison, selection_of(**{"heads": (HEAD,), **chosen}), side)
     assert found is not None
     return found
 

@@ -13,8 +13,7 @@ import torch
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.lens import EXPORT, VIEW
-from headlight.app.runs import models
-from headlight.app.runs import shown as pages
+from headlight.app.runs import comparisons, models
 from headlight.model.base.errors import HeadlightError
 from headlight.model.lens.opening import lens_of
 from headlight.model.lens.patchscope import Scope, patchscopes
@@ -30,7 +29,7 @@ MODEL = {"model": "mini", "prompt": PROMPT}
 @pytest.fixture
 def mini(settings: dict[str, object]) -> Comparison:
     settings["model"] = "mini"
-    return pages.of(selection_of(**MODEL))
+    return comparisons.for_selection(selection_of(**MODEL))
 
 
 @pytest.mark.parametrize("kind", ["tuned", "jacobian"])
@@ -108,7 +107,7 @@ def test_the_script_prints_the_lens(mini: Comparison) -> None:
 def test_two_models_are_each_read_by_their_own_lens(settings: dict[str, object]) -> None:
     settings["model"] = "mini"
     chosen = {**MODEL, "prompt_b": PROMPT, "model_b": "mini-llama", "lens": "tuned", "measure": "kl"}
-    both = pages.of(selection_of(**chosen))
+    both = comparisons.for_selection(selection_of(**chosen))
     at = page("lens", both, **chosen, table=True)
     cells = at.dataframe[0].value
     for side, run in both.sides.items():

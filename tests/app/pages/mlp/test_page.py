@@ -10,10 +10,10 @@ from headlight.app.exports.style import LIGHT
 from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.found import Found, find
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection.links import from_query, to_query
 from headlight.model import Transformer, TransformerConfig
-from headlight.model.attribution.logit_attribution import Question, logit_attribution
+from headlight.model.attribution.logits import Question, logit_attribution
 from headlight.model.checkpoints.families.headlight import save_transformer
 from headlight.model.measure.difference import with_difference
 from headlight.model.neurons.activations import over_prompt
@@ -68,7 +68,7 @@ def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str
     asked = at.session_state["headlight"].asked
     assert asked.edits == (AblateNeurons(((1, 7),)),)
     assert from_query(to_query(asked), [Choices])[0].edits == asked.edits
-    both = shown.of(asked)
+    both = comparisons.for_selection(asked)
     assert both.b is not None
     strip = one.strip(find(both, asked))
     assert abs(strip["B"]).max() == 0
@@ -120,7 +120,7 @@ def test_models_with_other_mlps_stand_side_by_side(unlike: tuple[str, str], orde
     a, b = unlike[::order]
     text = {"prompt": "one two three", "prompt_b": "one two three"}
     selection = selection_of(model=a, model_b=b, side=side, neurons_count=60, **text)
-    both = shown.of(selection)
+    both = comparisons.for_selection(selection)
     its, effects = find(both, selection), {}
     for name, run in both.sides.items():
         whole = logit_attribution(run, Question(its.asked.target, its.asked.distractor, its.asked.place))
@@ -152,7 +152,7 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    both = shown.of(selection)
+    both = comparisons.for_selection(selection)
     compare(run_here(EXPORT.script(both, selection)), EXPORT, fields, folder)
     tables = EXPORT.data(both, selection).tables
     listed = set(tables["neurons"]["neuron"])

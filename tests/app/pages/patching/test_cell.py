@@ -7,7 +7,7 @@ from headlight.app.components import Column, MapCell
 from headlight.app.pages.patching import view
 from headlight.app.pages.patching.cell import subject_of
 from headlight.app.pages.patching.patches import finished
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model import load
 from headlight.model.patching import KINDS, LogitDifference, Patching, patching_map
 from tests.app.choosing import selection_of
@@ -92,7 +92,7 @@ def test_the_place_is_that_of_the_patched_runs_token_where_the_prompts_differ_in
     now = selection_of(
         model=folder, prompt=A, prompt_b=LONGER, patch_map="z_by_position", patch_layer=2, patch_into=into
     )
-    both = shown.of(now)
+    both = comparisons.for_selection(now)
     run = both.runs["AB".index(into)]
     found = finished(both, now)
     for position in range(found.exact.values.shape[1]):

@@ -27,7 +27,7 @@ from headlight.app.pages.patching.patches import (
     table,
 )
 from headlight.app.pages.patching.view import draw_map
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
 from headlight.model.base.errors import InputError
@@ -57,7 +57,7 @@ def chosen(folder: str, **fields: object) -> Selection:
 def of(folder: str, **fields: object) -> tuple[Comparison, Selection]:
     """What is shown, and what was chosen."""
     selection = chosen(folder, **fields)
-    return shown.of(selection), selection
+    return comparisons.for_selection(selection), selection
 
 
 def test_a_masked_tokens_prediction_is_measured_where_it_is(tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_prompts_of_another_length_are_matched_and_the_rest_is_marked(folder: st
     assert [place for place, lacks in enumerate(marked) if lacks] == [2, 6]
     assert len(into_b.order) == 3 * 6
     by_position = replace(selection, align="position")
-    assert "by position" in said_of_b(shown.of(by_position), by_position)[0]
-    assert finished(shown.of(by_position), by_position).exact.columns[2] == "2 ␣two→␣the"
+    assert "by position" in said_of_b(comparisons.for_selection(by_position), by_position)[0]
+    assert finished(comparisons.for_selection(by_position), by_position).exact.columns[2] == "2 ␣two→␣the"
 
 
 def test_only_a_place_that_is_matched_can_be_measured(folder: str) -> None:

@@ -15,7 +15,7 @@ from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.weights import EXPORT as WEIGHTS
 from headlight.app.pages.weights.analysis import Asked, circuit_of
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import OTHER, chosen
 from tests.app.exports.test_code import compare, run_here
@@ -28,7 +28,7 @@ def test_the_script_finds_the_same_in_a_fresh_process(folder: str, tmp_path: Pat
     fields: dict[str, object] = {"heads": ((2, 3),), "circuit": "ov", "circuit_token": "one"}
     selection = chosen(folder, **fields)
     path = tmp_path / "script.py"
-    path.write_text(WEIGHTS.script(shown.of(selection), selection), encoding="utf-8")
+    path.write_text(WEIGHTS.script(comparisons.for_selection(selection), selection), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, path], capture_output=True, env=environment, cwd=tmp_path)
     assert not done.stderr.decode()
@@ -47,14 +47,14 @@ def test_the_script_finds_the_same_in_a_fresh_process(folder: str, tmp_path: Pat
 )
 def test_every_choice_has_its_lines(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, folder)
     assert ("token" in WEIGHTS.data(found, selection).tables) == (fields.get("circuit_token") == " the")
 
 
 def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str) -> None:
     two = chosen(folder, prompt_b=OTHER, model_b="mini", heads=((2, 3),), circuit="ov")
-    data = WEIGHTS.data(shown.of(two), two)
+    data = WEIGHTS.data(comparisons.for_selection(two), two)
     pairs = data.tables["pairs"]
     difference = np.array(pairs["B"]) - np.array(pairs["A"])
     np.testing.assert_allclose(pairs["B - A"], difference, atol=1e-4)  # float32 entries below 100
@@ -63,10 +63,10 @@ def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str)
     assert {"score in A", "score in B"} <= set(data.tables["composition"])
     assert len(data.tables["composition"]["score in A"]) == 3 * 2 * 4  # the heads that both have
     assert data.shows["strongest in"] == "B - A"
-    svg = style.file(lambda: WEIGHTS.draw(shown.of(two), two, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: WEIGHTS.draw(comparisons.for_selection(two), two, LIGHT), LIGHT, "svg")
     assert "K-composition, B − A" in texts(svg)
     one = chosen(folder, prompt_b=OTHER)
-    assert "value" in WEIGHTS.data(shown.of(one), one).tables["pairs"]
+    assert "value" in WEIGHTS.data(comparisons.for_selection(one), one).tables["pairs"]
 
 
 def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison, folder: str) -> None:
@@ -99,7 +99,7 @@ def test_a_head_that_does_nothing_has_files_too(tmp_path: Path) -> None:
     save_file(weights_of, folder / "model.safetensors", {"format": "pt"})
     fields: dict[str, object] = {"prompt": "one two", "heads": ((1, 0),)}
     selection = chosen(str(folder), **fields)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, str(folder))
     assert set(WEIGHTS.data(found, selection).tables["composition"]["score"]) == {None}
     assert WEIGHTS.page(found, selection)

@@ -14,11 +14,11 @@ SUM = 1e-4
 LOGITS = 2e-5
 
 
-def explained_of(shown: Comparison, chosen: Selection, side: str) -> Explained:
+def explained_of(comparison: Comparison, chosen: Selection, side: str) -> Explained:
     """What is chosen, in A or in B."""
-    return explain_side(shown, asked_of(shown, chosen), side)
+    return explain_side(comparison, asked_of(comparison, chosen), side)
 
 
-def at_cell(shown: Comparison, side: str = "A", **chosen: object) -> Explained:
+def at_cell(comparison: Comparison, side: str = "A", **chosen: object) -> Explained:
     """A cell of the head in one run: the one chosen, or the strongest."""
-    return explained_of(shown, Selection(**{"heads": (HEAD,), **chosen}), side)  # type: ignore[arg-type]
+    return explained_of(comparison, Selection(**{"heads": (HEAD,), **chosen}), side)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 from headlight.app.pages.features.found import find
 from headlight.app.pages.why import EXPORT, by_features
 from headlight.app.pages.why.chosen import sides_of
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.model.attribution.tables import effect_by_name
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
@@ -35,7 +35,7 @@ def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
     run: Run, folder: str, more: dict[str, object]
 ) -> None:
     selection = selection_of(model=folder, prompt=run.prompt, **BY, **more)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     reader = by_features.wanted(found, selection, 1)
     assert reader is not None
     for at in sides_of(found, selection)[0].values():
@@ -49,7 +49,7 @@ def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
 
 def test_a_change_counts_the_features_that_one_run_lacks(run: Run, folder: str) -> None:
     selection = selection_of(model=folder, prompt=run.prompt, prompt_b="four five one", **BY)
-    found = shown.of(selection)
+    found = comparisons.for_selection(selection)
     reader = by_features.wanted(found, selection, 1)
     assert reader is not None
     scores = by_features.score_matrices(reader, sides_of(found, selection)[0])
@@ -73,8 +73,8 @@ def test_tables_and_the_file_have_the_features_too(run: Run, folder: str) -> Non
     assert table["score"].iloc[-1] == pytest.approx(table["score"].iloc[:-1].sum())  # the sum stands last
     for more in ({}, {"prompt_b": OTHER}):
         selection = chosen(folder, **BY, **more)
-        assert len(EXPORT.page(shown.of(selection), selection)) > len(
-            EXPORT.page(shown.of(selection), chosen(folder, **{**BY, **more, "why_by": "parts"}))
+        assert len(EXPORT.page(comparisons.for_selection(selection), selection)) > len(
+            EXPORT.page(comparisons.for_selection(selection), chosen(folder, **{**BY, **more, "why_by": "parts"}))
         )
 
 
@@ -95,7 +95,7 @@ def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder:
     asked = at.session_state["headlight"].asked
     assert (asked.dictionary, asked.features_by, asked.position) == ("last", "effect", 4)
     assert asked.feature[0] == 2
-    found = find(shown.of(asked), asked)
+    found = find(comparisons.for_selection(asked), asked)
     assert found is not None
     assert found.listed[0] == found.feature == asked.feature[1]
 
@@ -104,4 +104,4 @@ def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder:
 def test_the_script_prints_the_pages_numbers(folder: str, more: dict[str, object]) -> None:
     fields = {**BY, **more}
     selection = chosen(folder, **fields)
-    compare(run_here(EXPORT.script(shown.of(selection), selection)), EXPORT, fields, folder)
+    compare(run_here(EXPORT.script(comparisons.for_selection(selection), selection)), EXPORT, fields, folder)

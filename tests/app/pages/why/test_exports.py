@@ -39,10 +39,10 @@ CASES: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
-    from headlight.app.runs import shown
+    from headlight.app.runs import comparisons
 
     selection = chosen(folder, **fields)
-    compare(run_here(WHY.script(shown.of(selection), selection)), WHY, fields, folder)
+    compare(run_here(WHY.script(comparisons.for_selection(selection), selection)), WHY, fields, folder)
 
 
 def test_arrays_add_up(two: Comparison, folder: str) -> None:

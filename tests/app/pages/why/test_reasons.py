@@ -46,9 +46,9 @@ def test_an_earlier_position_has_its_own_prediction_and_query(run: Run) -> None:
 
 def test_where_no_key_is_chosen_both_runs_are_explained_at_as_strongest(run: Run, folder: str) -> None:
     b = runs.run(folder, "four one two three one two three one", True)
-    shown = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
-    sides = sides_of(shown, Selection(heads=(HEAD,)))[0]
-    keys = {side: shown.positions(at.run).index(at.cell.key) for side, at in sides.items()}
+    comparison = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
+    sides = sides_of(comparison, Selection(heads=(HEAD,)))[0]
+    keys = {side: comparison.positions(at.run).index(at.cell.key) for side, at in sides.items()}
     assert sides["A"].cell.key == int(attend(run, *HEAD).pattern[sides["A"].cell.query].argmax())
     assert keys["A"] == keys["B"]
 

@@ -10,7 +10,7 @@ from headlight.app.pages.patching import patches
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, typeable
-from headlight.app.runs import runs, shown
+from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model.attribution.tables import summary
 from headlight.model.base.errors import InputError
@@ -93,7 +93,9 @@ def test_the_page_tells_what_it_computed(run: Run) -> None:
 
 def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) -> None:
     """B has a token that A lacks before those that both have, so that its positions are not the places."""
-    both = shown.of(selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two"))
+    both = comparisons.for_selection(
+        selection_of(model=folder, prompt="one two three two", prompt_b="four one two three two")
+    )
     assert both.b is not None
     place, label = both.default_place, both.labels[both.default_place]
     assert both.positions(both.a)[place] != place
@@ -109,7 +111,7 @@ def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) 
 def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> None:
     texts = {"prompt": "one two three two", "prompt_b": "one two three four"}
     chosen = selection_of(model=folder, align="position", position=4, target=" three", **texts)
-    both = shown.of(chosen)
+    both = comparisons.for_selection(chosen)
     assert both.b is not None
     with torch.inference_mode():
         says_a, says_b = (int(each.model(each.tokens[None])[0, -1].argmax()) for each in both.runs)

@@ -8,9 +8,9 @@ from einops import einsum
 from torch import Tensor
 
 from headlight.model import load, save_gpt2
-from headlight.model.compute import products as taken
+from headlight.model.compute import matrix_products as taken
 from headlight.model.compute.backend import force, measured
-from headlight.model.compute.products import FEW, product, products
+from headlight.model.compute.matrix_products import FEW, product, products
 from headlight.model.nn.layers.attention import Attention
 from tests.model.checkpoints.architectures import Case
 from tests.model.checkpoints.architectures.gpt_neox import CONFIGS

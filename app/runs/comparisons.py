@@ -8,7 +8,7 @@ from headlight.model.runs.comparison import Comparison, compare
 from headlight.model.runs.run import Run
 
 
-def of(chosen: Selection) -> Comparison:
+def for_selection(chosen: Selection) -> Comparison:
     """The runs that a selection asks for.
 
     Raises:
@@ -24,7 +24,7 @@ def of(chosen: Selection) -> Comparison:
     return compare(a, b, chosen.align)
 
 
-def awaited(chosen: Selection) -> str:
+def waiting_text(chosen: Selection) -> str:
     """What is told while a selection's runs are made: what a large model takes that has to be opened for them."""
     takes = models.told_of_opening(chosen.model, *filter(None, [chosen.model_b]))
     return f"Opening the model: {takes}…" if takes else "Running the model…"
@@ -37,7 +37,7 @@ def _b(chosen: Selection) -> Run:
     return runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
 
 
-def within(chosen: Selection, shown: Comparison) -> Selection:
+def within(chosen: Selection, comparison: Comparison) -> Selection:
     """The selection without what these runs do not have."""
-    deepest = max(run.cfg.n_layers for run in shown.runs)
-    return chosen.within(Extent(shown.n_layers, shown.n_heads, len(shown.labels), deepest))
+    deepest = max(run.cfg.n_layers for run in comparison.runs)
+    return chosen.within(Extent(comparison.n_layers, comparison.n_heads, len(comparison.labels), deepest))

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as Backend
 
-from headlight.app.runs import shown
+from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model.base.errors import InputError
 from headlight.model.decoding import Sampling
@@ -20,8 +20,8 @@ from tests.app.pages.test_sides import page
 A, B = "one two three one two three", "one two four one two three five"
 
 
-def _of(folder: str, **chosen: object) -> shown.Comparison:
-    return shown.of(Selection(model=folder, prompt=A, bos=False, **chosen))  # type: ignore[arg-type]
+def _of(folder: str, **chosen: object) -> comparisons.Comparison:
+    return comparisons.for_selection(Selection(model=folder, prompt=A, bos=False, **chosen))  # type: ignore[arg-type]
 
 
 def test_without_b_the_axis_is_that_of_a(folder: str) -> None:
@@ -98,7 +98,7 @@ def test_a_base_is_compared_with_its_fine_tuning_that_has_a_padding_token_more(
     swapped: bool, folder: str, tuned: str
 ) -> None:
     one, other = (tuned, folder) if swapped else (folder, tuned)
-    found = shown.of(Selection(model=one, model_b=other, prompt=A, prompt_b=A, bos=False))
+    found = comparisons.for_selection(Selection(model=one, model_b=other, prompt=A, prompt_b=A, bos=False))
     assert found.b is not None
     assert abs(found.a.cfg.d_vocab - found.b.cfg.d_vocab) == 1
     page("why", found, model=one, model_b=other, prompt=A, prompt_b=A)
@@ -122,6 +122,6 @@ def test_what_means_something_else_in_a_prompt_is_refused(folder: str, tuned: st
     shutil.copytree(tuned, other)
     written = (other / "tokenizer.json").read_text().replace("<pad>", "<odd>")
     (other / "tokenizer.json").write_text(written)
-    shown.of(Selection(model=tuned, model_b=str(other), prompt=A, prompt_b=A, bos=False))
+    comparisons.for_selection(Selection(model=tuned, model_b=str(other), prompt=A, prompt_b=A, bos=False))
     with pytest.raises(InputError, match=r"different tokenizers.*“<pad>” in one and “<odd>” in the other"):
-        shown.of(Selection(model=tuned, model_b=str(other), prompt="one <pad>", prompt_b=A, bos=False))
+        comparisons.for_selection(Selection(model=tuned, model_b=str(other), prompt="one <pad>", prompt_b=A, bos=False))
