@@ -12,7 +12,7 @@ from headlight.app import scan
 from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.server.flags import FIELDS, default_text, flag
-from headlight.model.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
+from headlight.model.checkpoints.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
 from tests.places import DOCS, ROOT
 
 README = ROOT / "README.md"

@@ -8,8 +8,8 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from headlight.model import load
-from headlight.model.compute import product
 from headlight.model.compute import matrix_products as taken
+from headlight.model.compute import product
 from headlight.model.decoding import greedy
 from tests.model.checkpoints.architectures.llama import SIZES
 from tests.model.checkpoints.test_folders import FIRST
