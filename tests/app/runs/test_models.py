@@ -402,17 +402,17 @@ def test_what_opening_a_large_model_takes_is_told_while_it_is_awaited(folder: st
     stored = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
     seconds = int(models.told_of_opening(folder).rpartition("about ")[2].removesuffix(" s").replace(",", ""))
     assert 0.9 * stored <= 1e3 * seconds <= stored  # less the file's header
-    told = comparisons.awaited(Selection(folder, PROMPT, model_b="mini"))
+    told = comparisons.waiting_text(Selection(folder, PROMPT, model_b="mini"))
     assert told.startswith("Opening the model: 0.0 GB of float32, which the first pass reads, about ")
     models.open_model(folder)
     models.open_model("mini")
     for name in (folder, str(tmp_path), "no such model"):  # open, or refused when it is asked for
         assert models.told_of_opening(name) == ""
-    assert comparisons.awaited(Selection(folder, PROMPT, model_b="mini")) == "Running the model…"
+    assert comparisons.waiting_text(Selection(folder, PROMPT, model_b="mini")) == "Running the model…"
 
 
 def test_of_a_small_model_nothing_is_told(folder: str, settings: dict[str, object]) -> None:
-    assert comparisons.awaited(Selection(folder, PROMPT)) == "Running the model…"
+    assert comparisons.waiting_text(Selection(folder, PROMPT)) == "Running the model…"
 
 
 def test_a_model_that_is_converted_is_refused_where_memory_does_not_hold_it(
