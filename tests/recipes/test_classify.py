@@ -62,7 +62,7 @@ def card(classifier: Transformer) -> dict[str, list[float]]:
     text = (folder_of(classifier) / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"\| (\S+) \((\S+) to (\S+)\) \| yes \| "
-        r"`python -m headlight\.model\.training\.recipes\.classify_card (\w+)` \|",
+        r"`python -m headlight\.recipes\.classify_card (\w+)` \|",
         text,
     )
     return {name: [float(value) for value in values] for *values, name in rows}

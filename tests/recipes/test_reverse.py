@@ -27,7 +27,7 @@ def card(reverse: Seq2SeqTransformer) -> dict[str, list[float]]:
     text = (folder_of(reverse) / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"\| (\S+) \((\S+) to (\S+)\) \| yes \| "
-        r"`python -m headlight\.model\.training\.recipes\.reverse_card (\w+)` \|",
+        r"`python -m headlight\.recipes\.reverse_card (\w+)` \|",
         text,
     )
     return {name: [float(value) for value in values] for *values, name in rows}

@@ -48,7 +48,7 @@ def card(translate: Seq2SeqTransformer) -> dict[str, list[float]]:
     text = (folder_of(translate) / "README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"\| (\S+) \((\S+) to (\S+)\) \| yes \| "
-        r"`python -m headlight\.model\.training\.recipes\.translate_card (\w+)` \|",
+        r"`python -m headlight\.recipes\.translate_card (\w+)` \|",
         text,
     )
     return {name: [float(value) for value in values] for *values, name in rows}
