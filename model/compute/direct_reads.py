@@ -136,7 +136,7 @@ def _of_block(block: nn.Module, mapped: Sequence[Mapped], files: dict[str, int])
 def _mapped() -> list[Mapped]:
     """What is mapped of files, by address. Source: proc_pid_maps(5)."""
     found = []
-    for line in MAPS.read_text(encoding="utf-8").splitlines():
+    for line in filter(None, os.fsdecode(MAPS.read_bytes()).split("\n")):  # a path may hold any other end of a line
         addresses, _, offset, _, inode, *path = line.split(maxsplit=5)
         if inode != "0" and path:
             begin, end = (int(each, 16) for each in addresses.split("-"))

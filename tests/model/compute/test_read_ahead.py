@@ -1,5 +1,6 @@
 """Passes through models that are read layer by layer."""
 
+import mmap
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -49,6 +50,14 @@ def larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> Transformer:
     monkeypatch.setattr(model, "reads_ahead", True)
     monkeypatch.setattr(memory, "free", lambda: 0)
     return model
+
+
+@pytest.mark.skipif(not direct_reads.MAPS.is_file(), reason="the system lists no mapped files")
+def test_a_mapped_file_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode("a \x0c \u2028 \x85 ".encode() + b"\xff")
+    path.write_bytes(bytes(mmap.PAGESIZE))
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0):
+        assert str(path) in [mapped.path for mapped in direct_reads._mapped()]
 
 
 def _needs_direct_reads(model: Transformer) -> None:
