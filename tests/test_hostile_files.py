@@ -219,8 +219,9 @@ def _unchecked() -> Iterator[None]:
 
 
 # transformers reads all files of a tokenizer at once and does not say which one it means; a tensor of a model or of a
-# dictionary is called by its name, which its index looks up the file of.
-UNNAMED = "tokenizer.json and the files beside it", "has NaN or infinite values in"
+# dictionary is called by its name, which its index looks up the file of; where a config and tensors contradict each
+# other, either may be wrong.
+UNNAMED = "tokenizer.json and the files beside it", "has NaN or infinite values in", "than its config asks for"
 
 
 def sweep_folder(name: str, folder: Path, number: int, seed: int) -> None:
