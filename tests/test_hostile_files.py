@@ -218,10 +218,10 @@ def _unchecked() -> Iterator[None]:
         yield
 
 
-# transformers reads all files of a tokenizer at once and does not say which one it means; a tensor of a model or of a
-# dictionary is called by its name, which its index looks up the file of; where a config and tensors contradict each
-# other, either may be wrong.
-UNNAMED = "tokenizer.json and the files beside it", "has NaN or infinite values in", "than its config asks for"
+# transformers reads all files of a tokenizer at once and does not say which one it means. Tensors are called by their
+# names, and what they are of by its kind: any of several files may hold them, and where they contradict the settings,
+# either may be wrong.
+UNNAMED = "tokenizer.json and the files beside it", "The checkpoint ", "The adapter", "The dictionary "
 
 
 def sweep_folder(name: str, folder: Path, number: int, seed: int) -> None:
