@@ -56,8 +56,14 @@ def _code(export: Export, found: Any) -> None:
         st.code(script, "python", height=420)
     else:
         st.caption(f"{len(script):,} characters are too many to show here.")
+    # Made when it is pressed, as the other files: one that lies ready may be gone before the browser looks for it.
     st.download_button(
-        "Download (py)", script, f"headlight_{export.name}.py", "text/x-python", key=_key("py"), on_click="ignore"
+        "Download (py)",
+        lambda: script,
+        f"headlight_{export.name}.py",
+        "text/x-python",
+        key=_key("py"),
+        on_click="ignore",
     )
 
 
