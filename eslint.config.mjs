@@ -53,7 +53,7 @@ function rulesOf(script) {
 }
 
 export default [
-  { ignores: [".venv/"] },
+  { ignores: [".venv/", "site/"] },
   js.configs.recommended,
   {
     linterOptions: { reportUnusedDisableDirectives: "error" },
