@@ -1,7 +1,6 @@
-"""Sparse dictionaries of a model's activations: autoencoders and transcoders.
+"""Sparse dictionaries of a model's activations, autoencoders and transcoders: their files, and their features in a run.
 
-`opening` opens them from the files of others; it is not imported here, because runs, which edit features, come before
-the readers of files.
+The dataclass itself lies in `headlight.model.runs.dictionary`, since an edit of a run can change a feature.
 """
 
 from headlight.model.features.fits import check_fits
