@@ -1,7 +1,7 @@
-"""Folders that transformers' save_pretrained writes, of any architecture: config.json and safetensors, read as views.
+"""Read folders that transformers' save_pretrained wrote: config.json, and safetensors as views.
 
-An architecture says how its config and its tensors' names translate. transformers' own config classes read
-config.json, with its defaults and the spellings of older versions.
+An `Architecture` says how its config and tensor names translate. transformers' own config classes parse config.json,
+with its defaults and the spellings of older versions.
 """
 
 import re
@@ -38,7 +38,7 @@ from headlight.model.checkpoints.tensors import (
     weight_files,
     write_folder,
 )
-from headlight.model.checkpoints.weight_map import Pieces, parameters
+from headlight.model.checkpoints.weight_map import WeightMap, parameters
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
 
@@ -60,20 +60,25 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """How one of transformers' architectures translates.
+    """Translate one of transformers' architectures.
 
-    `settings(config)` are `TransformerConfig`'s fields. `pieces(cfg, config)` say where each parameter lies, under the
-    tensors' names without `prefix`, which the model with a head puts before all of its body's. `keys` are what both
-    read of a config. Tensors whose names
-    match `ignored`, and that no piece names, are buffers, copies, or parts that have no share in the logits. `renamed`
-    are patterns in names that older versions wrote, and what stands there now. `embedding` and `unembed` are one matrix
-    where the config ties them, and so are the other `twins`. `part_keys` are the keys that are read of a text's part,
-    where those of a whole model are others.
+    Attributes:
+        model_type: transformers' name of it in config.json.
+        settings: translates a config to the fields of `TransformerConfig`.
+        weight_map: maps parameter names to checkpoint tensors, named without `prefix`.
+        keys: the config keys that both of them read.
+        prefix: what a model with a head puts before the tensor names of its body.
+        ignored: pattern of tensor names to skip: buffers, copies, and parts that do not reach the logits.
+        embedding: name of the embedding; the same matrix as `unembed` where the config ties them.
+        unembed: name of the unembedding.
+        twins: further pairs of names of tied tensors.
+        renamed: patterns in names that older versions of transformers wrote, with their replacements.
+        part_keys: the config keys of a multimodal model's text part, where they differ from `keys`.
     """
 
     model_type: str
     settings: Callable[[Any], dict[str, Any]]
-    pieces: Callable[[TransformerConfig, Any], Pieces]
+    weight_map: Callable[[TransformerConfig, Any], WeightMap]
     keys: Keys
     prefix: str = "model."
     ignored: str = r".*rotary_emb\.inv_freq"
@@ -89,7 +94,7 @@ class Architecture:
         return Family(self._recognises, partial(read, self), self._likeness)
 
     def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
-        """A folder's tensors by the names that pieces have; with `is_part`, of a folder that holds others besides."""
+        """Rename a folder's tensors to those of the weight map; `is_part` for a multimodal model's text part."""
         return plain_names(text_tensors(raw, self.unembed) if is_part else raw, self.prefix, self.renamed)
 
     def _recognises(self, path: Path) -> bool:
@@ -100,11 +105,11 @@ class Architecture:
     def _likeness(self, names: Iterable[str]) -> float:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
-        config = self.keys.of(CONFIG_MAPPING[self.model_type]())
+        config = self.keys.select(CONFIG_MAPPING[self.model_type]())
         cfg = TransformerConfig(**self.settings(config))
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
-        pieces = self.pieces(shallow, config)
-        known = {name for piece in pieces.values() for name in piece.shapes}
+        weight_map = self.weight_map(shallow, config)
+        known = {name for weight in weight_map.values() for name in weight.shapes}
         plain = (name.removeprefix(self.prefix) for name in names)
         return likeness({*plain} - {self.unembed}, known - {self.unembed})  # whether tied or not
 
@@ -112,16 +117,16 @@ class Architecture:
 def read(
     architecture: Architecture, folder: Path, settings: dict[str, Any], how: Opening
 ) -> Checkpoint[TransformerConfig]:
-    """A folder's config and parameters, the latter as views of its files.
+    """Read a folder's config, and its parameters as views of its files.
 
     Raises:
-        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        CheckpointError: damaged files, or tensors that do not match config.json.
         ConfigError: settings in config.json that are not supported.
     """
-    told = read_config_file(folder)
-    part = text_part(told)
+    raw_config = read_config_file(folder)
+    part = text_part(raw_config)
     keys = architecture.keys if part is None else architecture.part_keys or architecture.keys
-    config, unread = read_config(architecture.model_type, told if part is None else part, keys, part is not None)
+    config, unread = read_config(architecture.model_type, raw_config if part is None else part, keys, part is not None)
     embedding, unembed = architecture.embedding, architecture.unembed
     names = partial(architecture.names, is_part=part is not None)
     twins = ((embedding, unembed), *architecture.twins) if config.tie_word_embeddings else ()
@@ -138,34 +143,34 @@ def read(
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
     with translating(architecture.model_type):
-        pieces = architecture.pieces(cfg, config)
-    check_head(told.get("architectures"), tensors, needed_by(pieces))
-    state = filled(pieces, tensors, architecture.ignored, how, skeleton(cfg))
-    note = f"the text's part of a {told['model_type']}, which reads images as well" if part else ""
+        weight_map = architecture.weight_map(cfg, config)
+    check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))
+    state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
+    note = f"the text's part of a {raw_config['model_type']}, which reads images as well" if part else ""
     return Checkpoint(cfg, state, weight_files(folder), note, unread)
 
 
 def filled(
-    pieces: Pieces, tensors: dict[str, Tensor], ignored: str, how: Opening, skeleton: Module
+    weight_map: WeightMap, tensors: dict[str, Tensor], ignored: str, how: Opening, skeleton: Module
 ) -> dict[str, Tensor]:
-    """The state dict of a model without memory: the pieces' views of the tensors, but for those that are ignored.
+    """Return the state dict of a skeleton model from a checkpoint's tensors, without those that are ignored.
 
     Raises:
-        CheckpointError: tensors that are not those that the pieces need.
+        CheckpointError: the tensors are not those that the weight map needs.
     """
-    needed = needed_by(pieces)
-    found = taken(without_ignored(tensors, ignored, needed), needed, how)
-    return parameters(pieces, found, shapes_of(skeleton))
+    needed = needed_by(weight_map)
+    converted = taken(without_ignored(tensors, ignored, needed), needed, how)
+    return parameters(weight_map, converted, shapes_of(skeleton))
 
 
-def needed_by(pieces: Pieces) -> dict[str, tuple[int, ...]]:
-    """The tensors that pieces lie in, and their shapes."""
-    return {name: shape for piece in pieces.values() for name, shape in piece.shapes.items()}
+def needed_by(weight_map: WeightMap) -> dict[str, tuple[int, ...]]:
+    """The checkpoint tensors that a weight map reads, and their shapes."""
+    return {name: shape for weight in weight_map.values() for name, shape in weight.shapes.items()}
 
 
 @contextmanager
 def translating(kind: str) -> Iterator[None]:
-    """Whatever goes wrong inside with a config's values, of which transformers checks some alone, as a ConfigError."""
+    """Turn errors from unchecked config values into a ConfigError; transformers validates only some of them."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -175,42 +180,47 @@ def translating(kind: str) -> Iterator[None]:
         ) from error
 
 
-def read_config(kind: str, told: dict[str, Any], keys: Keys, is_part: bool = False) -> tuple[Any, tuple[str, ...]]:
-    """The keys of config.json that an architecture goes by, as transformers reads them, and what nothing reads.
+def read_config(
+    kind: str, raw_config: dict[str, Any], keys: Keys, is_part: bool = False
+) -> tuple[Any, tuple[str, ...]]:
+    """Parse config.json as transformers does.
 
-    Where it tells a part of a model, sizes may be left out: they are the defaults then.
+    The config of a multimodal model's text part may leave sizes out; they are the defaults then.
+
+    Returns:
+        The config reduced to the architecture's keys, and the settings that nothing reads.
 
     Raises:
-        CheckpointError: it asks for more layers than any model has.
-        ConfigError: it lacks a size, contradicts itself, or asks for a quantisation or for what is not supported.
+        CheckpointError: more layers than any model has.
+        ConfigError: a size is missing, settings contradict each other, or one is not supported.
     """
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
-    refuse_quantised(told)
+    refuse_quantised(raw_config)
     config_class = CONFIG_MAPPING[kind]
     for size in SIZES:
         theirs = config_class.attribute_map.get(size, size)
-        spelled = next((name for name in (theirs, size, OLD_SIZES.get(size)) if name in told), None)
+        spelled = next((name for name in (theirs, size, OLD_SIZES.get(size)) if name in raw_config), None)
         if spelled is None and is_part:
             continue
         if spelled is None:
             raise ConfigError(f"config.json lacks {theirs}, which a {kind} model has.")
-        check_size(f"config.json's {spelled}", told[spelled])
+        check_size(f"config.json's {spelled}", raw_config[spelled])
         if size == "num_hidden_layers":
-            check_layers(told[spelled])
+            check_layers(raw_config[spelled])
     try:
-        config = config_class.from_dict(deepcopy(told))
+        config = config_class.from_dict(deepcopy(raw_config))
         if hasattr(config, "rope_parameters"):
             config.standardize_rope_params()  # as its model does once more: by then it has all of its keys
     except Exception as error:  # whatever a strict config class finds fault with
         reason = " ".join(str(error).split())
         raise ConfigError(f"config.json is not that of a {kind} model: {reason}") from error
-    keys.check(told)
-    return keys.of(config), tuple(keys.unread(told, config_class()))
+    keys.check(raw_config)
+    return keys.select(config), tuple(keys.unread(raw_config, config_class()))
 
 
 def activation(named: object) -> str:
-    """The activation function under our name.
+    """Translate the name of an activation function.
 
     Raises:
         ConfigError: it is none of those that are supported.
@@ -222,23 +232,23 @@ def activation(named: object) -> str:
 
 def layers(
     cfg: TransformerConfig,
-    of_layer: Callable[[str], Pieces],
+    of_layer: Callable[[str], WeightMap],
     prefix: str = "layers.{}.",
     only: Iterable[int] | None = None,
-) -> Pieces:
-    """The pieces of all layers or some, of which `of_layer(prefix)` gives those of one, under names within it."""
+) -> WeightMap:
+    """Map the parameters of all layers, or of `only` some; `of_layer(prefix)` maps one layer's."""
     return {
-        f"blocks.{layer}.{name}": piece
+        f"blocks.{layer}.{name}": weight
         for layer in (range(cfg.n_layers) if only is None else only)
-        for name, piece in of_layer(prefix.format(layer)).items()
+        for name, weight in of_layer(prefix.format(layer)).items()
     }
 
 
 def plain_names(raw: dict[str, Tensor], prefix: str, renamed: tuple[tuple[str, str], ...] = ()) -> dict[str, Tensor]:
-    """The tensors without the prefix that a model with a head gives them, and as they are named today.
+    """Strip the prefix of a model with a head, and replace the names of older versions.
 
     Raises:
-        CheckpointError: a tensor is there twice.
+        CheckpointError: a tensor occurs twice.
     """
     tensors: dict[str, Tensor] = {}
     for name, tensor in raw.items():
@@ -252,14 +262,14 @@ def plain_names(raw: dict[str, Tensor], prefix: str, renamed: tuple[tuple[str, s
 
 
 def without_ignored(tensors: dict[str, Tensor], ignored: str, needed: Mapping[str, object]) -> dict[str, Tensor]:
-    """The tensors without those whose names match `ignored`, unless they are needed."""
+    """Drop tensors whose names match `ignored` and that are not needed."""
     return {name: tensor for name, tensor in tensors.items() if name in needed or not re.fullmatch(ignored, name)}
 
 
-def save_folder(folder: Path, prefix: str, pieces: Pieces, model: Transformer, config: str) -> None:
-    """Write parameters as transformers has them, and config.json; each file appears whole or not at all."""
-    tensors = {piece.name: torch.empty(piece.shape) for piece in pieces.values()}
+def save_folder(folder: Path, prefix: str, weight_map: WeightMap, model: Transformer, config: str) -> None:
+    """Write config.json and a safetensors file in transformers' layout, atomically."""
+    tensors = {weight.name: torch.empty(weight.shape) for weight in weight_map.values()}
     state = model.state_dict()
-    for name, piece in pieces.items():
-        piece.view(tensors[piece.name]).copy_(state[name])
+    for name, weight in weight_map.items():
+        weight.view(tensors[weight.name]).copy_(state[name])
     write_folder(folder, {name if name == UNEMBED else prefix + name: each for name, each in tensors.items()}, config)

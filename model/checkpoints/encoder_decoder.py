@@ -22,7 +22,7 @@ from headlight.model.checkpoints.tensors import (
     read_model,
     weight_files,
 )
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 SHARED = "shared.weight"
@@ -38,7 +38,7 @@ class EncoderDecoder:
 
     model_type: str
     settings: Callable[[Any], dict[str, Any]]
-    pieces: Callable[[Seq2SeqConfig, Any], Pieces]
+    weight_map: Callable[[Seq2SeqConfig, Any], WeightMap]
     keys: Keys
     prefix: str = ""
     ignored: str = ""
@@ -52,16 +52,16 @@ class EncoderDecoder:
 def read(
     architecture: EncoderDecoder, folder: Path, settings: dict[str, Any], how: Opening
 ) -> Checkpoint[Seq2SeqConfig]:
-    """A folder's config and parameters, the latter as views of its files where these hold that.
+    """Read a folder's config, and its parameters as views of its files where these hold them.
 
     Raises:
-        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        CheckpointError: damaged files, or tensors that do not match config.json.
         ConfigError: settings in config.json that are not supported.
     """
-    told = read_config_file(folder)
-    if told.get("is_encoder_decoder") is False:  # an encoder alone is called so, before its setting is called wrong
-        check_head(told.get("architectures"), (), (UNEMBED,))
-    config, unread = read_config(architecture.model_type, told, architecture.keys)
+    raw_config = read_config_file(folder)
+    if raw_config.get("is_encoder_decoder") is False:  # name an encoder alone as such, not as a wrong setting
+        check_head(raw_config.get("architectures"), (), (UNEMBED,))
+    config, unread = read_config(architecture.model_type, raw_config, architecture.keys)
     names = partial(plain_names, prefix=architecture.prefix)
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()
     tensors = read_model(folder, lambda raw: _one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
@@ -74,14 +74,14 @@ def read(
     with translating(architecture.model_type):
         cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
         check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
-        pieces = architecture.pieces(cfg, config)
-    check_head(told.get("architectures"), tensors, needed_by(pieces))
-    state = filled(pieces, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
+        weight_map = architecture.weight_map(cfg, config)
+    check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))
+    state = filled(weight_map, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 
 
 def _one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors with the embedding that source and target share under its one name.
+    """Merge the copies of the embedding that source and target share into one tensor.
 
     Raises:
         CheckpointError: source and target have different embeddings.

@@ -1,4 +1,4 @@
-"""What a family of checkpoints has to say: whether it knows a path, and how to read it."""
+"""A family of checkpoints: how its files are recognised and read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,10 +19,7 @@ Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
 @dataclass(frozen=True)
 class Opening:
-    """How a checkpoint is opened: what its matrices are to be kept in, and the host that hears how many bytes are done.
-
-    "stored" keeps them as the files do.
-    """
+    """How to open a checkpoint: the dtype of its matrices ("stored": as in the files), and who gets the progress."""
 
     dtype: DType = "stored"
     host: Host = HERE
@@ -30,11 +27,10 @@ class Opening:
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Config]):
-    """A checkpoint as a config, the state dict that a model of that config takes, the files it is in, and a note on it.
+    """A checkpoint's config, state dict and files, and a note on it.
 
-    `unread` are the settings of its config file that nothing goes by, as "name = value".
-
-    The tensors are views of the memory-mapped files wherever these hold them in the dtype that was asked for.
+    The tensors are views of the memory-mapped files where these have the requested dtype. `unread` are the settings
+    in its config file that nothing uses, as "name = value".
     """
 
     cfg: Config
@@ -48,10 +44,10 @@ class Checkpoint(Generic[Config]):
 class Family(Generic[Config]):
     """One kind of checkpoint.
 
-    `read(path, settings, how)` lets the caller's settings (names of the config's fields) override and complete what
-    the checkpoint says. It raises CheckpointError if the files are damaged or their tensors are not those that the
-    config asks for, and ConfigError if settings are missing, contradictory or not supported. `likeness(names)` is how
-    much the names of some folder's tensors are those of this kind, from 0 to 1.
+    `read(path, settings, how)` opens a checkpoint; the settings (names of config fields) override and complete its
+    config file. It raises CheckpointError if the files are damaged or their tensors do not match the config, and
+    ConfigError if settings are missing, contradictory or not supported. `likeness(names)` scores from 0 to 1 how well
+    tensor names match this family.
     """
 
     recognises: Callable[[Path], bool]

@@ -1,27 +1,29 @@
-"""Writing a model as a Hugging Face GPT-2 folder."""
+"""Write a model as a Hugging Face GPT-2 folder."""
 
 import json
 from pathlib import Path
 
 from headlight.model.checkpoints.architecture import save_folder
-from headlight.model.checkpoints.families.gpt2 import PREFIX, pieces, require, require_gpt2
+from headlight.model.checkpoints.families.gpt2 import PREFIX, require, require_gpt2, weight_map
 from headlight.model.nn.transformer import Transformer
 
 
 def save_gpt2(model: Transformer, folder: str | Path) -> None:
-    """Write config.json and model.safetensors, which transformers' `GPT2LMHeadModel.from_pretrained` opens.
+    """Write a folder that transformers' `GPT2LMHeadModel.from_pretrained` opens; without the tokenizer.
 
-    Each file appears whole or not at all. The tokenizer is not written.
+    Args:
+        model: a model with GPT-2's architecture.
+        folder: is created if needed; config.json and model.safetensors are written atomically.
 
     Raises:
-        ConfigError: a setting that no GPT-2 of transformers has; the message names it.
+        ConfigError: a setting that transformers' GPT-2 lacks; the message names it.
     """
     require_gpt2(model.cfg)
     require("attention_dir", model.cfg.attention_dir, "causal")
     require("attn_scale", model.cfg.attn_scale, model.cfg.d_head**0.5, 1.0)
     require("an unembedding bias", bool(model.unembed.b_U.any()), False)
     config = json.dumps(_gpt2_config(model), indent=2) + "\n"
-    save_folder(Path(folder), PREFIX, pieces(model.cfg), model, config)
+    save_folder(Path(folder), PREFIX, weight_map(model.cfg), model, config)
 
 
 def _gpt2_config(model: Transformer) -> dict[str, object]:

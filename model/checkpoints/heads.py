@@ -1,4 +1,4 @@
-"""Models with another head than a language model's, or with none: called by their class, for they have no logits."""
+"""Refuse models without a language modelling head, by the name of their class: they have no logits."""
 
 import re
 from collections.abc import Iterable
@@ -16,15 +16,15 @@ HEADS = {  # tensors of other heads, and what has them
 
 
 def check_head(architectures: object, names: Iterable[str], needed: Iterable[str]) -> None:
-    """Refuse a folder that has another head than a language model's, or none, by the name of its class.
+    """Refuse a folder without a language modelling head.
 
     Args:
-        architectures: the classes that config.json names.
-        names: of the folder's tensors.
-        needed: of the tensors that a language model has.
+        architectures: the class names in config.json.
+        names: the folder's tensor names.
+        needed: the tensor names of a language model.
 
     Raises:
-        CheckpointError: the folder holds another head, or nothing but a body.
+        CheckpointError: the folder has another head, or none.
     """
     present, wanted = set(names), set(needed)
     beside = present - wanted

@@ -1,6 +1,6 @@
-"""Fetching a model's folder from the Hugging Face hub, or finding it where it was fetched before.
+"""Download a model's folder from the Hugging Face hub, or find it in the hub's cache.
 
-Only the files that are read are fetched, never a pickle. `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
+Only the files that are read are downloaded, never a pickle. `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
 """
 
 import errno
@@ -48,22 +48,26 @@ TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name can be asked for at the hub: GPT-2's own short names and `owner/name`."""
+    """Whether a name has the form of a hub name: one of GPT-2's short names or `owner/name`."""
     return name in PINNED or re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII) is not None
 
 
 def is_fetched(name: str) -> bool:
-    """Whether all files of a hub name are on this machine already."""
+    """Whether all files of a hub model are in the cache."""
     repository, commit = PINNED.get(name, (name, None))
     return any(_on_disk(known_as, commit) for known_as in (repository, name))
 
 
 def fetch(name: str, revision: str | None, check: Callable[[Path], object], host: Host = HERE) -> Path:
-    """The folder of a hub name at a commit, which is the folder's name.
+    """Return the folder of a hub model at a commit, downloading what is missing; the folder's name is the commit.
 
-    Files that are there already are not asked for again, unless the revision is a branch or a tag, which may have
-    moved. `check` is given the folder with config.json in it, and may refuse, before the weights are fetched. `host`
-    hears how many of their bytes have arrived; if it raises, no more are fetched, and what has arrived is kept.
+    A branch or a tag is looked up again each time, since it may have moved.
+
+    Args:
+        name: the hub name.
+        revision: branch, tag or commit.
+        check: called with the folder once it has config.json; may raise before the weights are downloaded.
+        host: receives the progress in bytes; if it raises, the download stops, and what has arrived is kept.
 
     Raises:
         ModelNotFoundError: the hub cannot be reached, has no such model or revision, or breaks off.
@@ -94,7 +98,7 @@ def _on_disk(repository: str, revision: str | None) -> Path | None:
 
 
 def fetched_before(repository: str, patterns: list[str], revision: str | None = None) -> Path | None:
-    """The folder of a repository as far as it is on this machine; None where nothing of it is."""
+    """Return the cached folder of a repository, complete or not; None where nothing is cached."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -105,7 +109,7 @@ def fetched_before(repository: str, patterns: list[str], revision: str | None = 
 
 
 def _complete(folder: Path) -> bool:
-    """Whether another program, which may have wanted fewer files, left all that is needed."""
+    """Whether a cached folder has all files: another program may have downloaded fewer."""
     try:
         weight_files(folder)
     except CheckpointError:
@@ -114,7 +118,7 @@ def _complete(folder: Path) -> bool:
 
 
 def _ask_once(repository: str, revision: str | None) -> None:
-    """Fail at once where the hub does not answer; a download would try again for half a minute before it fails."""
+    """Fail at once where the hub does not answer; a download would retry for half a minute first."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     with explained(repository, revision):
@@ -122,7 +126,7 @@ def _ask_once(repository: str, revision: str | None) -> None:
 
 
 def _check_room(repository: str, commit: str) -> None:
-    """Refuse what the disk does not hold, before any of it is fetched."""
+    """Refuse a download that does not fit on the disk, before it begins."""
     from huggingface_hub import constants, snapshot_download
 
     with explained(repository, commit):
@@ -163,20 +167,20 @@ def _files(repository: str, revision: str | None, patterns: list[str], host: Hos
 
 @dataclass
 class _Arriving:
-    """A download: the client's own bars that count its bytes, and whether it is to end."""
+    """A download in progress: the client's progress bars, and whether it is to stop."""
 
     bars: list[Any] = field(default_factory=list)
     is_over: bool = False
 
     def tell(self, host: Host) -> None:
-        """Have the host hear of the bar that is furthest: what has come by the network, or what lies on the disk."""
+        """Report the bar that is furthest: bytes from the network, or bytes written to the disk."""
         arrived, total = max(((int(bar.arrived), int(bar.total or 0)) for bar in [*self.bars]), default=(0, 0))
         if total:
             host.tell(min(arrived, total), total)
 
 
 def _bar(arriving: _Arriving) -> Any:
-    """The client's own kind of bar, which counts also where it is not shown."""
+    """The client's progress bar class, counting bytes even where bars are hidden."""
     from huggingface_hub.utils.tqdm import tqdm
 
     class Bar(tqdm):
@@ -196,12 +200,12 @@ def _bar(arriving: _Arriving) -> Any:
 
 
 def endpoint() -> str | None:
-    """Where the hub is, if not where the client looks for it."""
+    """The hub's address from the environment, if set."""
     return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
 
 
 def network_errors() -> tuple[type[Exception], ...]:
-    """What the hub's client raises where the network or the hub is at fault; OSError is the system's word for both."""
+    """The exceptions that the hub's client raises for failures of the network or the hub; OSError covers both."""
     from huggingface_hub.errors import (
         EntryNotFoundError,
         HfHubHTTPError,
@@ -215,14 +219,14 @@ def network_errors() -> tuple[type[Exception], ...]:
 
 
 def _is_of_client(error: RuntimeError) -> bool:
-    """Whether the hub's client raised an error, whose own downloader has no other type for what breaks off."""
+    """Whether the hub's client raised this RuntimeError; its downloader has no other type for a broken transfer."""
     *_, (frame, _) = walk_tb(error.__traceback__)
     return str(frame.f_globals.get("__name__")).startswith(("huggingface_hub", "hf_xet"))
 
 
 @contextmanager
 def explained(repository: str, revision: str | None) -> Iterator[None]:
-    """What goes wrong inside with the network or at the hub, as an error that says what to do; no other is caught."""
+    """Turn failures of the network or the hub into errors with a next step; other errors pass."""
     from huggingface_hub.errors import (
         HFValidationError,
         RemoteEntryNotFoundError,
@@ -261,7 +265,7 @@ def explained(repository: str, revision: str | None) -> Iterator[None]:
 
 
 def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
-    """The folder of some files of a hub repository, a model or a space, as they are now, or as they were fetched.
+    """Download single files of a hub repository, a model or a space, and return their folder.
 
     Raises:
         ModelNotFoundError: the hub cannot be reached, has no such repository, or breaks off.
@@ -270,5 +274,5 @@ def fetch_files(repository: str, names: list[str], kind: str = "model") -> Path:
     from huggingface_hub import hf_hub_download
 
     with explained(repository, None):
-        found = [hf_hub_download(repository, name, repo_type=kind, endpoint=endpoint()) for name in names]
-    return Path(found[0].removesuffix(names[0]))
+        paths = [hf_hub_download(repository, name, repo_type=kind, endpoint=endpoint()) for name in names]
+    return Path(paths[0].removesuffix(names[0]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from headlight.model.base.errors import ConfigError
 
-# Keys that change no pass of any architecture: of training, of generation, of other heads, of what is given out, of how
+# Keys that change no pass of any architecture: of training, of generation, of other heads, of what is returned, of how
 # the weights are stored, and of where all of it came from.
 WORDS = """
 initializer_range initializer_factor initializer_cutoff_factor init_std gradient_checkpointing pretraining_tp
@@ -46,7 +46,7 @@ ENCODER: dict[str, tuple[object, ...]] = {
     "position_embedding_type": (None, "absolute"),
 }
 ENCODER_DECODER: dict[str, tuple[object, ...]] = {"is_encoder_decoder": (True,), "is_causal": (True,)}
-SHOWN = 60  # characters of a value
+MAX_VALUE_LENGTH = 60  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -60,33 +60,33 @@ class Keys:
     read: tuple[str, ...]
     allowed: Mapping[str, tuple[object, ...]] = field(default_factory=lambda: DECODER)
 
-    def of(self, config: Any) -> Any:
-        """Those keys of a config alone, with None for what it lacks, so that no translation reads another."""
+    def select(self, config: Any) -> Any:
+        """Return only these keys of a config, None where it has none, so that no translation reads another."""
         names = {*self.read, *self.allowed, "model_type", "architectures"}
         return SimpleNamespace(**{name: getattr(config, name, None) for name in names})
 
-    def check(self, told: Mapping[str, Any]) -> None:
-        """Refuse what config.json says where it asks for arithmetic that is not supported.
+    def check(self, raw_config: Mapping[str, Any]) -> None:
+        """Refuse settings in config.json that ask for arithmetic that is not supported.
 
         Raises:
             ConfigError: a key has none of the values allowed.
         """
         for name, values in {**EVERYWHERE, **self.allowed}.items():
-            if name in told and not any(_same(told[name], value) for value in values):
+            if name in raw_config and not any(_same(raw_config[name], value) for value in values):
                 raise ConfigError(
-                    f"config.json sets {name} to {_told(told[name])}, which changes what the model "
-                    f"computes; supported is {' or '.join(map(_told, values))}. Correct config.json if it is wrong; "
+                    f"config.json sets {name} to {_as_json(raw_config[name])}, which changes what the model "
+                    f"computes; supported is {' or '.join(map(_as_json, values))}. Correct config.json if it is wrong; "
                     "else run this model in transformers."
                 )
 
-    def unread(self, told: Mapping[str, Any], default: Any = None) -> Iterator[str]:
-        """What config.json says beyond its default, and nothing reads; `default` is the config of its class."""
+    def unread(self, raw_config: Mapping[str, Any], default: Any = None) -> Iterator[str]:
+        """Yield settings in config.json that nothing reads and that differ from `default`, a config of its class."""
         names = getattr(default, "attribute_map", {})
         known = {names.get(name, name) for name in (*self.read, *self.allowed, *EVERYWHERE)} | UNUSED
-        for name, value in told.items():
+        for name, value in raw_config.items():
             usual = value is None or value == getattr(default, name, None)
             if not usual and names.get(name, name) not in known and not name.startswith("_"):
-                yield f"{name} = {_told(value)}"
+                yield f"{name} = {_as_json(value)}"
 
 
 def _same(one: object, other: object) -> bool:
@@ -94,7 +94,7 @@ def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _told(value: object) -> str:
-    """A value as config.json has it."""
+def _as_json(value: object) -> str:
+    """A value as JSON, cut to `MAX_VALUE_LENGTH` characters."""
     text = json.dumps(value, default=repr)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"

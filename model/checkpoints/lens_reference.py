@@ -1,4 +1,4 @@
-"""What TransformerLens's own HookedTransformer computes from a state dict, to hold ours against."""
+"""Run TransformerLens's HookedTransformer on a state dict, as the reference for ours."""
 
 from dataclasses import fields
 from importlib import import_module
@@ -29,7 +29,7 @@ def has_transformer_lens() -> bool:
 def lens_reference(
     path: Path, cfg: TransformerConfig, tokens: Int[Tensor, "batch pos"], patterns: bool = True
 ) -> Reference:
-    """One pass in float32 of a HookedTransformer with these settings and a file's weights, unprocessed.
+    """Run one forward pass in float32 of a HookedTransformer with these settings and unprocessed weights.
 
     Raises:
         ConfigError: TransformerLens is not installed, or has no such model.
@@ -59,12 +59,13 @@ def _hooked_transformer(cfg: TransformerConfig) -> Any:
 
 
 def _settings(cfg: TransformerConfig, known: set[str]) -> dict[str, Any]:
-    """Our settings as its own, which have the same names; one that it lacks may not be off its default."""
+    """Translate our settings to its config, which uses the same names; others must be at their defaults."""
     ours = {field.name for field in fields(cfg)}
     same = {name: getattr(cfg, name) for name in ours & known}
     plain = TransformerConfig(**same)
-    if lacking := sorted(name for name in ours - known - WITHOUT_EFFECT if getattr(cfg, name) != getattr(plain, name)):
-        raise ConfigError(f"TransformerLens cannot compute this model: it has no setting {', '.join(lacking)}.")
+    changed = {name for name in ours if getattr(cfg, name) != getattr(plain, name)}
+    if unsupported := sorted(changed - known - WITHOUT_EFFECT):
+        raise ConfigError(f"TransformerLens cannot compute this model: it has no setting {', '.join(unsupported)}.")
     return same | {
         "n_key_value_heads": cfg.n_key_value_heads if cfg.is_grouped else None,
         "use_local_attn": cfg.window_size is not None,

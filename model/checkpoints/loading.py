@@ -37,12 +37,12 @@ EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
 
 
 def embedded_models() -> dict[str, Path]:
-    """The folders of the decoder-only models that come with the project, by name."""
+    """Return the folders of the decoder-only and encoder-only models that come with the project, by name."""
     return {name: folder for name, folder in _embedded().items() if _recognised(folder, FAMILIES)}
 
 
 def embedded_seq2seq_models() -> dict[str, Path]:
-    """The folders of the encoder-decoders that come with the project, by name."""
+    """Return the folders of the encoder-decoder models that come with the project, by name."""
     return {name: folder for name, folder in _embedded().items() if _recognised(folder, SEQ2SEQ_FAMILIES)}
 
 
@@ -64,9 +64,9 @@ def _classifiers() -> dict[str, Path]:
 
 
 def estimate(source: str | Path, dtype: DType = "stored", revision: str | None = None) -> Estimate:
-    """What `load` will take, and a pass through the model: bytes of memory and seconds, of which its text tells.
+    """Estimate the memory and time that `load` and a forward pass will take; `str()` of it says so in words.
 
-    Next to nothing of the weights is read for it; but a hub name is fetched, if it was not before.
+    Hardly any weights are read for it, but a model on the hub is downloaded if it is not on this machine.
 
     Raises:
         CheckpointError: the files are damaged or of no kind that is known.
@@ -90,30 +90,34 @@ def load(
     host: Host = HERE,
     **config_overrides: Any,
 ) -> Transformer:
-    """Open an embedded model by name, a folder or file by path, or a hub name; names are looked up in this order.
+    """Load a decoder-only or encoder-only model: one that comes with the project, a folder or file, or a hub name.
 
-    Keywords named as `TransformerConfig`'s fields override what the checkpoint says and complete what it cannot say.
-    Behind the name they may stand as in a URL: `load("toy.safetensors?act_fn=relu&attention_dir=causal")`.
-    `revision` is a branch, tag or commit of a hub name. `allow_pickle=False` refuses .pt files, which even without code
-    in them are a risk that a server should not take.
+    The parameters are views of the memory-mapped files and take no gradient; everything is computed in float32. A model
+    that is larger than memory opens in its stored dtype, and each forward pass reads it layer by layer; NaN or infinite
+    values in it are then reported by the pass.
 
-    The parameters are views of the memory-mapped files and take no gradient. `dtype` is what matrices are kept in:
-    "float32", to which others are converted, "stored", whatever the files hold, of which nothing is copied, or
-    "bfloat16"; everything is computed in float32. What is larger than memory opens as it is stored, and each pass reads
-    it layer by layer; that a large model holds NaN or infinite values, only a pass tells. `host` hears how many bytes
-    are done, of a download first. The model's `source` says where they came from, and its `tokenizer` is None if none
-    lies beside them.
+    Args:
+        source: an embedded model's name, a path, or a name on the Hugging Face hub, tried in this order. Config
+            overrides may follow as in a URL: `"toy.safetensors?act_fn=relu&attention_dir=causal"`.
+        revision: branch, tag or commit of a hub name.
+        allow_pickle: whether .pt files may be read. No code in them is run, but a server should still refuse them.
+        dtype: dtype of the matrices: "stored" as in the files, without a copy, "float32" or "bfloat16".
+        host: receives the progress in bytes, of a download first.
+        config_overrides: fields of `TransformerConfig` that replace or complete those of the checkpoint.
+
+    Returns:
+        The model. Its `source` says where it was read from; `tokenizer` is None if there is none beside it.
 
     Raises:
-        CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
+        CheckpointError: damaged files, an unknown format, or tensors that do not match the config.
         ConfigError: settings that are missing, contradictory or not supported.
-        ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
-        TooLargeError: what has to be converted to `dtype` does not fit in memory.
+        ModelNotFoundError: no such model, path or hub name.
+        TooLargeError: the conversion to `dtype` does not fit in memory.
     """
-    at, told = parted(source)
-    config_overrides = told | config_overrides
+    name, settings = parted(source)
+    config_overrides = settings | config_overrides
     check_names(TransformerConfig, config_overrides)
-    path, commit = _locate(at, revision, host)
+    path, commit = _locate(name, revision, host)
     if (path / CLASSIFIER).is_file():
         raise CheckpointError(
             f"{path.name} is a classifier: a head on the body of a model, which its card names. Look into that body: "
@@ -139,9 +143,9 @@ def _merged(path: Path) -> str:
 
 
 def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
-    """The tokenizer beside a checkpoint, if it fits the embedding. Embeddings have spare rows at times.
+    """Return the tokenizer beside a checkpoint, if its words fit the embedding, which may have spare rows.
 
-    Special tokens may lie beyond them: those that somebody has added are in no text unless they are asked for.
+    Added special tokens may have ids beyond the embedding: no text contains them unless they are typed.
     """
     if not has_tokenizer(path):
         return None
@@ -165,16 +169,23 @@ def _read_tokenizer(path: Path) -> Tokenizer:
 
 
 def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer:
-    """Open an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers wrote.
+    """Load an encoder-decoder: an embedded one by name, or a folder that `save_seq2seq` or transformers wrote.
 
-    The parameters are float32 and take no gradient. `host` hears how many bytes are done. The model's `source` says
-    where they came from; a tokenizer is None where the folder holds none that can be read, as Marian's cannot.
+    The parameters are float32 and take no gradient.
+
+    Args:
+        source: an embedded model's name, or a path.
+        host: receives the progress in bytes.
+
+    Returns:
+        The model. Its `source` says where it was read from; a tokenizer is None where the folder has none that can be
+        read (Marian's cannot).
 
     Raises:
-        CheckpointError: the files are damaged or of no kind that is known, or a tensor is not what it should be.
+        CheckpointError: damaged files, an unknown format, or tensors that do not match the config.
         ConfigError: settings that are missing, contradictory or not supported.
-        ModelNotFoundError: nothing of that name is embedded or on the disk.
-        TooLargeError: it does not fit in memory.
+        ModelNotFoundError: no such model or path.
+        TooLargeError: the weights do not fit in memory.
     """
     path = _embedded().get(str(source), Path(os.path.expanduser(source)).absolute())
     if not os.path.exists(path):
@@ -211,7 +222,7 @@ def _side(folder: Path, side: str, family: str) -> Tokenizer | None:
 
 
 def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
-    """The model whose parameters are the checkpoint's own tensors; nothing is initialised or copied."""
+    """Build the model on the checkpoint's own tensors; nothing is initialised or copied."""
     model = skeleton(checkpoint.cfg)
     model.load_state_dict(vectors_in_float32(checkpoint.state), assign=True)
     model.reads_ahead = is_large(model)
@@ -220,7 +231,7 @@ def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Let Python's collector rest: a model's thousands of objects would have it go through all of torch's for 0.1 s."""
+    """Pause the garbage collector: a model's thousands of objects would make it scan all of torch's for 0.1 s."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -231,15 +242,15 @@ def _no_collection() -> Iterator[None]:
 
 
 def parted(source: str | Path) -> tuple[str | Path, dict[str, Any]]:
-    """A model's name and the settings that stand behind it, as in a URL: toy.safetensors?attention_dir=causal."""
-    name, mark, told = str(source).partition("?")
+    """Split a name from the config overrides behind it, as in toy.safetensors?attention_dir=causal."""
+    name, mark, query = str(source).partition("?")
     if not mark or os.path.exists(os.path.expanduser(source)):
         return source, {}
-    return name, {key: _value(text) for key, text in parse_qsl(told, keep_blank_values=True)}
+    return name, {key: _value(text) for key, text in parse_qsl(query, keep_blank_values=True)}
 
 
 def named_with(name: str, settings: Mapping[str, object]) -> str:
-    """A model's name with settings behind it, which `load` opens."""
+    """Append config overrides to a model's name, as `load` reads them."""
     texts = {
         key: value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
         for key, value in settings.items()
@@ -256,21 +267,21 @@ def _value(text: str) -> Any:
 
 
 def is_here(source: str | Path) -> bool:
-    """Whether a model can be opened without asking the hub for it, as far as its name tells."""
+    """Whether a model can be opened without downloading it, as far as its name tells."""
     source, _ = parted(source)
-    given = _embedded().get(str(source), os.path.expanduser(source))
-    return os.path.exists(given) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
+    path = _embedded().get(str(source), os.path.expanduser(source))
+    return os.path.exists(path) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
 
 
 def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tuple[Path, str | None]:
-    """Where the checkpoint lies, and its commit if it is the hub's."""
-    given = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
-    if os.path.exists(given):  # unlike Path's, this and expanduser never raise
+    """Return a checkpoint's path, and its commit if it is from the hub."""
+    path = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
+    if os.path.exists(path):  # unlike Path's, this and expanduser never raise
         if revision is not None:
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
-        if not os.path.isdir(given):
-            check_regular(Path(given))
-        return Path(given).absolute(), None
+        if not os.path.isdir(path):
+            check_regular(Path(path))
+        return Path(path).absolute(), None
     if isinstance(source, str) and hub.is_hub_name(source):
         folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
         return folder, folder.name

@@ -38,7 +38,7 @@ def base_folder(folder: Path) -> Path:
     """
     if not is_adapter(folder):
         return folder
-    name = LoraSettings.of(folder).base
+    name = LoraSettings.read(folder).base
     for base in (folder / name, folder.parent / name):
         if os.path.isfile(base / "config.json") and not is_adapter(base):  # unlike Path's, this never raises
             return base
@@ -55,9 +55,9 @@ def adapter_file(folder: Path) -> Path:
         CheckpointError: there is none that is read.
     """
     if not (folder / WEIGHTS).is_file():
-        held = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
+        names = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
         raise CheckpointError(
-            f"{folder.name} is a LoRA whose folder holds {held}; only {WEIGHTS} is read. Load it in peft and call "
+            f"{folder.name} is a LoRA whose folder holds {names}; only {WEIGHTS} is read. Load it in peft and call "
             "save_pretrained(folder), which writes that."
         )
     return folder / WEIGHTS
@@ -69,12 +69,17 @@ Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 
 @dataclass(frozen=True)
 class Base:
-    """What an adapter is merged into.
+    """The model that an adapter is merged into.
 
-    `names` gives a checkpoint's tensors the names that `tensors` have. `model_type` is what config.json says. `tied`
-    are the token embedding and the unembedding, if these are one matrix: what is added to one of them is not added to
-    the other. `transposed`: linear layers, but for the unembedding, hold their matrices as [in, out]. `inseparable` are
-    matrices that several modules read, so that nothing can be added to one of these alone.
+    Attributes:
+        tensors: its weights.
+        names: renames a checkpoint's tensors to the names in `tensors`.
+        model_type: as in config.json.
+        unembed: the unembedding's name.
+        tied: token embedding and unembedding where they are one matrix; what an adapter adds to one of them is not
+            added to the other.
+        transposed: linear layers, except for the unembedding, are stored as [in, out].
+        inseparable: matrices that several modules share, so that none of these can be changed alone.
     """
 
     tensors: dict[str, Tensor]
@@ -86,7 +91,7 @@ class Base:
     inseparable: tuple[str, ...] = ()
 
     def place(self, name: str) -> str | None:
-        """The tensors' name for one of the model that was trained; None where that part of the model is not read.
+        """Translate a tensor name of the trained model; None for parts of the model that are not read.
 
         Raises:
             CheckpointError: the base has no such tensor.
@@ -117,20 +122,20 @@ class Base:
 
 
 def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The base's tensors with what an adapter adds to them, and with what it holds whole in their place.
+    """Merge an adapter into its base: add its low-rank products, and replace what it stores whole.
 
     Raises:
         CheckpointError: a tensor of the adapter has no place in the base.
         ConfigError: it is an adapter of a kind that is not computed here.
     """
-    settings = LoraSettings.of(folder)
+    settings = LoraSettings.read(folder)
     whole, parts = _apart(adapter)
     merged = base.tensors | _whole(settings, base, whole)
-    merged |= _rows(settings, base, merged, {module: held for module, held in parts.items() if ROWS in held})
-    for module, held in parts.items():
+    merged |= _rows(settings, base, merged, {module: tensors for module, tensors in parts.items() if ROWS in tensors})
+    for module, tensors in parts.items():
         place = base.place(f"{module}.weight")
-        if place is not None and ROWS not in held:
-            merged |= _added(settings, base, merged, module, place, held)  # to rows that were replaced, as peft does
+        if place is not None and ROWS not in tensors:
+            merged |= _added(settings, base, merged, module, place, tensors)  # to rows that were replaced, as peft does
     return merged
 
 
@@ -148,40 +153,40 @@ def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dic
 
 
 def _whole(settings: LoraSettings, base: Base, whole: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What is put in the base's place: of tied tensors in all, unless one's module was trained without the other."""
-    found: dict[str, Tensor] = {}
+    """The base tensors that are replaced: both of a tied pair, unless only one of the two modules was trained."""
+    replaced: dict[str, Tensor] = {}
     for name, tensor in whole.items():
         if (place := base.place(name)) is not None:
             module = name.rpartition(".")[0]
             if alone := place not in base.tied or settings.is_saved(module):
                 base.check_separable(module, place)
-            found |= dict.fromkeys((place,) if alone else base.tied, tensor)
-    return found
+            replaced |= dict.fromkeys((place,) if alone else base.tied, tensor)
+    return replaced
 
 
 def _rows(
     settings: LoraSettings, base: Base, tensors: dict[str, Tensor], parts: dict[str, dict[str, Tensor]]
 ) -> dict[str, Tensor]:
-    """The matrices in which single tokens' rows are replaced; the embedding's also where the unembedding has none."""
-    found: dict[str, Tensor] = {}
-    for module, held in parts.items():
+    """The matrices with single tokens' rows replaced; a tied unembedding takes the embedding's rows."""
+    replaced: dict[str, Tensor] = {}
+    for module, adapted in parts.items():
         place = base.place(f"{module}.weight")
         if place is None:
             continue
-        at, rows = torch.tensor(settings.token_rows(module)), held[ROWS]
+        at, rows = torch.tensor(settings.token_rows(module)), adapted[ROWS]
         if rows.shape != (len(at), tensors[place].shape[1]) or max(at) >= len(tensors[place]):
             raise CheckpointError(f"The adapter's rows for single tokens of {module} do not fit its base's {place}.")
         is_of_both = base.tied[:1] == (place,) and len(parts) == 1
         for each in base.tied if is_of_both else (place,):
-            found[each] = tensors[each].index_copy(0, at, rows.to(tensors[each].dtype))
-    return found
+            replaced[each] = tensors[each].index_copy(0, at, rows.to(tensors[each].dtype))
+    return replaced
 
 
 def _added(
-    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], module: str, place: str, held: dict[str, Tensor]
+    settings: LoraSettings, base: Base, tensors: dict[str, Tensor], module: str, place: str, adapted: dict[str, Tensor]
 ) -> dict[str, Tensor]:
-    """A module's matrix with the scaled product of its halves added, and its bias if it has a half."""
-    is_linear = "embedding_A" not in held and place != base.unembed
+    """A module's weight plus the scaled product B A, and its bias where the adapter has one."""
+    is_linear = "embedding_A" not in adapted and place != base.unembed
     is_target = settings.is_target(module, base.model_type, is_linear)
     if not is_target and not (settings.ties and place in base.tied):
         raise CheckpointError(
@@ -189,8 +194,8 @@ def _added(
             "peft would not add them. Take them out of the file, or mend target_modules and what belongs to it."
         )
     base.check_separable(module, place)
-    kind = "embedding_" if "embedding_A" in held else ""
-    into, out = held.pop(f"{kind}A", None), held.pop(f"{kind}B", None)
+    kind = "embedding_" if "embedding_A" in adapted else ""
+    into, out = adapted.pop(f"{kind}A", None), adapted.pop(f"{kind}B", None)
     if into is None or out is None or into.ndim != 2 or out.ndim != 2 or into.shape[0] != out.shape[1]:
         raise CheckpointError(f"The adapter's lora_A and lora_B of {module} do not make up a product.")
     turned = bool(kind) or (base.transposed and place != base.unembed)
@@ -201,14 +206,14 @@ def _added(
     change = scale * (out.float() @ into.float())
     weight = tensors[place].float() + (change.T if turned else change)
     if settings.use_dora:
-        weight = _of_lengths(weight, held.pop("magnitude_vector", None), 0 if turned else 1, module)
-    found = {place: weight.to(tensors[place].dtype)}
+        weight = _of_lengths(weight, adapted.pop("magnitude_vector", None), 0 if turned else 1, module)
+    merged = {place: weight.to(tensors[place].dtype)}
     if settings.has_bias:
-        found |= _biased(tensors, module, f"{place.removesuffix('weight')}bias", scale, held.pop("bias", None))
-    held.pop("velora_embed", None)  # of VeLoRA's backward pass
-    if held:
-        raise CheckpointError(f"The adapter holds lora_{min(held)} of {module}, which is not known. {REMEDY}")
-    return found
+        merged |= _biased(tensors, module, f"{place.removesuffix('weight')}bias", scale, adapted.pop("bias", None))
+    adapted.pop("velora_embed", None)  # of VeLoRA's backward pass
+    if adapted:
+        raise CheckpointError(f"The adapter holds lora_{min(adapted)} of {module}, which is not known. {REMEDY}")
+    return merged
 
 
 def _biased(
@@ -223,7 +228,7 @@ def _biased(
 
 
 def _of_lengths(weight: Tensor, lengths: Tensor | None, inputs: int, module: str) -> Tensor:
-    """A matrix whose outputs' weights have the lengths that DoRA trained; `inputs` is the axis of the inputs."""
+    """Scale each output's weights to the magnitude that DoRA trained; `inputs` is the input axis."""
     norms = torch.linalg.vector_norm(weight, dim=inputs, keepdim=True)
     if lengths is None or lengths.numel() != norms.numel():
         raise CheckpointError(f"The adapter lacks the lora_magnitude_vector of {module}, or it has another width.")

@@ -62,28 +62,28 @@ class LoraSettings:
         ConfigError: a key that is not known, or a value that is not computed here.
     """
 
-    told: Mapping[str, Any]
+    config: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        _refuse_kinds(self.told)
-        for name, value in self.told.items():
+        _refuse_kinds(self.config)
+        for name, value in self.config.items():
             if name not in IGNORED and not COMPUTED.get(name, _is_off)(value):
                 raise ConfigError(f"{CONFIG} sets {name} to {value!r}, which is not computed here. {REMEDY}")
 
     @classmethod
-    def of(cls, folder: Path) -> "LoraSettings":
-        """The settings of an adapter's folder."""
+    def read(cls, folder: Path) -> "LoraSettings":
+        """Read the settings of an adapter folder."""
         return cls(read_json(folder / CONFIG))
 
     @property
     def base(self) -> str:
         """The folder or hub name of the base."""
-        return str(self.told.get("base_model_name_or_path"))
+        return str(self.config.get("base_model_name_or_path"))
 
     @property
     def use_dora(self) -> bool:
         """Whether rows of the sum have lengths of their own."""
-        return bool(self.told.get("use_dora"))
+        return bool(self.config.get("use_dora"))
 
     def scale(self, module: str, rank: int) -> float:
         """What the product of a module's halves is multiplied by.
@@ -91,29 +91,29 @@ class LoraSettings:
         Raises:
             ConfigError: the halves are not of the rank that the settings give the module.
         """
-        expected = self._by_pattern("rank_pattern", module, self.told.get("r", DEFAULT_RANK))
+        expected = self._by_pattern("rank_pattern", module, self.config.get("r", DEFAULT_RANK))
         if expected != rank:
             raise ConfigError(f"{CONFIG} gives {module} the rank {expected}; its lora_A has {rank} rows. {REMEDY}")
-        alpha = self._by_pattern("alpha_pattern", module, self.told.get("lora_alpha", DEFAULT_ALPHA))
-        return float(alpha / (rank**0.5 if self.told.get("use_rslora") else rank))
+        alpha = self._by_pattern("alpha_pattern", module, self.config.get("lora_alpha", DEFAULT_ALPHA))
+        return float(alpha / (rank**0.5 if self.config.get("use_rslora") else rank))
 
     def _by_pattern(self, patterns: str, module: str, otherwise: Any) -> Any:
-        by_pattern = self.told.get(patterns) or {}
+        by_pattern = self.config.get(patterns) or {}
         return next((value for key, value in by_pattern.items() if re.match(rf"(.*\.)?({key})$", module)), otherwise)
 
     @property
     def has_bias(self) -> bool:
         """Whether the second of a module's halves has a bias."""
-        return bool(self.told.get("lora_bias"))
+        return bool(self.config.get("lora_bias"))
 
     @property
     def ties(self) -> bool:
         """Whether what is added to the token embedding is added to the unembedding that is tied to it."""
-        return bool(self.told.get("ensure_weight_tying"))
+        return bool(self.config.get("ensure_weight_tying"))
 
     def is_saved(self, module: str) -> bool:
         """Whether a module was trained whole."""
-        names = self.told.get("modules_to_save") or []
+        names = self.config.get("modules_to_save") or []
         return any(re.match(rf"(^|.*\.){name}($|\..*)", module) for name in names)
 
     def is_target(self, module: str, model_type: str, is_linear: bool) -> bool:
@@ -125,7 +125,7 @@ class LoraSettings:
         Raises:
             ConfigError: the settings name no modules, and peft has no default for such a base.
         """
-        if self.is_saved(module) or _is_listed(module, self.told.get("exclude_modules")):
+        if self.is_saved(module) or _is_listed(module, self.config.get("exclude_modules")):
             return False
         targets = self._targets(model_type)
         if isinstance(targets, str) and targets.lower() == ALL_LINEAR:
@@ -134,7 +134,7 @@ class LoraSettings:
         return _is_listed(module, targets) and (in_any_layer or self._is_in_layers(module))
 
     def _targets(self, model_type: str) -> str | Collection[str]:
-        named: str | list[str] | None = self.told.get("target_modules")
+        named: str | list[str] | None = self.config.get("target_modules")
         targets = DEFAULT_TARGETS.get(model_type) if named is None else named
         if targets is None:
             raise ConfigError(
@@ -144,7 +144,7 @@ class LoraSettings:
         return targets
 
     def _is_in_layers(self, module: str) -> bool:
-        layers, patterns = self.told.get("layers_to_transform"), self.told.get("layers_pattern") or []
+        layers, patterns = self.config.get("layers_to_transform"), self.config.get("layers_pattern") or []
         if layers in (None, []):
             return True
         named = [rf"(?:^|.*?\.){each}\.(\d+)\." for each in ([patterns] if isinstance(patterns, str) else patterns)]
@@ -157,17 +157,17 @@ class LoraSettings:
         Raises:
             ConfigError: the settings name none of that module.
         """
-        told = self.told.get("trainable_token_indices")
-        if isinstance(told, dict):
-            told = next((rows for name, rows in told.items() if _is_listed(module, [name])), None)
-        if told is None:
+        indices = self.config.get("trainable_token_indices")
+        if isinstance(indices, dict):
+            indices = next((rows for name, rows in indices.items() if _is_listed(module, [name])), None)
+        if indices is None:
             raise ConfigError(f"{CONFIG} does not say which tokens of {module} were trained. {REMEDY}")
-        return list(told)
+        return list(indices)
 
 
-def _refuse_kinds(told: Mapping[str, Any]) -> None:
+def _refuse_kinds(config: Mapping[str, Any]) -> None:
     """Refuse what is no LoRA of a whole model on its unchanged base, and say what it is."""
-    kind, task, begun = told.get("peft_type"), told.get("task_type"), told.get("init_lora_weights")
+    kind, task, begun = config.get("peft_type"), config.get("task_type"), config.get("init_lora_weights")
     if kind in PROMPTS:
         raise ConfigError(
             f"{CONFIG} sets peft_type to {kind!r}: vectors that were trained go before the prompt or into the "

@@ -1,4 +1,4 @@
-"""Folders of models that read images as well as text, whose text part is a model of an architecture of its own.
+"""Folders of models that read images as well as text; their text part has an architecture of its own.
 
 Source: transformers' Gemma3Config, LlavaConfig and Mistral3Config, and conversion_mapping for the tensors' names.
 """
@@ -7,24 +7,28 @@ from typing import Any
 
 from torch import Tensor
 
-KINDS = {"gemma3": "gemma3_text", "llava": "llama", "mistral3": "mistral"}  # and their text's, where none is told
+KINDS = {
+    "gemma3": "gemma3_text",
+    "llava": "llama",
+    "mistral3": "mistral",
+}  # and the text part's where it names none
 PART = "language_model."  # in the names of all of the text part's tensors but the unembedding's
 QUANTISED, TIED = "quantization_config", "tie_word_embeddings"
 
 
-def text_part(told: dict[str, Any]) -> dict[str, Any] | None:
-    """What config.json tells of the text's part, and of the whole for it; None where there is no other part."""
-    kind, text = told.get("model_type"), told.get("text_config")
+def text_part(raw_config: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the text part's config, with the whole model's settings that apply to it; None for a text-only model."""
+    kind, text = raw_config.get("model_type"), raw_config.get("text_config")
     if kind not in KINDS or not isinstance(text, dict):
         return None
-    of_whole = {QUANTISED: told[QUANTISED]} if QUANTISED in told else {}
-    if kind != "llava" or told.get(TIED):  # a LLaVA is tied as well where its text is said to be
-        of_whole[TIED] = told.get(TIED, True)
+    of_whole = {QUANTISED: raw_config[QUANTISED]} if QUANTISED in raw_config else {}
+    if kind != "llava" or raw_config.get(TIED):  # a LLaVA is tied as well where its text is said to be
+        of_whole[TIED] = raw_config.get(TIED, True)
     return {"model_type": KINDS[kind]} | text | of_whole
 
 
 def text_tensors(tensors: dict[str, Tensor], unembed: str) -> dict[str, Tensor]:
-    """The text part's tensors under the names that they have in a folder of text alone."""
+    """Rename the text part's tensors to those of a text-only model, and drop the others."""
     head = unembed.removesuffix("weight")  # of which a LoRA holds other tensors
     return {
         name.replace(PART, "", 1): tensor for name, tensor in tensors.items() if PART in name or name.startswith(head)

@@ -18,33 +18,33 @@ WEIGHTS = "model.safetensors"
 
 
 def config_of(kind: type[Config], settings: dict[str, Any]) -> Config:
-    """The config that config.json's settings give.
+    """Build a config from the settings in config.json.
 
     Raises:
         ConfigError: settings that are missing, unknown or contradictory.
     """
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value  # JSON has no tuples
         for name, value in settings.items()
         if name != "model_type"
     }
     try:
-        check_names(kind, given)
-        return kind(**given)
+        check_names(kind, arguments)
+        return kind(**arguments)
     except TypeError as error:
         raise ConfigError(f"config.json lacks settings ({str(error).split('missing ')[-1]}).") from error
     except ConfigError as error:
         raise ConfigError(f"config.json: {error}") from error
 
 
-def _told(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
-    """The settings that are not at their defaults."""
-    told, defaults = asdict(cfg), {field.name: field.default for field in fields(cfg)}
-    return {name: value for name, value in told.items() if value != defaults[name]}
+def _non_defaults(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
+    """Return the settings that differ from their defaults."""
+    settings, defaults = asdict(cfg), {field.name: field.default for field in fields(cfg)}
+    return {name: value for name, value in settings.items() if value != defaults[name]}
 
 
 def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
     """Write config.json and model.safetensors, each of which appears whole or not at all."""
-    settings = {"model_type": model_type} | _told(model.cfg)
+    settings = {"model_type": model_type} | _non_defaults(model.cfg)
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     write_folder(folder, state, json.dumps(settings, indent=2) + "\n")

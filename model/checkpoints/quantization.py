@@ -17,13 +17,13 @@ WHILE_LOADING = {
 KEYS = ("quantization_config", "compression_config", "quantization")  # of transformers, of its older files, of MLX
 
 
-def refuse_quantised(told: dict[str, Any]) -> None:
+def refuse_quantised(raw_config: dict[str, Any]) -> None:
     """Refuse a config.json whose weights are quantised.
 
     Raises:
         ConfigError: they are; the message says what transformers can do about it.
     """
-    how = next((told[key] for key in KEYS if told.get(key) not in (None, {}, False)), None)
+    how = next((raw_config[key] for key in KEYS if raw_config.get(key) not in (None, {}, False)), None)
     if how is not None:
         method = _method(how) if isinstance(how, dict) else str(how)
         raise ConfigError(f"The weights are quantised ({method}), which is not supported. {_way_out(method)}")

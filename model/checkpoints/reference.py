@@ -1,4 +1,4 @@
-"""What transformers' own model computes from a folder, to hold ours against."""
+"""Run transformers' own model from a folder, as the reference for ours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from headlight.model.text.tokenizer_files import has_tokenizer
 
 
 def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence[int] | None = None) -> tuple[int, ...]:
-    """transformers' own token ids for a prompt; () where its encoding of two texts gives them other types.
+    """Return transformers' token ids for a prompt; () where it gives the two texts of a pair other token types.
 
-    Without a tokenizer's own special tokens around a text the beginning-of-sequence token is put before it by hand.
+    A tokenizer that adds no special tokens has the beginning-of-sequence token put first by hand.
     """
     folder = folder if has_tokenizer(folder) else base_folder(folder)
     with IMPORTING:
@@ -35,16 +35,16 @@ def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence
     how = {"add_special_tokens": prepends(begin) and around}
     how |= {"split_special_tokens": True} if is_literal(begin) else {}
     texts = prompt.split(tokenizer.sep_token, 1) if token_types and any(token_types) and around else [prompt]
-    found = tokenizer(*texts, **how, return_token_type_ids=True)
-    if token_types and around and prepends(begin) and found["token_type_ids"] != list(token_types):
+    encoding = tokenizer(*texts, **how, return_token_type_ids=True)
+    if token_types and around and prepends(begin) and encoding["token_type_ids"] != list(token_types):
         return ()
     before = [tokenizer.bos_token_id] if prepends(begin) and not around and tokenizer.bos_token_id is not None else []
-    return (*before, *found["input_ids"])
+    return (*before, *encoding["input_ids"])
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """transformers' logits, the stream before each layer, and each layer's pattern where it was asked for them."""
+    """transformers' logits, the residual stream before each layer, and, if requested, each layer's patterns."""
 
     logits: Float[Tensor, "batch pos d_vocab"]
     streams: tuple[Float[Tensor, "batch pos d_model"], ...]
@@ -59,10 +59,17 @@ def reference(
     token_types: Int[Tensor, "batch pos"] | None = None,
     d_vocab: int | None = None,
 ) -> Reference:
-    """One pass in float32 with eager attention, of the model with a masked token's head or the next token's.
+    """Run one forward pass in float32 with eager attention.
 
-    An adapter is put on its base by peft, in whose layers it stays beside the base's weights; `d_vocab` is the number
-    of tokens that both have together.
+    peft applies an adapter to its base without merging it.
+
+    Args:
+        folder: a folder that transformers opens, or an adapter's.
+        tokens: token ids.
+        masked: whether the model predicts masked tokens rather than the next one.
+        patterns: whether to return attention patterns.
+        token_types: token type ids.
+        d_vocab: number of tokens of base and adapter together.
 
     Raises:
         ConfigError: transformers is not installed, or peft, which an adapter needs.
@@ -71,8 +78,8 @@ def reference(
         model = _loaded(folder, masked, d_vocab)
     with torch.inference_mode():
         types = {} if token_types is None else {"token_type_ids": token_types}
-        found = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
-    return Reference(found.logits, found.hidden_states[:-1], tuple(found.attentions or ()))
+        outputs = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
+    return Reference(outputs.logits, outputs.hidden_states[:-1], tuple(outputs.attentions or ()))
 
 
 def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
@@ -88,7 +95,7 @@ def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
 
 
 def can_be_reference(folder: Path) -> bool:
-    """Whether what has to be installed for a folder's reference is: of an adapter peft."""
+    """Whether the packages for a folder's reference are installed; an adapter needs peft."""
     return not is_adapter(folder) or find_spec("peft") is not None
 
 

@@ -1,4 +1,4 @@
-"""Which architectures a folder resembles whose own is not known, by the names of its tensors."""
+"""Find the architectures that an unknown folder resembles, by its tensor names."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ NUMBER = re.compile(r"\.\d+(?=\.)")
 
 
 def resembled(folder: Path, families: Mapping[str, Family[Any]]) -> list[str]:
-    """The families whose tensors have the same names as a folder's, or nearly; none where it cannot be read."""
+    """Return the families with (nearly) the same tensor names as a folder; none where it cannot be read."""
     try:
         names = read_folder(folder).keys()
     except CheckpointError:
@@ -25,12 +25,12 @@ def resembled(folder: Path, families: Mapping[str, Family[Any]]) -> list[str]:
 
 
 def likeness(names: Iterable[str], known: Iterable[str]) -> float:
-    """The share of names that both have of those that either has, from 0 to 1.
+    """Jaccard similarity of two sets of tensor names, from 0 to 1.
 
-    Layers, and experts, count as one; biases do not count, of which variants have all or none.
+    All layers count as one, and all experts; biases are ignored, since variants have all of them or none.
     """
-    found, expected = _kinds(names), _kinds(known)
-    return len(found & expected) / len(found | expected)
+    actual, expected = _kinds(names), _kinds(known)
+    return len(actual & expected) / len(actual | expected)
 
 
 def _kinds(names: Iterable[str]) -> set[str]:

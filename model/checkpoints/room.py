@@ -1,4 +1,4 @@
-"""What opening a checkpoint takes, told by its tensors' names and shapes alone: bytes of memory, and seconds."""
+"""Estimate memory and time for opening a checkpoint from its tensors' names and shapes alone."""
 
 import os
 import random
@@ -15,28 +15,28 @@ from headlight.model.base.errors import TooLargeError
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.nn.config import DType
 
-SAMPLES, SAMPLE = 8, 2**22  # so many pieces of the files are read, of so many bytes each, to see how fast that is
+SAMPLES, SAMPLE = 8, 2**22  # number and bytes of the samples that time the disk
 ASSUMED = 5e8  # bytes a second, of a disk of today
 CONVERTED = 1e9  # bytes a second that one core of today turns into another dtype, or less
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def kept_in(tensor: Tensor, dtype: DType) -> torch.dtype:
-    """What a checkpoint's tensor becomes in a model whose matrices are kept in a dtype; vectors are never rounded."""
+    """The dtype that a checkpoint's tensor is converted to; vectors are never rounded."""
     return tensor.dtype if dtype == "stored" or (dtype == "bfloat16" and tensor.ndim < 2) else DTYPES[dtype]
 
 
 def converted_bytes(tensors: Iterable[Tensor], dtype: DType) -> int:
-    """Bytes of memory for all that is not in its dtype yet; the rest are views of the files."""
+    """Bytes of memory for the tensors that have to be converted; the others are views of the files."""
     kept = ((tensor, kept_in(tensor, dtype)) for tensor in tensors)
     return sum(tensor.numel() * into.itemsize for tensor, into in kept if into != tensor.dtype)
 
 
 def check_room(tensors: Collection[Tensor], dtype: DType) -> None:
-    """Refuse to convert what memory does not hold, before any of it is read.
+    """Refuse a conversion that does not fit in memory, before anything is read.
 
     Raises:
-        TooLargeError: with what it would take, what is free, and what would fit.
+        TooLargeError: names what it would take, what is free, and a dtype that would fit.
     """
     needed, free = converted_bytes(tensors, dtype), memory.free()
     if free is None or needed <= free:
@@ -52,12 +52,16 @@ def check_room(tensors: Collection[Tensor], dtype: DType) -> None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What opening a model takes, and each pass through it.
+    """Memory and time for opening a model and for a forward pass.
 
-    Of `stored` bytes in its files, those that are `mapped` stay there: they are read when they are needed, and the
-    system may forget them. `converted` are bytes of memory for what is made anew, in `dtype`, from what is `kinds` in
-    the files. `free` is the memory that is left, None where the system does not tell; `rate` are bytes a second from
-    the disk.
+    Attributes:
+        stored: bytes in its files.
+        mapped: bytes that stay in the files: read when needed, and the system may drop them from memory again.
+        converted: bytes of memory for tensors that are converted to `dtype`.
+        kinds: dtypes in the files.
+        dtype: dtype of the matrices in the model.
+        free: free memory in bytes, None where the system does not tell.
+        rate: bytes per second from the disk.
     """
 
     stored: int
@@ -70,28 +74,28 @@ class Estimate:
 
     @property
     def fits(self) -> bool:
-        """Whether the model can be opened: whether what is made anew fits in memory."""
+        """Whether the converted tensors fit in memory."""
         return self.free is None or self.converted <= self.free
 
     @property
     def stays(self) -> bool:
-        """Whether all of it stays in memory once it was read; else each pass reads it from the disk."""
+        """Whether the whole model stays in memory after the first pass; otherwise each pass reads it from the disk."""
         return self.free is None or self.converted + self.mapped <= self.free
 
     @property
     def is_large(self) -> bool:
-        """Whether it takes so long that somebody who waits will want to know."""
+        """Whether opening takes long enough to announce it."""
         return self.stored >= LARGE
 
     @property
     def opening_seconds(self) -> float:
-        """About how long opening takes; of a large model, what stays in its files is not read then."""
+        """Estimated time to open the model; a large model's mapped tensors are not read yet."""
         read = self.stored - self.mapped if self.is_large else self.stored
         return read / self.rate + self.converted / CONVERTED
 
     @property
     def reading_seconds(self) -> float:
-        """About how long a pass waits for the disk, the first one, or each where the weights do not stay in memory."""
+        """Estimated time that the first forward pass, or each one, waits for the disk."""
         return self.mapped / self.rate if self.is_large else 0.0
 
     def __str__(self) -> str:
@@ -109,7 +113,7 @@ class Estimate:
 
 
 def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -> Estimate:
-    """What it takes to open a checkpoint of these files, which hold these tensors. Little of a large one is read."""
+    """Estimate what opening a checkpoint takes; a few samples of a large one are read to time the disk."""
     stored = _bytes(tensors)
     mapped = sum(tensor.nbytes for tensor in tensors if kept_in(tensor, dtype) == tensor.dtype)
     kinds = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors})
@@ -118,7 +122,7 @@ def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -
 
 
 def _rate(files: Sequence[Path]) -> float:
-    """Bytes a second at which pieces of files come, each time others, since what was read before comes from memory."""
+    """Measure bytes per second on random samples: a part that was read before would come from memory."""
     sizes = [path.stat().st_size for path in files]
     began, n_bytes = time.perf_counter(), 0
     for path in random.choices(files, sizes, k=SAMPLES):

@@ -1,6 +1,6 @@
-"""Rotary positions as transformers' configs tell them.
+"""Translate the rotary position settings of transformers' configs.
 
-Source: transformers' modeling_rope_utils, for the names and for what is taken where a setting is left out.
+Source: transformers' modeling_rope_utils, for the names and the defaults.
 """
 
 import math
@@ -22,17 +22,17 @@ READ = (
 )
 
 
-def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The settings of rotary positions, from a config's `rope_parameters` or those of one kind of its layers.
+def rotary(config: Any, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Translate a config's `rope_parameters`, or those of one kind of its layers.
 
-    Only an architecture that reads `partial_rotary_factor` turns a part of each head.
+    Only an architecture that reads `partial_rotary_factor` rotates a part of each head.
 
     Raises:
-        ConfigError: a scaling that is not known, or that lacks what it takes.
+        ConfigError: an unknown scaling, or one that lacks a parameter.
     """
-    told = config.rope_parameters if told is None else told
-    scaling = _scaling(config, told)
-    share = told.get("partial_rotary_factor", 1.0)
+    parameters = config.rope_parameters if parameters is None else parameters
+    scaling = _scaling(config, parameters)
+    share = parameters.get("partial_rotary_factor", 1.0)
     if not hasattr(config, "partial_rotary_factor"):
         if scaling and share != 1:
             raise ConfigError(
@@ -43,7 +43,7 @@ def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
     n_ctx = config.max_position_embeddings
     return {
         "positional_embedding_type": "rotary",
-        "rotary_base": told["rope_theta"],
+        "rotary_base": parameters["rope_theta"],
         "rotary_dim": int(decoder.head_width(config) * share),
         "rotary_scaling": scaling,
         "n_ctx": int(n_ctx * scaling.factor) if scaling and scaling.kind == "dynamic" else n_ctx,
@@ -51,84 +51,84 @@ def rotary(config: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def local(config: Any) -> dict[str, Any]:
-    """The base of the rotary positions of layers with a window, where a config tells it apart.
+    """Translate the separate rotary base of layers with an attention window.
 
     Raises:
-        ConfigError: it scales them, or has no base for them.
+        ConfigError: the config scales these positions, or has no base for them.
     """
-    told = config.rope_parameters["sliding_attention"]
-    if told["rope_type"] != "default":
+    parameters = config.rope_parameters["sliding_attention"]
+    if parameters["rope_type"] != "default":
         raise ConfigError(
-            f"config.json scales the rotary positions of sliding_attention by {told['rope_type']!r}; only those of "
-            "full_attention can be scaled."
+            f"config.json scales the rotary positions of sliding_attention by {parameters['rope_type']!r}; only those "
+            "of full_attention can be scaled."
         )
-    return {"rotary_base_local": positive("config.json's rope_theta of sliding_attention", told["rope_theta"])}
+    return {"rotary_base_local": positive("config.json's rope_theta of sliding_attention", parameters["rope_theta"])}
 
 
-def _scaling(config: Any, told: dict[str, Any]) -> RotaryScaling | None:
-    kind = told.get("rope_type", "default")
+def _scaling(config: Any, parameters: dict[str, Any]) -> RotaryScaling | None:
+    kind = parameters.get("rope_type", "default")
     if kind == "default":
         return None
     if kind not in get_args(Scaling):
         raise ConfigError(f"config.json scales rotary positions by {kind!r}; known are {', '.join(get_args(Scaling))}.")
     try:
-        return _known(kind, config, told)
+        return _known(kind, config, parameters)
     except KeyError as error:
         raise ConfigError(f"config.json scales rotary positions by {kind!r}, but does not tell {error}.") from error
 
 
-def _known(kind: Scaling, config: Any, told: dict[str, Any]) -> RotaryScaling:
+def _known(kind: Scaling, config: Any, parameters: dict[str, Any]) -> RotaryScaling:
     n_ctx = config.max_position_embeddings
     match kind:
         case "linear":
-            return RotaryScaling(kind=kind, factor=told["factor"])
+            return RotaryScaling(kind=kind, factor=parameters["factor"])
         case "dynamic":
-            return RotaryScaling(kind=kind, factor=told["factor"], original_n_ctx=n_ctx)
+            return RotaryScaling(kind=kind, factor=parameters["factor"], original_n_ctx=n_ctx)
         case "llama3":
             return RotaryScaling(
                 kind=kind,
-                factor=told["factor"],
-                original_n_ctx=told["original_max_position_embeddings"],
-                low_freq_factor=told["low_freq_factor"],
-                high_freq_factor=told["high_freq_factor"],
+                factor=parameters["factor"],
+                original_n_ctx=parameters["original_max_position_embeddings"],
+                low_freq_factor=parameters["low_freq_factor"],
+                high_freq_factor=parameters["high_freq_factor"],
             )
         case "yarn":
-            original = told["original_max_position_embeddings"]
-            factor = n_ctx / original if told["factor"] is None else told["factor"]
-            attention_factor = told.get("attention_factor")
+            original = parameters["original_max_position_embeddings"]
+            factor = n_ctx / original if parameters["factor"] is None else parameters["factor"]
+            attention_factor = parameters.get("attention_factor")
             return RotaryScaling(
                 kind=kind,
                 factor=factor,
                 original_n_ctx=original,
-                attention_factor=_yarn_attention(factor, told) if attention_factor is None else attention_factor,
-                beta_fast=told.get("beta_fast") or 32.0,
-                beta_slow=told.get("beta_slow") or 1.0,
-                truncate=bool(config.rope_parameters.get("truncate", True)),  # beside what is told of kinds of layers
+                attention_factor=_yarn_attention(factor, parameters) if attention_factor is None else attention_factor,
+                beta_fast=parameters.get("beta_fast") or 32.0,
+                beta_slow=parameters.get("beta_slow") or 1.0,
+                truncate=bool(config.rope_parameters.get("truncate", True)),  # not a layer kind's
             )
         case "longrope":
-            original = told["original_max_position_embeddings"]
-            attention_factor = told.get("attention_factor")
+            original = parameters["original_max_position_embeddings"]
+            attention_factor = parameters.get("attention_factor")
             return RotaryScaling(
                 kind=kind,
                 original_n_ctx=original,
                 attention_factor=(
-                    _longrope_attention(n_ctx, original, told) if attention_factor is None else attention_factor
+                    _longrope_attention(n_ctx, original, parameters) if attention_factor is None else attention_factor
                 ),
-                short_factor=tuple(told["short_factor"]),
-                long_factor=tuple(told["long_factor"]),
+                short_factor=tuple(parameters["short_factor"]),
+                long_factor=tuple(parameters["long_factor"]),
             )
 
 
-def _yarn_attention(factor: float, told: dict[str, Any]) -> float:
+def _yarn_attention(factor: float, parameters: dict[str, Any]) -> float:
     def scale(mscale: float) -> float:
         return 1.0 if factor <= 1 else 0.1 * mscale * math.log(factor) + 1.0
 
-    if (one := told.get("mscale")) and (all_dim := told.get("mscale_all_dim")):
+    if (one := parameters.get("mscale")) and (all_dim := parameters.get("mscale_all_dim")):
         return scale(one) / scale(all_dim)
     return scale(1.0)
 
 
-def _longrope_attention(n_ctx: int, original: int, told: dict[str, Any]) -> float:
-    factor = told.get("factor")
+def _longrope_attention(n_ctx: int, original: int, parameters: dict[str, Any]) -> float:
+    factor = parameters.get("factor")
     factor = n_ctx / original if factor is None else factor
     return 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(original))

@@ -1,7 +1,7 @@
-"""Reading a checkpoint's tensors without copying them, checking every one, and writing them.
+"""Read a checkpoint's tensors without copying them, check each of them, and write them.
 
-A checkpoint is somebody else's file: nothing is allocated on its word, no file outside its folder is opened, but for
-the base of a LoRA, and no code in it is run.
+A checkpoint is untrusted: no memory is allocated for sizes that it claims, no file outside its folder is opened except
+for the base of a LoRA, and no code in it is run.
 """
 
 import json
@@ -28,15 +28,14 @@ from headlight.model.runs.host import Steps
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 MAX_LAYERS = 2**16
-SHOWN = 5  # how many offending tensors a message names
+MAX_NAMED = 5  # how many offending tensors a message names
 
 
 def read_safetensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
-    """The tensors of one safetensors file, all of them views of its memory map, or of its copy's (`file_copies`).
+    """Read a safetensors file as views of its private memory map, so that writing to a tensor never reaches the file.
 
-    With `shapes_only` nothing is copied: of such tensors nobody may look at a number.
-
-    The map is private: writing to a tensor never reaches the file.
+    A file that cannot be mapped is copied first (`file_copies`), except with `shapes_only`: the values of those tensors
+    must not be read.
 
     Raises:
         CheckpointError: the file is missing, cut short or not a safetensors file.
@@ -53,7 +52,7 @@ def read_safetensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tens
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
-    """The safetensors files of a Hugging Face folder, one or the shards that its index names, and a LoRA's own.
+    """Return the safetensors files of a Hugging Face folder: one file or its shards, and a LoRA's own.
 
     Raises:
         CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
@@ -62,18 +61,18 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
 
 
 def _shards(folder: Path) -> dict[Path, list[str]]:
-    """The files, and which tensors the index says that each holds; nothing is said of a single file."""
+    """The files with the tensor names that the index lists for each; an empty list for a single file."""
     single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if single.exists():
         check_regular(single)
         return {single: []}
     if not index.is_file():
         refuse_pointers(folder)
-        held = weights_in(folder)
-        gguf = f", gguf_file={held.split(', ')[0]!r}" if ".gguf" in held else ""
+        others = weights_in(folder)
+        gguf = f", gguf_file={others.split(', ')[0]!r}" if ".gguf" in others else ""
         raise CheckpointError(
-            f"The folder holds neither {single.name} nor {index.name}{f', but {held}' if held else ''}, and no other "
-            f"format is read. Load the model in transformers (from_pretrained(folder{gguf})) and call "
+            f"The folder holds neither {single.name} nor {index.name}{f', but {others}' if others else ''}, and no "
+            f"other format is read. Load the model in transformers (from_pretrained(folder{gguf})) and call "
             "save_pretrained(folder), which writes them."
         )
     shard_of = read_json(index, unique=True).get("weight_map")
@@ -91,7 +90,7 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
 
 
 def read_folder(folder: Path) -> dict[str, Tensor]:
-    """The tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
+    """Read the tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
 
     Raises:
         CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
@@ -114,10 +113,16 @@ def read_model(
     transposed: bool = False,
     inseparable: tuple[str, ...] = (),
 ) -> dict[str, Tensor]:
-    """A folder's tensors by the names that `names` gives them, with what a LoRA adds.
+    """Read a folder's tensors with a LoRA merged in.
 
-    `twins` are two names for one tensor, of which a file may hold either; both are there then, and are two tensors
-    where the file, or a LoRA, makes them so. `transposed` and `inseparable` are told a `Base`.
+    Args:
+        folder: a Hugging Face folder or an adapter's.
+        names: renames the tensors.
+        unembed: the unembedding's name.
+        twins: pairs of names for one tensor; a file may have either, and the result has both. They are two tensors
+            where the file or a LoRA makes them differ.
+        transposed: as in `Base`.
+        inseparable: as in `Base`.
 
     Raises:
         CheckpointError: as `read_folder`, or a tensor of the adapter has no place in its base.
@@ -140,15 +145,15 @@ def read_model(
 
 
 def is_tied(one: Tensor | None, other: Tensor | None) -> bool:
-    """Whether two tensors that the config says are one are so: not where the file holds two different matrices.
+    """Whether two tensors that the config ties are equal; a file may hold two different matrices.
 
-    transformers decides alike.
+    transformers decides the same way.
     """
     return one is None or other is None or one is other or torch.equal(one, other)
 
 
 def read_config_file(folder: Path) -> dict[str, Any]:
-    """What config.json of a Hugging Face folder says, or of a LoRA's base.
+    """Read config.json of a Hugging Face folder, or of a LoRA's base.
 
     Raises:
         CheckpointError: it is missing or no JSON object.
@@ -157,7 +162,7 @@ def read_config_file(folder: Path) -> dict[str, Any]:
 
 
 def model_type(folder: Path) -> str | None:
-    """What a Hugging Face folder's config.json calls its architecture; None where there is no config.json.
+    """Return `model_type` from a Hugging Face folder's config.json; None where there is no config.json.
 
     Raises:
         CheckpointError: config.json is no JSON object, or the folder is a LoRA whose base is not there.
@@ -167,18 +172,18 @@ def model_type(folder: Path) -> str | None:
 
 
 def check_depth(tensors: Mapping[str, Tensor], *n_layers: int) -> None:
-    """Refuse more layers, of one stack or of several, than there can be tensors for, before a loop of that length.
+    """Refuse more layers, over all stacks, than there are tensors, before a loop of that length.
 
     Raises:
         CheckpointError: there are more layers than tensors.
     """
     if sum(n_layers) > len(tensors):
-        asked = " and ".join(map(str, n_layers))
-        raise CheckpointError(f"config.json asks for {asked} layers; the checkpoint holds {len(tensors)} tensors.")
+        counts = " and ".join(map(str, n_layers))
+        raise CheckpointError(f"config.json asks for {counts} layers; the checkpoint holds {len(tensors)} tensors.")
 
 
 def check_layers(n_layers: int) -> None:
-    """Refuse more layers than any model has, before a config makes lists of that length.
+    """Refuse more layers than any model has, before a config allocates lists of that length.
 
     Raises:
         CheckpointError: there are more.
@@ -188,7 +193,7 @@ def check_layers(n_layers: int) -> None:
 
 
 def check_experts(tensors: Mapping[str, Tensor], n_experts: int | None) -> None:
-    """Refuse a number of experts that no router among the tensors has rows for, before a loop of that length.
+    """Refuse a number of experts that matches no tensor's rows, before a loop of that length.
 
     Raises:
         CheckpointError: there is none.
@@ -200,26 +205,26 @@ def check_experts(tensors: Mapping[str, Tensor], n_experts: int | None) -> None:
 
 
 def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], how: Opening) -> dict[str, Tensor]:
-    """A checkpoint's tensors as the model is to keep them, held against the shapes that its config asks for.
+    """Check a checkpoint's tensors against the config's shapes and convert them to the model's dtype.
 
-    Every value is looked at; but of what is large and stays in its files only when a pass comes to it, for looking
-    would read it all.
+    All values are checked for NaN and infinity, except those of a large model that stay in its files: a forward pass
+    checks these.
 
     Raises:
         CheckpointError: missing or unexpected names, a wrong shape or dtype, or a NaN or infinite value.
-        TooLargeError: what has to be converted does not fit in memory.
+        TooLargeError: the converted tensors do not fit in memory.
     """
     _check_named(tensors, shapes)
     check_room(tensors.values(), how.dtype)
     nbytes = sum(tensor.nbytes for tensor in tensors.values())
-    found, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
+    converted, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
     for name, tensor in tensors.items():
-        found[name] = tensor.to(kept_in(tensor, how.dtype))
-        if (nbytes < LARGE or found[name] is not tensor) and not is_finite(tensor):
+        converted[name] = tensor.to(kept_in(tensor, how.dtype))
+        if (nbytes < LARGE or converted[name] is not tensor) and not is_finite(tensor):
             damaged.append(name)
         steps.add(tensor.nbytes)
     _refuse_values(damaged, "The checkpoint")
-    return found
+    return converted
 
 
 def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -240,7 +245,7 @@ def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, 
 
 
 def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A state dict in which only matrices, those that products are made with, are kept in half precision."""
+    """Convert everything but matrices to float32; only matrix products take half precision."""
     return {
         name: tensor if name.rpartition(".")[2].lstrip("_").startswith("W_") else tensor.float()
         for name, tensor in state.items()
@@ -248,9 +253,7 @@ def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
-    """Write model.safetensors and config.json, each of which appears whole or not at all.
-
-    What lies there under these names is replaced, if it is a model of the same kind.
+    """Write model.safetensors and config.json, each atomically; a model of the same kind is replaced.
 
     Raises:
         CheckpointError: the folder holds a model of another kind, or another program's config.json.
@@ -280,7 +283,7 @@ def _refuse(what: str, offenders: Iterable[str], next_step: str = "", holder: st
 
 def listed(names: list[str]) -> str:
     """The first few names, and how many more there are."""
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
 def _dtype(tensor: Tensor) -> str:
@@ -290,7 +293,7 @@ def _dtype(tensor: Tensor) -> str:
 def is_finite(tensor: Tensor) -> bool:
     """Whether no value is NaN or infinite.
 
-    A finite sum tells, four times as fast as the ends of the range, to which NaN comes out too; the sum of finite
-    values can itself be too large.
+    A finite sum proves it, four times faster than the minimum and maximum, which are NaN if any value is; they decide
+    where the sum of finite values overflows.
     """
     return math.isfinite(tensor.sum()) or all(math.isfinite(end) for end in tensor.aminmax())

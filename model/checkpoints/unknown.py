@@ -1,4 +1,4 @@
-"""What to say of a file or folder that is no model of a kind that opens: what it looks like, and what to do."""
+"""Describe a file or folder that is not a supported model: what it looks like, and what to do."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ FILES = {
     ".model": "a file that belongs to a model. Give the folder that it lies in",
 }
 WEIGHTS = (".bin", ".gguf", ".safetensors", ".h5", ".msgpack", ".onnx", ".ckpt", ".pt", ".pth")
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 def unknown(path: Path, called: str) -> str:
@@ -41,7 +41,7 @@ def unknown(path: Path, called: str) -> str:
         looks = FILES.get(".gguf" if _begins_as_gguf(path) else path.suffix.lower())
         return f"{called} is {looks}." if looks else f"{called} is a file of a kind that is not known. {OPENS}"
     if inner := _inner(path):
-        named = " or ".join(inner[:MOST_NAMED]) + (f" (of {len(inner)})" if len(inner) > MOST_NAMED else "")
+        named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
     return f"{called} {_lacks(path)} {OPENS}"
@@ -68,17 +68,17 @@ def _step(path: Path) -> tuple[int, str]:
 
 
 def _lacks(folder: Path) -> str:
-    """What a folder looks like that has no model in the folders in it."""
+    """Describe a folder without a supported model in it."""
     try:
-        told = read_json(folder / "config.json") if (folder / "config.json").is_file() else None
+        config = read_json(folder / "config.json") if (folder / "config.json").is_file() else None
     except CheckpointError:
         return "has a config.json that cannot be read."
-    if told is not None and (kind := told.get("model_type")):
+    if config is not None and (kind := config.get("model_type")):
         return f"is a {kind!r}, which is none of the architectures that open."
-    if told is not None:
+    if config is not None:
         return "has a config.json without a model_type, so that it does not say which architecture it is."
-    if held := weights_in(folder):
-        return f"holds {held}, but no config.json that says what they are weights of."
+    if weights := weights_in(folder):
+        return f"holds {weights}, but no config.json that says what they are weights of."
     return "is not a model of a kind that is known: it has no config.json."
 
 
@@ -96,4 +96,4 @@ def refuse_pointers(path: Path) -> None:
 def weights_in(folder: Path) -> str:
     """The files in a folder that look like weights, the first few by name."""
     names = sorted(path.name for path in folder.glob("*") if path.suffix.lower() in WEIGHTS)
-    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")

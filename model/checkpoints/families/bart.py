@@ -10,7 +10,7 @@ from headlight.model.checkpoints.architecture import UNEMBED, activation
 from headlight.model.checkpoints.decoder import heads, mlp, norm
 from headlight.model.checkpoints.encoder_decoder import SHARED, EncoderDecoder
 from headlight.model.checkpoints.keys import ENCODER_DECODER, Keys
-from headlight.model.checkpoints.weight_map import Piece, Pieces, linear, table
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, linear, table
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 FIRST = 2  # the row of the first position
@@ -20,7 +20,7 @@ DECODER_PARTS = {"attn": "self_attn", "cross_attn": "encoder_attn"}
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """BART's settings under the names of `Seq2SeqConfig`."""
+    """Translate BART's config to the fields of `Seq2SeqConfig`."""
     _require_equal(config, "attention_heads")
     _require_equal(config, "ffn_dim")
     return {
@@ -52,45 +52,45 @@ def _require_equal(config: Any, size: str) -> None:
         )
 
 
-def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
-    """Where BART's parameters lie."""
-    found = outside(cfg) | blocks(cfg)
+def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
+    """Map BART's checkpoint tensors to parameter names."""
+    weights = outside(cfg) | blocks(cfg)
     for side in SIDES:
-        found[f"{side}.pos_embed.W_pos"] = table(f"{side}.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
-        found |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
-    return found
+        weights[f"{side}.pos_embed.W_pos"] = table(f"{side}.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
+        weights |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
+    return weights
 
 
-def outside(cfg: Seq2SeqConfig) -> Pieces:
+def outside(cfg: Seq2SeqConfig) -> WeightMap:
     """The embedding that source and target share, and the unembedding."""
-    found = {
+    weights = {
         "decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model),
-        "unembed.b_U": Piece("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0]),
+        "unembed.b_U": WeightView("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0]),
     }
     if cfg.shared_embeddings == "inputs":
-        found["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
-    return found
+        weights["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
+    return weights
 
 
-def blocks(cfg: Seq2SeqConfig) -> Pieces:
+def blocks(cfg: Seq2SeqConfig) -> WeightMap:
     """The layers of encoder and decoder."""
     sides = (("encoder", cfg.n_encoder_layers, ENCODER_PARTS), ("decoder", cfg.n_decoder_layers, DECODER_PARTS))
     return {
-        f"{side}.blocks.{layer}.{name}": piece
+        f"{side}.blocks.{layer}.{name}": weight
         for side, n_layers, parts in sides
         for layer in range(n_layers)
-        for name, piece in _layer(cfg, f"{side}.layers.{layer}.", parts).items()
+        for name, weight in _layer(cfg, f"{side}.layers.{layer}.", parts).items()
     }
 
 
-def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> Pieces:
+def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> WeightMap:
     """A layer's attentions, by our names and theirs, each with its norm, and behind them its MLP."""
-    found = mlp(cfg.decoder, f"{at}fc1", f"{at}fc2")
+    weights = mlp(cfg.decoder, f"{at}fc1", f"{at}fc2")
     for place, (ours, theirs) in enumerate(parts.items()):
         read = heads(cfg.decoder, f"{at}{theirs}.", "out_proj")
-        found |= {name.replace("attn.", f"{ours}."): piece for name, piece in read.items()}
-        found |= norm(f"ln{place + 1}", f"{at}{theirs}_layer_norm", cfg.d_model)
-    return found | norm(f"ln{len(parts) + 1}", f"{at}final_layer_norm", cfg.d_model)
+        weights |= {name.replace("attn.", f"{ours}."): weight for name, weight in read.items()}
+        weights |= norm(f"ln{place + 1}", f"{at}{theirs}_layer_norm", cfg.d_model)
+    return weights | norm(f"ln{len(parts) + 1}", f"{at}final_layer_norm", cfg.d_model)
 
 
 READ = (
@@ -98,4 +98,4 @@ READ = (
     *("encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim"),
     *("activation_function", "scale_embedding", "tie_word_embeddings", "decoder_start_token_id", "eos_token_id"),
 )
-FAMILY = EncoderDecoder("bart", settings, pieces, Keys(READ, ENCODER_DECODER), prefix="model.").family
+FAMILY = EncoderDecoder("bart", settings, weight_map, Keys(READ, ENCODER_DECODER), prefix="model.").family

@@ -1,4 +1,4 @@
-"""BERT folders, and what the encoders of its kind share with it.
+"""BERT folders, and what other encoders share with BERT.
 
 Source: transformers' BertConfig and modeling_bert.
 """
@@ -10,7 +10,7 @@ from headlight.model.checkpoints import decoder
 from headlight.model.checkpoints.architecture import Architecture, activation, layers
 from headlight.model.checkpoints.decoder import heads, mlp, norm, sizes
 from headlight.model.checkpoints.keys import ENCODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces, linear, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, linear, table, vector
 from headlight.model.nn.config import TransformerConfig
 
 EMBEDDING = "embeddings.word_embeddings.weight"
@@ -25,7 +25,7 @@ IGNORED = r"embeddings\.position_ids|pooler\..*|cls\.predictions\.(decoder\.)?bi
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """BERT's settings under the names of `TransformerConfig`."""
+    """Translate BERT's config to the fields of `TransformerConfig`."""
     require_head(config, "MaskedLM", "PreTraining")
     return encoder(config) | {
         "n_token_types": config.type_vocab_size,
@@ -37,7 +37,7 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def encoder(config: Any) -> dict[str, Any]:
-    """What all encoders of BERT's kind have: both directions, and a norm behind each sum."""
+    """Settings that BERT-like encoders share: bidirectional attention, and a norm after each residual sum."""
     return sizes(config) | {
         "n_ctx": config.max_position_embeddings,
         "attention_dir": "bidirectional",
@@ -61,8 +61,8 @@ def require_head(config: Any, *heads: str) -> None:
             )
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where BERT's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map BERT's checkpoint tensors to parameter names."""
     at = "cls.predictions."
     head = mlm_head(cfg, f"{at}transform.dense", f"{at}transform.LayerNorm")
     return (
@@ -73,23 +73,23 @@ def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
     )
 
 
-def embeddings(cfg: TransformerConfig, first_position: int = 0) -> Pieces:
+def embeddings(cfg: TransformerConfig, first_position: int = 0) -> WeightMap:
     """Embeddings of tokens, positions and token types, and the norm of their sum.
 
-    The first position's row stands behind `first_position` others.
+    The stored table of positions has `first_position` unused rows first.
     """
     at, width = "embeddings.", cfg.d_embed or 0
-    found = {
+    weights = {
         "embed.W_E": table(EMBEDDING, cfg.d_vocab, width),
         "pos_embed.W_pos": table(f"{at}position_embeddings.weight", cfg.n_ctx, width, first_position),
         **norm("embed_ln", f"{at}LayerNorm", width),
     }
     if cfg.n_token_types is not None:
-        found["token_type_embed.W_token_type"] = table(f"{at}token_type_embeddings.weight", cfg.n_token_types, width)
-    return found
+        weights["token_type_embed.W_token_type"] = table(f"{at}token_type_embeddings.weight", cfg.n_token_types, width)
+    return weights
 
 
-def layer(cfg: TransformerConfig, at: str) -> Pieces:
+def layer(cfg: TransformerConfig, at: str) -> WeightMap:
     """A layer's attention, MLP and norms."""
     return {
         **heads(cfg, f"{at}attention.", "output.dense", read=("self.query", "self.key", "self.value")),
@@ -99,8 +99,8 @@ def layer(cfg: TransformerConfig, at: str) -> Pieces:
     }
 
 
-def mlm_head(cfg: TransformerConfig, dense: str, layer_norm: str) -> Pieces:
-    """What stands before the unembedding, by the names of its Linear and its norm."""
+def mlm_head(cfg: TransformerConfig, dense: str, layer_norm: str) -> WeightMap:
+    """The transform before the unembedding, by the names of its Linear and its norm."""
     width = cfg.d_embed or 0
     return {
         "mlm_head.W": linear(f"{dense}.weight", cfg.d_model, width),
@@ -109,7 +109,7 @@ def mlm_head(cfg: TransformerConfig, dense: str, layer_norm: str) -> Pieces:
     }
 
 
-def unembed(cfg: TransformerConfig, own: str, tied_bias: str) -> Pieces:
+def unembed(cfg: TransformerConfig, own: str, tied_bias: str) -> WeightMap:
     """The unembedding: a Linear of its own, or the embedding and a bias."""
     if cfg.tie_word_embeddings:
         return {"unembed.b_U": vector(tied_bias, cfg.d_vocab)}
@@ -120,7 +120,7 @@ def unembed(cfg: TransformerConfig, own: str, tied_bias: str) -> Pieces:
 FAMILY = Architecture(
     "bert",
     settings,
-    pieces,
+    weight_map,
     Keys(READ, ENCODER),
     prefix="bert.",
     embedding=EMBEDDING,

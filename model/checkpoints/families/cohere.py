@@ -8,12 +8,12 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, table, vector
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Cohere's settings under the names of `TransformerConfig`."""
+    """Translate Cohere's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {
         "normalization_type": "LN",
         "eps": config.layer_norm_eps,
@@ -25,19 +25,19 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Cohere's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Cohere's checkpoint tensors to parameter names."""
     return layers(cfg, lambda layer: _layer(cfg, config, layer)) | llama.outside(cfg)
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
-    found = {"ln1.w": vector(f"{at}input_layernorm.weight", cfg.d_model)}
-    found |= llama.attention(cfg, config, at) | llama.gated_mlp(cfg, config, at)
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
+    weights = {"ln1.w": vector(f"{at}input_layernorm.weight", cfg.d_model)}
+    weights |= llama.attention(cfg, config, at) | llama.gated_mlp(cfg, config, at)
     if cfg.use_qk_norm:
-        found["attn.q_norm.w"] = table(f"{at}self_attn.q_norm.weight", cfg.n_heads, cfg.d_head)
-        found["attn.k_norm.w"] = table(f"{at}self_attn.k_norm.weight", cfg.n_shared, cfg.d_head)
-    return found
+        weights["attn.q_norm.w"] = table(f"{at}self_attn.q_norm.weight", cfg.n_heads, cfg.d_head)
+        weights["attn.k_norm.w"] = table(f"{at}self_attn.k_norm.weight", cfg.n_shared, cfg.d_head)
+    return weights
 
 
 KEYS = Keys((*llama.BASE, "layer_norm_eps", "attention_bias", "use_qk_norm", "logit_scale"))
-FAMILY = Architecture("cohere", settings, pieces, KEYS).family
+FAMILY = Architecture("cohere", settings, weight_map, KEYS).family

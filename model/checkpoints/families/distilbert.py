@@ -9,27 +9,27 @@ from headlight.model.checkpoints.architecture import Architecture, activation, l
 from headlight.model.checkpoints.decoder import READ, heads, mlp, norm
 from headlight.model.checkpoints.families import bert
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 EPS = 1e-12  # of every norm; no config tells it
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """DistilBERT's settings under the names of `TransformerConfig`."""
+    """Translate DistilBERT's config to the fields of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
     act_fn = activation(config.activation)
     return bert.encoder(config) | {"d_mlp": config.hidden_dim, "act_fn": act_fn, "mlm_act_fn": act_fn, "eps": EPS}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where DistilBERT's parameters lie."""
-    found = bert.embeddings(cfg) | layers(cfg, lambda at: layer(cfg, at), "transformer.layer.{}.")
-    found |= bert.mlm_head(cfg, "vocab_transform", "vocab_layer_norm")
-    return found | bert.unembed(cfg, "vocab_projector", "vocab_projector.bias")
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map DistilBERT's checkpoint tensors to parameter names."""
+    weights = bert.embeddings(cfg) | layers(cfg, lambda at: layer(cfg, at), "transformer.layer.{}.")
+    weights |= bert.mlm_head(cfg, "vocab_transform", "vocab_layer_norm")
+    return weights | bert.unembed(cfg, "vocab_projector", "vocab_projector.bias")
 
 
-def layer(cfg: TransformerConfig, at: str) -> Pieces:
+def layer(cfg: TransformerConfig, at: str) -> WeightMap:
     """A layer's attention, MLP and norms."""
     return {
         **heads(cfg, f"{at}attention.", "out_lin", read=("q_lin", "k_lin", "v_lin")),
@@ -42,7 +42,7 @@ def layer(cfg: TransformerConfig, at: str) -> Pieces:
 FAMILY = Architecture(
     "distilbert",
     settings,
-    pieces,
+    weight_map,
     Keys((*READ, "max_position_embeddings", "sinusoidal_pos_embds", "hidden_dim", "activation"), {}),
     prefix="distilbert.",
     embedding=bert.EMBEDDING,

@@ -10,32 +10,32 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import bert
 from headlight.model.checkpoints.keys import ENCODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces, linear, vector
+from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
 from headlight.model.nn.config import TransformerConfig
 
 UNEMBED = "generator_lm_head"
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """ELECTRA's settings under the names of `TransformerConfig`; its head's activation is always GELU."""
+    """Translate ELECTRA's config to the fields of `TransformerConfig`; its head's activation is always GELU."""
     bert.require_head(config, "MaskedLM")
     return bert.settings(config) | {"d_embed": config.embedding_size, "mlm_act_fn": "gelu"}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where ELECTRA's parameters lie."""
-    found = bert.embeddings(cfg) | layers(cfg, lambda at: bert.layer(cfg, at), bert.LAYER)
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map ELECTRA's checkpoint tensors to parameter names."""
+    weights = bert.embeddings(cfg) | layers(cfg, lambda at: bert.layer(cfg, at), bert.LAYER)
     if cfg.d_embed != cfg.d_model:
-        found["embed_project.W"] = linear("embeddings_project.weight", cfg.d_embed or 0, cfg.d_model)
-        found["embed_project.b"] = vector("embeddings_project.bias", cfg.d_model)
-    found |= bert.mlm_head(cfg, "generator_predictions.dense", "generator_predictions.LayerNorm")
-    return found | bert.unembed(cfg, UNEMBED, f"{UNEMBED}.bias")
+        weights["embed_project.W"] = linear("embeddings_project.weight", cfg.d_embed or 0, cfg.d_model)
+        weights["embed_project.b"] = vector("embeddings_project.bias", cfg.d_model)
+    weights |= bert.mlm_head(cfg, "generator_predictions.dense", "generator_predictions.LayerNorm")
+    return weights | bert.unembed(cfg, UNEMBED, f"{UNEMBED}.bias")
 
 
 FAMILY = Architecture(
     "electra",
     settings,
-    pieces,
+    weight_map,
     Keys((*bert.READ, "embedding_size"), ENCODER),
     prefix="electra.",
     embedding=bert.EMBEDDING,

@@ -13,12 +13,12 @@ from headlight.model.checkpoints.architecture import Architecture, activation, l
 from headlight.model.checkpoints.decoder import fused_heads, head_width, mlp, norm, outside, sizes
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.rope import READ, rotary
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Falcon's settings under the names of `TransformerConfig`.
+    """Translate Falcon's config to the fields of `TransformerConfig`.
 
     Raises:
         ConfigError: a number of norms that the architecture has not.
@@ -54,13 +54,13 @@ def _parallel_norms(config: Any) -> int:
     return int(n_norms)
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Falcon's parameters lie."""
-    found = layers(cfg, lambda layer: _layer(cfg, config, layer), "h.{}.")
-    return found | outside(cfg, "ln_f", "word_embeddings.weight")
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Falcon's checkpoint tensors to parameter names."""
+    weights = layers(cfg, lambda layer: _layer(cfg, config, layer), "h.{}.")
+    return weights | outside(cfg, "ln_f", "word_embeddings.weight")
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
     return (
         _norms(cfg, at)
         | fused_heads(cfg, f"{at}self_attention.query_key_value", f"{at}self_attention.dense", config.bias)
@@ -68,7 +68,7 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     )
 
 
-def _norms(cfg: TransformerConfig, at: str) -> Pieces:
+def _norms(cfg: TransformerConfig, at: str) -> WeightMap:
     if cfg.parallel_norms == 2:
         return norm("ln1", f"{at}ln_attn", cfg.d_model) | norm("ln2", f"{at}ln_mlp", cfg.d_model)
     first = norm("ln1", f"{at}input_layernorm", cfg.d_model)
@@ -88,5 +88,5 @@ KEYS = Keys(
     )
 )
 FAMILY = Architecture(
-    "falcon", settings, pieces, KEYS, prefix="transformer.", embedding="word_embeddings.weight"
+    "falcon", settings, weight_map, KEYS, prefix="transformer.", embedding="word_embeddings.weight"
 ).family

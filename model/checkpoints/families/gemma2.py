@@ -9,12 +9,12 @@ from headlight.model.checkpoints import rope
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import gemma, llama, qwen2
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces, vector
+from headlight.model.checkpoints.weight_map import WeightMap, vector
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Gemma 2's settings under the names of `TransformerConfig`, with its rotary positions or those given."""
+    """Translate Gemma 2's config to `TransformerConfig` fields; `positions` overrides its rotary parameters."""
     return (
         gemma.settings(config, positions)
         | qwen2.windows(config)
@@ -27,12 +27,12 @@ def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, 
     )
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Gemma 2's parameters lie."""
-    return gemma.with_whole_gains(llama.pieces(cfg, config) | layers(cfg, lambda layer: norms(cfg, layer)))
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Gemma 2's checkpoint tensors to parameter names."""
+    return gemma.with_whole_gains(llama.weight_map(cfg, config) | layers(cfg, lambda layer: norms(cfg, layer)))
 
 
-def norms(cfg: TransformerConfig, layer: str) -> Pieces:
+def norms(cfg: TransformerConfig, layer: str) -> WeightMap:
     """The gains of the norms before and after attention and MLP."""
     return {
         "ln1.w": vector(f"{layer}input_layernorm.weight", cfg.d_model),
@@ -47,4 +47,4 @@ BASE = (
     *("sliding_window", "layer_types", "query_pre_attn_scalar", "final_logit_softcapping"),
 )
 KEYS = Keys((*BASE, "attn_logit_softcapping"), gemma.ALLOWED)
-FAMILY = Architecture("gemma2", settings, pieces, KEYS).family
+FAMILY = Architecture("gemma2", settings, weight_map, KEYS).family

@@ -12,21 +12,21 @@ from headlight.model.checkpoints import rope
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import gemma, gemma2, qwen3
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Gemma 3's settings under the names of `TransformerConfig`."""
+    """Translate Gemma 3's config to the fields of `TransformerConfig`."""
     of_global = gemma2.settings(config, config.rope_parameters["full_attention"])
     return of_global | rope.local(config) | {"use_qk_norm": True}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Gemma 3's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Gemma 3's checkpoint tensors to parameter names."""
     head_norms = layers(cfg, lambda layer: qwen3.head_norms(cfg, layer))
-    return gemma2.pieces(cfg, config) | gemma.with_whole_gains(head_norms)
+    return gemma2.weight_map(cfg, config) | gemma.with_whole_gains(head_norms)
 
 
 READ = (*gemma2.BASE, "sliding_window_pattern", "rope_local_base_freq")
-FAMILY = Architecture("gemma3_text", settings, pieces, Keys(READ, gemma.ALLOWED)).family
+FAMILY = Architecture("gemma3_text", settings, weight_map, Keys(READ, gemma.ALLOWED)).family

@@ -30,7 +30,7 @@ from headlight.model.checkpoints.tensors import (
     read_model,
     weight_files,
 )
-from headlight.model.checkpoints.weight_map import Piece, Pieces, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, table, vector
 from headlight.model.nn.config import TransformerConfig
 
 DEFAULTS: dict[str, object] = {
@@ -65,30 +65,30 @@ BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions 
 
 
 def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
-    """A GPT-2 folder's config and parameters, the latter as views of its files.
+    """Read a GPT-2 folder's config, and its parameters as views of its files.
 
     Raises:
-        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        CheckpointError: damaged files, or tensors that do not match config.json.
         ConfigError: settings in config.json that are not supported.
     """
-    said = read_config_file(folder)
-    refuse_quantised(said)
-    hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in said.items()}
+    raw_config = read_config_file(folder)
+    refuse_quantised(raw_config)
+    hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in raw_config.items()}
     KEYS.check(hf_config)
-    is_said_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
-    tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if is_said_tied else (), transposed=True)
+    says_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
+    tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if says_tied else (), transposed=True)
     if is_adapter(folder) and EMBEDDING in tensors:
         hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
-    told = _translated(hf_config)
-    if is_said_tied:
-        told["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
-    cfg = TransformerConfig(**(told | settings))
+    translated = _translated(hf_config)
+    if says_tied:
+        translated["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
+    cfg = TransformerConfig(**(translated | settings))
     require_gpt2(cfg)
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
-    check_head(hf_config.get("architectures"), tensors, needed_by(pieces(cfg)))
-    state = filled(pieces(cfg), tensors, BUFFERS, how, skeleton(cfg))
+    check_head(hf_config.get("architectures"), tensors, needed_by(weight_map(cfg)))
+    state = filled(weight_map(cfg), tensors, BUFFERS, how, skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
 
 
@@ -96,7 +96,7 @@ def _likeness(names: Iterable[str]) -> float:
     smallest = TransformerConfig(
         n_layers=1, d_model=1, n_ctx=1, n_heads=1, d_head=1, d_vocab=1, tie_word_embeddings=True
     )
-    known = {piece.name for piece in pieces(smallest).values()}
+    known = {weight.name for weight in weight_map(smallest).values()}
     return likeness({name.removeprefix(PREFIX) for name in names} - {UNEMBED}, known)
 
 
@@ -107,22 +107,24 @@ FAMILY = Family(
 )
 
 
-def pieces(cfg: TransformerConfig) -> Pieces:
-    """Where GPT-2's parameters lie."""
+def weight_map(cfg: TransformerConfig) -> WeightMap:
+    """Map GPT-2's checkpoint tensors to parameter names."""
     return layers(cfg, lambda at: _layer(cfg, at), "h.{}.") | around(cfg)
 
 
-def around(cfg: TransformerConfig) -> Pieces:
-    """What is in no layer, also of GPT-2's kin: embeddings of tokens and positions, the final norm, the unembedding."""
+def around(cfg: TransformerConfig) -> WeightMap:
+    """Map what is outside the layers, in GPT-2 and its variants: embeddings, the final norm, the unembedding."""
     positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
     return positions | outside(cfg, "ln_f", EMBEDDING)
 
 
-def _layer(cfg: TransformerConfig, at: str) -> Pieces:
-    """Its linear layers hold their matrices as [in, out], those of queries, keys and values side by side in one."""
+def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
+    """Map one layer: Conv1D weights are stored as [in, out], with queries, keys and values fused."""
     d_model, d_mlp, heads = cfg.d_model, cfg.d_mlp or 4 * cfg.d_model, (cfg.n_heads, cfg.d_head)
-    found = {
-        "attn.W_O": Piece(f"{at}attn.c_proj.weight", (d_model, d_model), lambda tensor: tensor.unflatten(0, heads)),
+    weights = {
+        "attn.W_O": WeightView(
+            f"{at}attn.c_proj.weight", (d_model, d_model), lambda tensor: tensor.unflatten(0, heads)
+        ),
         "attn.b_O": vector(f"{at}attn.c_proj.bias", d_model),
         "mlp.W_in": table(f"{at}mlp.c_fc.weight", d_model, d_mlp),
         "mlp.b_in": vector(f"{at}mlp.c_fc.bias", d_mlp),
@@ -131,10 +133,10 @@ def _layer(cfg: TransformerConfig, at: str) -> Pieces:
     }
     for place, role in enumerate("QKV"):
         of_role = partial(_of_role, place, heads)
-        read = Piece(f"{at}attn.c_attn.weight", (d_model, 3 * d_model), of_role)
-        found[f"attn.W_{role}"] = read.then(lambda tensor: tensor.transpose(0, 1))
-        found[f"attn.b_{role}"] = Piece(f"{at}attn.c_attn.bias", (3 * d_model,), of_role)
-    return found | norm("ln1", f"{at}ln_1", d_model) | norm("ln2", f"{at}ln_2", d_model)
+        read = WeightView(f"{at}attn.c_attn.weight", (d_model, 3 * d_model), of_role)
+        weights[f"attn.W_{role}"] = read.then(lambda tensor: tensor.transpose(0, 1))
+        weights[f"attn.b_{role}"] = WeightView(f"{at}attn.c_attn.bias", (3 * d_model,), of_role)
+    return weights | norm("ln1", f"{at}ln_1", d_model) | norm("ln2", f"{at}ln_2", d_model)
 
 
 def _of_role(place: int, heads: tuple[int, int], tensor: Tensor) -> Tensor:
@@ -154,19 +156,19 @@ def require_gpt2(cfg: TransformerConfig) -> None:
     require("d_value", cfg.d_value, cfg.d_head)
 
 
-def require(name: str, given: object, *allowed: object) -> None:
+def require(name: str, value: object, *allowed: object) -> None:
     """Refuse a setting that a GPT-2 folder cannot hold.
 
     Raises:
-        ConfigError: it is none of the values allowed.
+        ConfigError: the value is none of those allowed.
     """
-    if given not in allowed:
+    if value not in allowed:
         values = " or ".join(map(repr, allowed))
-        raise ConfigError(f"A GPT-2 folder cannot hold {name} = {given!r}; it can be {values}.")
+        raise ConfigError(f"A GPT-2 folder cannot hold {name} = {value!r}; it can be {values}.")
 
 
 def _translated(hf_config: dict[str, Any]) -> dict[str, Any]:
-    """config.json's settings under the names of `TransformerConfig`."""
+    """Translate config.json to the fields of `TransformerConfig`."""
     return {
         "n_layers": hf_config["n_layer"],
         "d_model": hf_config["n_embd"],

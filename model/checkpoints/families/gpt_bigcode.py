@@ -11,12 +11,12 @@ from headlight.model.checkpoints.architecture import Architecture, activation, l
 from headlight.model.checkpoints.decoder import READ, fused_heads, mlp, norm, sizes
 from headlight.model.checkpoints.families import gpt2
 from headlight.model.checkpoints.keys import DECODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """GPT-BigCode's settings under the names of `TransformerConfig`."""
+    """Translate GPT-BigCode's config to the fields of `TransformerConfig`."""
     return sizes(config, 1 if config.multi_query else None) | {
         "n_ctx": config.n_positions,
         "d_mlp": config.n_inner,
@@ -26,12 +26,12 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where GPT-BigCode's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map GPT-BigCode's checkpoint tensors to parameter names."""
     return layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.") | gpt2.around(cfg)
 
 
-def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
     return (
         norm("ln1", f"{at}ln_1", cfg.d_model)
         | fused_heads(cfg, f"{at}attn.c_attn", f"{at}attn.c_proj")
@@ -47,7 +47,7 @@ KEYS = Keys(
 FAMILY = Architecture(
     "gpt_bigcode",
     settings,
-    pieces,
+    weight_map,
     KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.(bias|masked_bias)|bias",

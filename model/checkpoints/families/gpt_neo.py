@@ -9,12 +9,12 @@ from headlight.model.checkpoints.architecture import Architecture, activation, l
 from headlight.model.checkpoints.decoder import READ, heads, mlp, norm, sizes
 from headlight.model.checkpoints.families import gpt2
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """GPT-Neo's settings under the names of `TransformerConfig`."""
+    """Translate GPT-Neo's config to the fields of `TransformerConfig`."""
     return sizes(config) | {
         "n_ctx": config.max_position_embeddings,
         "d_mlp": config.intermediate_size,
@@ -26,12 +26,12 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where GPT-Neo's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map GPT-Neo's checkpoint tensors to parameter names."""
     return layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.") | gpt2.around(cfg)
 
 
-def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
     return (
         norm("ln1", f"{at}ln_1", cfg.d_model)
         | heads(cfg, f"{at}attn.attention.", "out_proj", read_bias=False)
@@ -50,7 +50,7 @@ KEYS = Keys(
 FAMILY = Architecture(
     "gpt_neo",
     settings,
-    pieces,
+    weight_map,
     KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.attention\.(bias|masked_bias)",

@@ -9,12 +9,12 @@ from headlight.model.checkpoints.architecture import Architecture, activation, l
 from headlight.model.checkpoints.decoder import fused_heads, mlp, norm, outside, sizes
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.rope import READ, rotary
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """GPT-NeoX's settings under the names of `TransformerConfig`."""
+    """Translate GPT-NeoX's config to the fields of `TransformerConfig`."""
     return sizes(config) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
@@ -25,13 +25,13 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where GPT-NeoX's parameters lie."""
-    found = layers(cfg, lambda layer: _layer(cfg, config, layer))
-    return found | outside(cfg, "final_layer_norm", "embed_in.weight")
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map GPT-NeoX's checkpoint tensors to parameter names."""
+    weights = layers(cfg, lambda layer: _layer(cfg, config, layer))
+    return weights | outside(cfg, "final_layer_norm", "embed_in.weight")
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
     return (
         norm("ln1", f"{at}input_layernorm", cfg.d_model)
         | fused_heads(cfg, f"{at}attention.query_key_value", f"{at}attention.dense", config.attention_bias)
@@ -49,7 +49,7 @@ KEYS = Keys(
 FAMILY = Architecture(
     "gpt_neox",
     settings,
-    pieces,
+    weight_map,
     KEYS,
     prefix="gpt_neox.",
     embedding="embed_in.weight",

@@ -14,14 +14,14 @@ from headlight.model.checkpoints import rope
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import llama, qwen2
 from headlight.model.checkpoints.keys import DECODER, Keys
-from headlight.model.checkpoints.weight_map import Piece, Pieces, linear, vector
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, linear, vector
 from headlight.model.nn.config import TransformerConfig
 
 ALPHA = 1.702  # quick_gelu's
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """gpt-oss's settings under the names of `TransformerConfig`."""
+    """Translate gpt-oss's config to the fields of `TransformerConfig`."""
     return (
         llama.settings(config)
         | qwen2.windows(config)
@@ -36,38 +36,40 @@ def settings(config: Any) -> dict[str, Any]:
     )
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where gpt-oss's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map gpt-oss's checkpoint tensors to parameter names."""
     return llama.outside(cfg) | layers(cfg, lambda layer: of_layer(cfg, config, layer))
 
 
-def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
     """What a layer holds."""
     sinks = {"attn.sinks": vector(f"{layer}self_attn.sinks", cfg.n_heads)}
     return llama.attention(cfg, config, layer) | sinks | experts(cfg, f"{layer}mlp.") | llama.norms(cfg, layer)
 
 
-def experts(cfg: TransformerConfig, at: str) -> Pieces:
+def experts(cfg: TransformerConfig, at: str) -> WeightMap:
     """A layer's experts and their router."""
     n_experts, d_mlp = cfg.num_experts or 0, cfg.d_mlp or 0
     into, into_bias = (n_experts, cfg.d_model, 2 * d_mlp), (n_experts, 2 * d_mlp)
-    found = {
+    weights = {
         "mlp.W_gate": linear(f"{at}router.weight", cfg.d_model, n_experts),
         "mlp.b_gate": vector(f"{at}router.bias", n_experts),
     }
     for index in range(n_experts):
         ours = f"mlp.experts.{index}."
         for turn, name in enumerate(("gate", "in")):
-            found[f"{ours}W_{name}"] = _of(f"{at}experts.gate_up_proj", into, index).then(_every_second(turn))
-            found[f"{ours}b_{name}"] = _of(f"{at}experts.gate_up_proj_bias", into_bias, index).then(_every_second(turn))
-        found[f"{ours}W_out"] = _of(f"{at}experts.down_proj", (n_experts, d_mlp, cfg.d_model), index)
-        found[f"{ours}b_out"] = _of(f"{at}experts.down_proj_bias", (n_experts, cfg.d_model), index)
-    return found
+            weights[f"{ours}W_{name}"] = _of(f"{at}experts.gate_up_proj", into, index).then(_every_second(turn))
+            weights[f"{ours}b_{name}"] = _of(f"{at}experts.gate_up_proj_bias", into_bias, index).then(
+                _every_second(turn)
+            )
+        weights[f"{ours}W_out"] = _of(f"{at}experts.down_proj", (n_experts, d_mlp, cfg.d_model), index)
+        weights[f"{ours}b_out"] = _of(f"{at}experts.down_proj_bias", (n_experts, cfg.d_model), index)
+    return weights
 
 
-def _of(name: str, shape: tuple[int, ...], index: int) -> Piece:
+def _of(name: str, shape: tuple[int, ...], index: int) -> WeightView:
     """One expert's part of a tensor of all."""
-    return Piece(name, shape, lambda tensor: tensor[index])
+    return WeightView(name, shape, lambda tensor: tensor[index])
 
 
 def _every_second(first: int) -> Callable[[Tensor], Tensor]:
@@ -81,4 +83,4 @@ KEYS = Keys(
     ),
     DECODER | {"swiglu_alpha": (ALPHA,)},
 )
-FAMILY = Architecture("gpt_oss", settings, pieces, KEYS).family
+FAMILY = Architecture("gpt_oss", settings, weight_map, KEYS).family

@@ -8,12 +8,12 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, activation, layers
 from headlight.model.checkpoints.decoder import READ, biased_unembedding, heads, mlp, norm, outside, sizes
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """GPT-J's settings under the names of `TransformerConfig`."""
+    """Translate GPT-J's config to the fields of `TransformerConfig`."""
     return sizes(config) | {
         "n_ctx": config.n_positions,
         "d_mlp": config.n_inner,
@@ -27,13 +27,13 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where GPT-J's parameters lie."""
-    found = layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
-    return found | outside(cfg, "ln_f", "wte.weight") | biased_unembedding(cfg)
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map GPT-J's checkpoint tensors to parameter names."""
+    weights = layers(cfg, lambda layer: _layer(cfg, layer), "h.{}.")
+    return weights | outside(cfg, "ln_f", "wte.weight") | biased_unembedding(cfg)
 
 
-def _layer(cfg: TransformerConfig, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
     return (
         norm("ln1", f"{at}ln_1", cfg.d_model)
         | heads(cfg, f"{at}attn.", "out_proj", read_bias=False, write_bias=False)
@@ -45,7 +45,7 @@ KEYS = Keys((*READ, "n_positions", "n_inner", "activation_function", "layer_norm
 FAMILY = Architecture(
     "gptj",
     settings,
-    pieces,
+    weight_map,
     KEYS,
     prefix="transformer.",
     ignored=r"h\.\d+\.attn\.(bias|masked_bias|embed_positions)",

@@ -11,7 +11,7 @@ from headlight.model.checkpoints.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Granite's settings under the names of `TransformerConfig`."""
+    """Translate Granite's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {
         "embedding_scale": config.embedding_multiplier,
         "attn_scale": 1 / config.attention_multiplier,
@@ -21,4 +21,4 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 MULTIPLIERS = ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling")
-FAMILY = Architecture("granite", settings, llama.pieces, Keys((*llama.READ, *MULTIPLIERS))).family
+FAMILY = Architecture("granite", settings, llama.weight_map, Keys((*llama.READ, *MULTIPLIERS))).family

@@ -15,10 +15,10 @@ MODEL_TYPE = "headlight"
 
 
 def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
-    """The folder's config and parameters, the latter as views of its file.
+    """Read a folder's config, and its parameters as views of its file.
 
     Raises:
-        CheckpointError: damaged files, or tensors that are not those that config.json asks for.
+        CheckpointError: damaged files, or tensors that do not match config.json.
         ConfigError: settings that are missing, unknown or contradictory.
     """
     cfg = config_of(TransformerConfig, read_json(folder / "config.json") | settings)
@@ -31,7 +31,12 @@ FAMILY = Family(lambda path: model_type(path) == MODEL_TYPE, read)
 
 
 def save_transformer(model: Transformer, folder: str | Path) -> None:
-    """Write what `load` opens: config.json, model.safetensors, and the tokenizer if the model has one."""
+    """Write a model to a folder that `load` opens: config.json, model.safetensors, and the tokenizer if it has one.
+
+    Args:
+        model: the model.
+        folder: is created if needed; a model of the same kind in it is replaced.
+    """
     folder = Path(folder)
     save(model, MODEL_TYPE, folder)
     if (tokenizer := model.tokenizer) is not None:

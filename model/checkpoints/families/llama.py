@@ -14,7 +14,7 @@ from headlight.model.checkpoints import rope
 from headlight.model.checkpoints.architecture import Architecture, activation, layers, save_folder
 from headlight.model.checkpoints.decoder import embedding, heads, sizes
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces, linear, vector
+from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
 
@@ -25,7 +25,7 @@ NAMES = ("gate_proj", "up_proj", "down_proj")  # of an MLP's linear layers
 
 
 def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Llama's settings under the names of `TransformerConfig`, with the config's rotary positions or those given."""
+    """Translate Llama's config to `TransformerConfig` fields; `positions` overrides its rotary parameters."""
     return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         **_activation(config),
@@ -42,41 +42,43 @@ def _activation(config: Any) -> dict[str, Any]:
     return {"act_fn": activation(getattr(config, names[0]))} if names else {}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Llama's parameters lie."""
-    found = layers(cfg, lambda layer: attention(cfg, config, layer) | gated_mlp(cfg, config, layer) | norms(cfg, layer))
-    return found | outside(cfg)
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Llama's checkpoint tensors to parameter names."""
+    weights = layers(
+        cfg, lambda layer: attention(cfg, config, layer) | gated_mlp(cfg, config, layer) | norms(cfg, layer)
+    )
+    return weights | outside(cfg)
 
 
-def outside(cfg: TransformerConfig) -> Pieces:
+def outside(cfg: TransformerConfig) -> WeightMap:
     """What is in no layer: embedding, final norm, and unembedding if it is not the embedding."""
     return embedding(cfg, "embed_tokens.weight") | {"ln_final.w": vector("norm.weight", cfg.d_model)}
 
 
-def attention(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+def attention(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
     """A layer's attention, with the biases that the config asks for; that of the output has a name in Seed-OSS's."""
     bias = getattr(config, "attention_bias", False)
     return heads(cfg, f"{layer}self_attn.", "o_proj", bias, getattr(config, "attention_out_bias", bias))
 
 
-def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, names: Sequence[str] = NAMES) -> Pieces:
+def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, names: Sequence[str] = NAMES) -> WeightMap:
     """A layer's MLP, with the biases that the config asks for; the names are of gate, linear part and output."""
     (gate, into, out), d_mlp = (f"{layer}mlp.{name}" for name in names), cfg.d_mlp_dense or 0
-    found = {
+    weights = {
         "mlp.W_gate": linear(f"{gate}.weight", cfg.d_model, d_mlp),
         "mlp.W_in": linear(f"{into}.weight", cfg.d_model, d_mlp),
         "mlp.W_out": linear(f"{out}.weight", d_mlp, cfg.d_model),
     }
     if getattr(config, "mlp_bias", False):
-        found |= {
+        weights |= {
             "mlp.b_gate": vector(f"{gate}.bias", d_mlp),
             "mlp.b_in": vector(f"{into}.bias", d_mlp),
             "mlp.b_out": vector(f"{out}.bias", cfg.d_model),
         }
-    return found
+    return weights
 
 
-def norms(cfg: TransformerConfig, layer: str) -> Pieces:
+def norms(cfg: TransformerConfig, layer: str) -> WeightMap:
     """The gains of the norms before attention and MLP."""
     return {
         "ln1.w": vector(f"{layer}input_layernorm.weight", cfg.d_model),
@@ -84,7 +86,7 @@ def norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-LLAMA = Architecture("llama", settings, pieces, Keys(READ))
+LLAMA = Architecture("llama", settings, weight_map, Keys(READ))
 FAMILY = LLAMA.family
 
 
@@ -120,8 +122,8 @@ def save_llama(model: Transformer, folder: str | Path) -> None:
         architectures=["LlamaForCausalLM"],
         dtype="float32",
     )
-    _require(cfg, TransformerConfig(**settings(LLAMA.keys.of(config))))
-    save_folder(Path(folder), LLAMA.prefix, pieces(cfg, config), model, config.to_json_string())
+    _require(cfg, TransformerConfig(**settings(LLAMA.keys.select(config))))
+    save_folder(Path(folder), LLAMA.prefix, weight_map(cfg, config), model, config.to_json_string())
 
 
 def _any_bias(model: Transformer, part: str) -> bool:

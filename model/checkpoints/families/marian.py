@@ -16,19 +16,19 @@ from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints.encoder_decoder import SHARED, EncoderDecoder
 from headlight.model.checkpoints.families import bart
 from headlight.model.checkpoints.keys import ENCODER_DECODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces, table
+from headlight.model.checkpoints.weight_map import WeightMap, table
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Marian's settings under the names of `Seq2SeqConfig`; positions are kept as if they were learned."""
+    """Translate Marian's config to the fields of `Seq2SeqConfig`; positions are kept as if they were learned."""
     if config.d_model % 2:
         raise ConfigError(f"config.json sets d_model to {config.d_model!r}; it has to be even.")
     return bart.settings(config) | {"embeddings_ln": False}
 
 
-def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
-    """Where Marian's parameters lie; no tensor holds its positions, which are computed."""
+def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
+    """Map Marian's checkpoint tensors to parameter names; no tensor holds its positions, which are computed."""
     positions = table(SHARED, cfg.d_vocab, cfg.d_model).then(lambda _: sinusoids(cfg.n_ctx, cfg.d_model))
     return bart.outside(cfg) | bart.blocks(cfg) | {f"{side}.pos_embed.W_pos": positions for side in bart.SIDES}
 
@@ -42,5 +42,5 @@ def sinusoids(n_ctx: int, d_model: int) -> Float[Tensor, "pos d_model"]:
 
 KEYS = Keys((*bart.READ, "decoder_vocab_size"), ENCODER_DECODER | {"share_encoder_decoder_embeddings": (True,)})
 FAMILY = EncoderDecoder(
-    "marian", settings, pieces, KEYS, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
+    "marian", settings, weight_map, KEYS, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
 ).family

@@ -12,7 +12,7 @@ from headlight.model.checkpoints.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Mistral's settings under the names of `TransformerConfig`."""
+    """Translate Mistral's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {"window_size": window(config)}
 
 
@@ -26,4 +26,4 @@ def _by_layer(config: Any) -> dict[str, Any]:
 
 
 READ = (*llama.BASE, "rms_norm_eps", "sliding_window")
-FAMILY = Architecture("mistral", _by_layer, llama.pieces, Keys((*READ, "layer_types")), part_keys=Keys(READ)).family
+FAMILY = Architecture("mistral", _by_layer, llama.weight_map, Keys((*READ, "layer_types")), part_keys=Keys(READ)).family

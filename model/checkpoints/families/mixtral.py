@@ -9,12 +9,12 @@ from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.experts import experts
 from headlight.model.checkpoints.families import llama, mistral
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Mixtral's settings under the names of `TransformerConfig`."""
+    """Translate Mixtral's config to the fields of `TransformerConfig`."""
     return mistral.settings(config) | {
         "num_experts": config.num_local_experts,
         "experts_per_token": config.num_experts_per_tok,
@@ -22,16 +22,16 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Mixtral's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Mixtral's checkpoint tensors to parameter names."""
     return llama.outside(cfg) | layers(cfg, lambda layer: of_layer(cfg, config, layer))
 
 
-def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
     """What a layer holds."""
     chosen = experts(cfg, f"{layer}block_sparse_moe.", "w1", "w3", "w2")
     return llama.attention(cfg, config, layer) | chosen | llama.norms(cfg, layer)
 
 
 KEYS = Keys((*mistral.READ, "num_local_experts", "num_experts_per_tok"))
-FAMILY = Architecture("mixtral", settings, pieces, KEYS).family
+FAMILY = Architecture("mixtral", settings, weight_map, KEYS).family

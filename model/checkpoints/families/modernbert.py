@@ -11,14 +11,14 @@ from headlight.model.checkpoints.decoder import heads, sizes
 from headlight.model.checkpoints.families import bert, llama
 from headlight.model.checkpoints.families.qwen2 import windows
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Piece, Pieces, fused, linear, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, fused, linear, table, vector
 from headlight.model.nn.config import TransformerConfig
 
 EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """ModernBERT's settings under the names of `TransformerConfig`."""
+    """Translate ModernBERT's config to the fields of `TransformerConfig`."""
     bert.require_head(config, "MaskedLM")
     return (
         sizes(config)
@@ -40,36 +40,36 @@ def settings(config: Any) -> dict[str, Any]:
     )
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where ModernBERT's parameters lie."""
-    found = {
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map ModernBERT's checkpoint tensors to parameter names."""
+    weights = {
         "embed.W_E": table(EMBEDDING, cfg.d_vocab, cfg.d_model),
         "mlm_head.W": linear("head.dense.weight", cfg.d_model, cfg.d_model),
     }
     norms = {"embed.ln": "embeddings.norm", "ln_final": "final_norm", "mlm_head.ln": "head.norm"}
     for ours, theirs in norms.items():
-        found |= _norm(ours, theirs, config)
+        weights |= _norm(ours, theirs, config)
     if config.classifier_bias:
-        found["mlm_head.b"] = vector("head.dense.bias", cfg.d_model)
+        weights["mlm_head.b"] = vector("head.dense.bias", cfg.d_model)
     if not cfg.tie_word_embeddings:
-        found["unembed.W_U"] = linear(f"{UNEMBED}.weight", cfg.d_model, cfg.d_vocab)
+        weights["unembed.W_U"] = linear(f"{UNEMBED}.weight", cfg.d_model, cfg.d_vocab)
     if config.decoder_bias:
-        found["unembed.b_U"] = vector(f"{UNEMBED}.bias", cfg.d_vocab)
-    found |= layers(cfg, lambda at: _layer(cfg, config, at))
-    return {name: piece for name, piece in found.items() if not name.startswith("blocks.0.ln1.")}
+        weights["unembed.b_U"] = vector(f"{UNEMBED}.bias", cfg.d_vocab)
+    weights |= layers(cfg, lambda at: _layer(cfg, config, at))
+    return {name: weight for name, weight in weights.items() if not name.startswith("blocks.0.ln1.")}
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
     """Queries, keys and values lie in one tensor, and so do the MLP's gate and what it multiplies."""
     bias = config.attention_bias
     attention = heads(cfg, f"{at}attn.", "Wo", bias, bias, read=["Wqkv"] * 3)
-    found = fused(attention | llama.gated_mlp(cfg, config, at, ("Wi", "Wi", "Wo")))
-    return found | _norm("ln1", f"{at}attn_norm", config) | _norm("ln2", f"{at}mlp_norm", config)
+    weights = fused(attention | llama.gated_mlp(cfg, config, at, ("Wi", "Wi", "Wo")))
+    return weights | _norm("ln1", f"{at}attn_norm", config) | _norm("ln2", f"{at}mlp_norm", config)
 
 
-def _norm(ours: str, theirs: str, config: Any) -> Pieces:
-    found: dict[str, Piece] = {f"{ours}.w": vector(f"{theirs}.weight", config.hidden_size)}
-    return found | {f"{ours}.b": vector(f"{theirs}.bias", config.hidden_size)} if config.norm_bias else found
+def _norm(ours: str, theirs: str, config: Any) -> WeightMap:
+    weights: dict[str, WeightView] = {f"{ours}.w": vector(f"{theirs}.weight", config.hidden_size)}
+    return weights | {f"{ours}.b": vector(f"{theirs}.bias", config.hidden_size)} if config.norm_bias else weights
 
 
 KEYS = Keys(
@@ -80,4 +80,4 @@ KEYS = Keys(
     ),
     {},
 )
-FAMILY = Architecture("modernbert", settings, pieces, KEYS, embedding=EMBEDDING, unembed=f"{UNEMBED}.weight").family
+FAMILY = Architecture("modernbert", settings, weight_map, KEYS, embedding=EMBEDDING, unembed=f"{UNEMBED}.weight").family

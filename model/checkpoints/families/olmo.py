@@ -8,20 +8,20 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import DECODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """OLMo's settings under the names of `TransformerConfig`."""
+    """Translate OLMo's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {"normalization_type": "LNPre"}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where OLMo's parameters lie."""
-    return {name: piece for name, piece in llama.pieces(cfg, config).items() if not name.endswith(".w")}
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map OLMo's checkpoint tensors to parameter names."""
+    return {name: weight for name, weight in llama.weight_map(cfg, config).items() if not name.endswith(".w")}
 
 
 # A head that reads what is clipped would read no sum of parts.
 KEYS = Keys((*llama.BASE, "attention_bias"), DECODER | {"clip_qkv": (None,)})
-FAMILY = Architecture("olmo", settings, pieces, KEYS).family
+FAMILY = Architecture("olmo", settings, weight_map, KEYS).family

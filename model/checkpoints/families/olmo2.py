@@ -10,12 +10,12 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces, vector
+from headlight.model.checkpoints.weight_map import WeightMap, vector
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """OLMo 2's settings under the names of `TransformerConfig`."""
+    """Translate OLMo 2's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {
         "use_qk_norm": True,
         "qk_norm_across_heads": True,
@@ -24,12 +24,12 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where OLMo 2's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map OLMo 2's checkpoint tensors to parameter names."""
     return llama.outside(cfg) | layers(cfg, lambda layer: of_layer(cfg, config, layer))
 
 
-def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
+def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
     """What a layer holds."""
     norms = {
         "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
@@ -41,4 +41,4 @@ def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> Pieces:
 
 
 KEYS = Keys((*llama.BASE, "rms_norm_eps", "attention_bias"))
-FAMILY = Architecture("olmo2", settings, pieces, KEYS).family
+FAMILY = Architecture("olmo2", settings, weight_map, KEYS).family

@@ -13,7 +13,7 @@ from torch import Tensor
 from headlight.model.checkpoints.architecture import UNEMBED, Architecture, activation, layers
 from headlight.model.checkpoints.decoder import READ, embedding, heads, mlp, norm, sizes
 from headlight.model.checkpoints.keys import DECODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces, joined, linear, table
+from headlight.model.checkpoints.weight_map import WeightMap, joined, linear, table
 from headlight.model.nn.config import TransformerConfig
 
 EMBEDDING = "decoder.embed_tokens.weight"
@@ -21,7 +21,7 @@ FIRST = 2  # the row of the first position
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """OPT's settings under the names of `TransformerConfig`."""
+    """Translate OPT's config to the fields of `TransformerConfig`."""
     of_all = sizes(config)
     return of_all | {
         "n_ctx": config.max_position_embeddings,
@@ -33,22 +33,22 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where OPT's parameters lie."""
-    found = layers(cfg, lambda layer: _layer(cfg, config, layer), "decoder.layers.{}.")
-    found["pos_embed.W_pos"] = table("decoder.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map OPT's checkpoint tensors to parameter names."""
+    weights = layers(cfg, lambda layer: _layer(cfg, config, layer), "decoder.layers.{}.")
+    weights["pos_embed.W_pos"] = table("decoder.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
     if not cfg.post_norm:
-        found |= _norm(cfg, "ln_final", "decoder.final_layer_norm")
+        weights |= _norm(cfg, "ln_final", "decoder.final_layer_norm")
     if _is_narrow(config):
-        return found | _narrow_embedding(cfg, config.word_embed_proj_dim)
-    return found | embedding(cfg, EMBEDDING)
+        return weights | _narrow_embedding(cfg, config.word_embed_proj_dim)
+    return weights | embedding(cfg, EMBEDDING)
 
 
 def _is_narrow(config: Any) -> bool:
     return config.word_embed_proj_dim != config.hidden_size
 
 
-def _narrow_embedding(cfg: TransformerConfig, width: int) -> Pieces:
+def _narrow_embedding(cfg: TransformerConfig, width: int) -> WeightMap:
     rows = table(EMBEDDING, cfg.d_vocab, width)
     columns = linear(UNEMBED, width, cfg.d_vocab)
     return {
@@ -62,7 +62,7 @@ def _product(first: Tensor, second: Tensor) -> Tensor:
     return first.float() @ second.float()
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
     biases = config.enable_bias
     return (
         _norm(cfg, "ln1", f"{at}self_attn_layer_norm")
@@ -72,7 +72,7 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
     )
 
 
-def _norm(cfg: TransformerConfig, ours: str, theirs: str) -> Pieces:
+def _norm(cfg: TransformerConfig, ours: str, theirs: str) -> WeightMap:
     return norm(ours, theirs, cfg.d_model) if cfg.normalization_type == "LN" else {}
 
 
@@ -83,4 +83,4 @@ KEYS = Keys(
     ),
     DECODER | {"_remove_final_layer_norm": (False,)},
 )
-FAMILY = Architecture("opt", settings, pieces, KEYS, embedding=EMBEDDING).family
+FAMILY = Architecture("opt", settings, weight_map, KEYS, embedding=EMBEDDING).family

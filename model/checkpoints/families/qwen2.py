@@ -11,14 +11,14 @@ from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.decoder import heads, window
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 KINDS = {"sliding_attention": "local", "full_attention": "global"}  # of layers, and our names for them
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Qwen2's settings under the names of `TransformerConfig`."""
+    """Translate Qwen2's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | windows(config)
 
 
@@ -36,11 +36,11 @@ def windows(config: Any) -> dict[str, Any]:
     return {"window_size": window(config), "attn_types": tuple(KINDS[kind] for kind in config.layer_types)}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Qwen2's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Qwen2's checkpoint tensors to parameter names."""
     attention = layers(cfg, lambda layer: heads(cfg, f"{layer}self_attn.", "o_proj", write_bias=False))
-    return llama.pieces(cfg, config) | attention
+    return llama.weight_map(cfg, config) | attention
 
 
 READ = (*llama.BASE, "rms_norm_eps", "use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
-FAMILY = Architecture("qwen2", settings, pieces, Keys(READ)).family
+FAMILY = Architecture("qwen2", settings, weight_map, Keys(READ)).family

@@ -8,21 +8,21 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import llama, qwen2
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces, vector
+from headlight.model.checkpoints.weight_map import WeightMap, vector
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Qwen3's settings under the names of `TransformerConfig`."""
+    """Translate Qwen3's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | qwen2.windows(config) | {"use_qk_norm": True}
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Qwen3's parameters lie."""
-    return llama.pieces(cfg, config) | layers(cfg, lambda layer: head_norms(cfg, layer))
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Qwen3's checkpoint tensors to parameter names."""
+    return llama.weight_map(cfg, config) | layers(cfg, lambda layer: head_norms(cfg, layer))
 
 
-def head_norms(cfg: TransformerConfig, layer: str) -> Pieces:
+def head_norms(cfg: TransformerConfig, layer: str) -> WeightMap:
     """The gains of the norms of queries and keys, which all heads share."""
     return {
         "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.d_head),
@@ -30,4 +30,4 @@ def head_norms(cfg: TransformerConfig, layer: str) -> Pieces:
     }
 
 
-FAMILY = Architecture("qwen3", settings, pieces, Keys((*qwen2.READ, "attention_bias"))).family
+FAMILY = Architecture("qwen3", settings, weight_map, Keys((*qwen2.READ, "attention_bias"))).family

@@ -9,12 +9,12 @@ from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.experts import experts
 from headlight.model.checkpoints.families import llama, mistral, qwen3
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Qwen3-MoE's settings under the names of `TransformerConfig`."""
+    """Translate Qwen3-MoE's config to the fields of `TransformerConfig`."""
     return mistral.settings(config) | {
         "use_qk_norm": True,
         "num_experts": config.num_experts or None,
@@ -30,8 +30,8 @@ def _is_dense(config: Any, layer: int) -> bool:
     return layer in config.mlp_only_layers or not config.num_experts or (layer + 1) % config.decoder_sparse_step != 0
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where Qwen3-MoE's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map Qwen3-MoE's checkpoint tensors to parameter names."""
     sparse = sorted({*range(cfg.n_layers)} - {*cfg.dense_layers})
     return (
         llama.outside(cfg)
@@ -48,4 +48,4 @@ KEYS = Keys(
         *("norm_topk_prob", "moe_intermediate_size", "mlp_only_layers", "decoder_sparse_step"),
     )
 )
-FAMILY = Architecture("qwen3_moe", settings, pieces, KEYS).family
+FAMILY = Architecture("qwen3_moe", settings, weight_map, KEYS).family

@@ -8,14 +8,14 @@ from typing import Any
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.families import bert
 from headlight.model.checkpoints.keys import ENCODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 UNEMBED = "lm_head.decoder"
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """RoBERTa's settings under the names of `TransformerConfig`; its head's activation is always GELU."""
+    """Translate RoBERTa's config to the fields of `TransformerConfig`; its head's activation is always GELU."""
     n_ctx = config.max_position_embeddings - first_position(config)
     return bert.settings(config) | {"n_ctx": n_ctx, "mlm_act_fn": "gelu"}
 
@@ -25,18 +25,18 @@ def first_position(config: Any) -> int:
     return int(config.pad_token_id) + 1
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where RoBERTa's parameters lie."""
-    found = bert.embeddings(cfg, first_position(config)) | layers(cfg, lambda at: bert.layer(cfg, at), bert.LAYER)
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map RoBERTa's checkpoint tensors to parameter names."""
+    weights = bert.embeddings(cfg, first_position(config)) | layers(cfg, lambda at: bert.layer(cfg, at), bert.LAYER)
     return (
-        found | bert.mlm_head(cfg, "lm_head.dense", "lm_head.layer_norm") | bert.unembed(cfg, UNEMBED, "lm_head.bias")
+        weights | bert.mlm_head(cfg, "lm_head.dense", "lm_head.layer_norm") | bert.unembed(cfg, UNEMBED, "lm_head.bias")
     )
 
 
 FAMILY = Architecture(
     "roberta",
     settings,
-    pieces,
+    weight_map,
     Keys((*bert.READ, "pad_token_id"), ENCODER),
     prefix="roberta.",
     embedding=bert.EMBEDDING,

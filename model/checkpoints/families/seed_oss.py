@@ -8,4 +8,4 @@ from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
 
 KEYS = Keys((*llama.READ, "attention_out_bias"))
-FAMILY = Architecture("seed_oss", llama.settings, llama.pieces, KEYS).family
+FAMILY = Architecture("seed_oss", llama.settings, llama.weight_map, KEYS).family

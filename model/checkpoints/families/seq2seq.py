@@ -25,8 +25,8 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq
     cfg = config_of(Seq2SeqConfig, read_json(folder / "config.json") | settings)
     tensors = read_safetensors(folder / WEIGHTS)
     check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
-    found = taken(tensors, shapes_of(seq2seq_skeleton(cfg)), how)
-    return Checkpoint(cfg, {name: laid_out(name, each) for name, each in found.items()}, (folder / WEIGHTS,))
+    state = taken(tensors, shapes_of(seq2seq_skeleton(cfg)), how)
+    return Checkpoint(cfg, {name: laid_out(name, each) for name, each in state.items()}, (folder / WEIGHTS,))
 
 
 FAMILY = Family(
@@ -43,9 +43,11 @@ def laid_out(name: str, tensor: Tensor) -> Tensor:
 
 
 def save_seq2seq(model: Seq2SeqTransformer, folder: str | Path) -> None:
-    """Write what `load_seq2seq` opens: config.json, model.safetensors, and the tokenizers that the model has.
+    """Write a model to a folder that `load_seq2seq` opens: config.json, model.safetensors, and its tokenizers.
 
-    Each file appears whole or not at all.
+    Args:
+        model: the model.
+        folder: is created if needed; each file is written atomically.
     """
     folder = Path(folder)
     save(model, MODEL_TYPE, folder)

@@ -11,7 +11,7 @@ from headlight.model.checkpoints.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """SmolLM3's settings under the names of `TransformerConfig`."""
+    """Translate SmolLM3's config to the fields of `TransformerConfig`."""
     unturned = tuple(layer for layer, turns in enumerate(config.no_rope_layers) if not turns)  # it is 1 where one turns
     return llama.settings(config) | qwen2.windows(config) | {"no_rope_layers": unturned}
 
@@ -22,4 +22,4 @@ KEYS = Keys(
         *("no_rope_layers", "no_rope_layer_interval"),
     )
 )
-FAMILY = Architecture("smollm3", settings, llama.pieces, KEYS).family
+FAMILY = Architecture("smollm3", settings, llama.weight_map, KEYS).family

@@ -11,12 +11,12 @@ from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.decoder import heads, norm, outside
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import Piece, Pieces, joined, vector
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, joined, vector
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """StableLM's settings under the names of `TransformerConfig`."""
+    """Translate StableLM's config to the fields of `TransformerConfig`."""
     return llama.settings(config) | {
         "normalization_type": "LN",
         "eps": config.layer_norm_eps,
@@ -26,26 +26,26 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where StableLM's parameters lie."""
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map StableLM's checkpoint tensors to parameter names."""
     return layers(cfg, lambda layer: _layer(cfg, config, layer)) | outside(cfg, "norm", "embed_tokens.weight")
 
 
-def _layer(cfg: TransformerConfig, config: Any, at: str) -> Pieces:
-    found = (
+def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
+    weights = (
         norm("ln1", f"{at}input_layernorm", cfg.d_model)
         | heads(cfg, f"{at}self_attn.", "o_proj", config.use_qkv_bias, write_bias=False)
         | llama.gated_mlp(cfg, config, at)
     )
     if not cfg.parallel_attn_mlp:
-        found |= norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
+        weights |= norm("ln2", f"{at}post_attention_layernorm", cfg.d_model)
     if cfg.use_qk_norm:
-        found["attn.q_norm.w"] = _gains(f"{at}self_attn.q_layernorm", cfg.n_heads, cfg.d_head)
-        found["attn.k_norm.w"] = _gains(f"{at}self_attn.k_layernorm", cfg.n_shared, cfg.d_head)
-    return found
+        weights["attn.q_norm.w"] = _gains(f"{at}self_attn.q_layernorm", cfg.n_heads, cfg.d_head)
+        weights["attn.k_norm.w"] = _gains(f"{at}self_attn.k_layernorm", cfg.n_shared, cfg.d_head)
+    return weights
 
 
-def _gains(name: str, n_heads: int, d_head: int) -> Piece:
+def _gains(name: str, n_heads: int, d_head: int) -> WeightView:
     """The heads' gains, each a tensor of its own, one above the other."""
     gains = (vector(f"{name}.norms.{head}.weight", d_head) for head in range(n_heads))
     return joined(*gains, by=lambda *each: torch.stack(each))
@@ -58,4 +58,4 @@ KEYS = Keys(
     ),
     {"is_causal": (True,)},  # if not, transformers' implementations of attention compute different things
 )
-FAMILY = Architecture("stablelm", settings, pieces, KEYS).family
+FAMILY = Architecture("stablelm", settings, weight_map, KEYS).family

@@ -10,12 +10,12 @@ from headlight.model.checkpoints.decoder import heads, mlp, norm, outside, sizes
 from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.rope import rotary
-from headlight.model.checkpoints.weight_map import Pieces
+from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """StarCoder2's settings under the names of `TransformerConfig`."""
+    """Translate StarCoder2's config to the fields of `TransformerConfig`."""
     return sizes(config, config.num_key_value_heads) | {
         "d_mlp": config.intermediate_size,
         "act_fn": activation(config.hidden_act),
@@ -25,13 +25,13 @@ def settings(config: Any) -> dict[str, Any]:
     }
 
 
-def pieces(cfg: TransformerConfig, config: Any) -> Pieces:
-    """Where StarCoder2's parameters lie."""
-    found = layers(cfg, lambda layer: _layer(cfg, config.use_bias, layer))
-    return found | outside(cfg, "norm", "embed_tokens.weight")
+def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """Map StarCoder2's checkpoint tensors to parameter names."""
+    weights = layers(cfg, lambda layer: _layer(cfg, config.use_bias, layer))
+    return weights | outside(cfg, "norm", "embed_tokens.weight")
 
 
-def _layer(cfg: TransformerConfig, bias: bool, at: str) -> Pieces:
+def _layer(cfg: TransformerConfig, bias: bool, at: str) -> WeightMap:
     return (
         norm("ln1", f"{at}input_layernorm", cfg.d_model)
         | heads(cfg, f"{at}self_attn.", "o_proj", bias, bias)
@@ -41,4 +41,4 @@ def _layer(cfg: TransformerConfig, bias: bool, at: str) -> Pieces:
 
 
 KEYS = Keys((*llama.BASE, "norm_epsilon", "sliding_window", "use_bias"))
-FAMILY = Architecture("starcoder2", settings, pieces, KEYS).family
+FAMILY = Architecture("starcoder2", settings, weight_map, KEYS).family

@@ -9,14 +9,14 @@ from headlight.model.checkpoints.architecture import UNEMBED, activation
 from headlight.model.checkpoints.decoder import heads
 from headlight.model.checkpoints.encoder_decoder import SHARED, EncoderDecoder
 from headlight.model.checkpoints.keys import ENCODER_DECODER, Keys
-from headlight.model.checkpoints.weight_map import Pieces, linear, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, linear, table, vector
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 N_CTX = 512  # tokens, where no config says more: the positions know no end
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """T5's settings under the names of `Seq2SeqConfig`."""
+    """Translate T5's config to the fields of `Seq2SeqConfig`."""
     return {
         "n_encoder_layers": config.num_layers,
         "n_decoder_layers": config.num_decoder_layers,
@@ -48,42 +48,42 @@ def _start_token(config: Any) -> object:
     return config.pad_token_id if config.decoder_start_token_id is None else config.decoder_start_token_id
 
 
-def pieces(cfg: Seq2SeqConfig, config: Any) -> Pieces:
-    """Where T5's parameters lie."""
-    found = {"decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model)}
+def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
+    """Map T5's checkpoint tensors to parameter names."""
+    weights = {"decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model)}
     if cfg.shared_embeddings == "inputs":
-        found["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
+        weights["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
     for side, n_layers, parts in (
         ("encoder", cfg.n_encoder_layers, {"attn": "SelfAttention"}),
         ("decoder", cfg.n_decoder_layers, {"attn": "SelfAttention", "cross_attn": "EncDecAttention"}),
     ):
         bias = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-        found[f"{side}.blocks.0.attn.rel_pos_bias.weight"] = table(
+        weights[f"{side}.blocks.0.attn.rel_pos_bias.weight"] = table(
             bias, cfg.relative_attention_num_buckets, cfg.n_heads
         )
-        found[f"{side}.ln_final.w"] = vector(f"{side}.final_layer_norm.weight", cfg.d_model)
+        weights[f"{side}.ln_final.w"] = vector(f"{side}.final_layer_norm.weight", cfg.d_model)
         for layer in range(n_layers):
             of_layer = _layer(cfg, f"{side}.block.{layer}.layer.", parts)
-            found |= {f"{side}.blocks.{layer}.{name}": piece for name, piece in of_layer.items()}
-    return found
+            weights |= {f"{side}.blocks.{layer}.{name}": weight for name, weight in of_layer.items()}
+    return weights
 
 
-def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> Pieces:
+def _layer(cfg: Seq2SeqConfig, at: str, parts: dict[str, str]) -> WeightMap:
     """A layer's attentions, by our names and theirs, and behind them its MLP."""
-    found = _mlp(cfg, f"{at}{len(parts)}.DenseReluDense.")
+    weights = _mlp(cfg, f"{at}{len(parts)}.DenseReluDense.")
     for place, (ours, theirs) in enumerate(parts.items()):
         read = heads(cfg.decoder, f"{at}{place}.{theirs}.", "o", False, False, read="qkv")
-        found |= {name.replace("attn.", f"{ours}."): piece for name, piece in read.items()}
+        weights |= {name.replace("attn.", f"{ours}."): weight for name, weight in read.items()}
     for place in range(len(parts) + 1):
-        found[f"ln{place + 1}.w"] = vector(f"{at}{place}.layer_norm.weight", cfg.d_model)
-    return found
+        weights[f"ln{place + 1}.w"] = vector(f"{at}{place}.layer_norm.weight", cfg.d_model)
+    return weights
 
 
-def _mlp(cfg: Seq2SeqConfig, at: str) -> Pieces:
+def _mlp(cfg: Seq2SeqConfig, at: str) -> WeightMap:
     d_mlp = cfg.decoder.d_mlp or 0
     into = {"mlp.W_gate": "wi_0", "mlp.W_in": "wi_1"} if cfg.gated_mlp else {"mlp.W_in": "wi"}
-    found = {ours: linear(f"{at}{theirs}.weight", cfg.d_model, d_mlp) for ours, theirs in into.items()}
-    return found | {"mlp.W_out": linear(f"{at}wo.weight", d_mlp, cfg.d_model)}
+    weights = {ours: linear(f"{at}{theirs}.weight", cfg.d_model, d_mlp) for ours, theirs in into.items()}
+    return weights | {"mlp.W_out": linear(f"{at}wo.weight", d_mlp, cfg.d_model)}
 
 
 KEYS = Keys(
@@ -97,5 +97,5 @@ KEYS = Keys(
 )
 # Cross-attention has no positions; old files hold a bias for it that nothing reads.
 FAMILY = EncoderDecoder(
-    "t5", settings, pieces, KEYS, ignored=r".*EncDecAttention\.relative_attention_bias\.weight"
+    "t5", settings, weight_map, KEYS, ignored=r".*EncDecAttention\.relative_attention_bias\.weight"
 ).family

@@ -1,6 +1,6 @@
 """State dicts of TransformerLens's HookedTransformer, and of our own Transformer: a bare file of tensors.
 
-Sizes are read off the shapes. What shapes cannot tell has to be said by the caller.
+Sizes are inferred from the shapes; the caller gives the other settings.
 """
 
 import json
@@ -30,11 +30,11 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
-    """A state dict's config, inferred and completed by the caller's settings, and its tensors as they are.
+    """Read a state dict; its config is inferred from the shapes and completed by the caller's settings.
 
     Raises:
         CheckpointError: a damaged file, or tensors that do not make up one of our models.
-        ConfigError: settings that the shapes cannot tell are missing; the message names them.
+        ConfigError: settings that shapes do not determine are missing; the message names them.
     """
     raw = read_tensors(path)
     _refuse_bridge(path, raw)
@@ -54,29 +54,29 @@ FAMILY = Family(recognises, read)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of a state dict's file, memory-mapped; no code in the file is run."""
+    """Read a state dict file, memory-mapped; no code in it is run."""
     return read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
 
 
 def read_pickle(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file that `torch.save(model.state_dict(), path)` wrote, memory-mapped.
+    """Read a file that `torch.save(model.state_dict(), path)` wrote, memory-mapped.
 
     Raises:
         CheckpointError: the file is damaged, in torch's format of before 2020, or holds something else.
     """
     content = read_torch(path)
     if not isinstance(content, dict) or not all(isinstance(each, Tensor) for each in content.values()):
-        held = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
-        raise CheckpointError(f"{path.name} holds no state dict but {held}. Save model.state_dict() alone.")
+        contents = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
+        raise CheckpointError(f"{path.name} holds no state dict but {contents}. Save model.state_dict() alone.")
     return {str(name): tensor.detach() for name, tensor in content.items()}
 
 
 def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """The settings that names and shapes tell."""
+    """Infer settings from the tensors' names and shapes."""
     d_vocab, d_model = _shape(tensors, "embed.W_E", 2)
     n_ctx, _ = _shape(tensors, "pos_embed.W_pos", 2)
     n_heads, _, d_head = _shape(tensors, "blocks.0.attn.W_Q", 3)
-    told: dict[str, Any] = {
+    inferred: dict[str, Any] = {
         "n_layers": len({name.split(".")[1] for name in tensors if name.startswith("blocks.")}),
         "d_model": d_model,
         "n_ctx": n_ctx,
@@ -87,13 +87,13 @@ def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
         "attn_only": "blocks.0.mlp.W_in" not in tensors,
         "tie_word_embeddings": "unembed.W_U" not in tensors,
     }
-    if not told["attn_only"]:
-        told["d_mlp"] = _shape(tensors, "blocks.0.mlp.W_in", 2)[1]
-    if not told["tie_word_embeddings"]:
-        told["d_vocab_out"] = _shape(tensors, "unembed.W_U", 2)[1]
+    if not inferred["attn_only"]:
+        inferred["d_mlp"] = _shape(tensors, "blocks.0.mlp.W_in", 2)[1]
+    if not inferred["tie_word_embeddings"]:
+        inferred["d_vocab_out"] = _shape(tensors, "unembed.W_U", 2)[1]
     if "ln_final.w" in tensors:
-        told["normalization_type"] = "LN" if "ln_final.b" in tensors or "blocks.0.ln1.b" in tensors else "RMS"
-    return told
+        inferred["normalization_type"] = "LN" if "ln_final.b" in tensors or "blocks.0.ln1.b" in tensors else "RMS"
+    return inferred
 
 
 def _shape(tensors: dict[str, Tensor], name: str, ndim: int) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ def _shape(tensors: dict[str, Tensor], name: str, ndim: int) -> tuple[int, ...]:
     return shape
 
 
-# What shapes cannot tell, with the answers there are, the most frequent first; None of a window is that there is none.
+# Settings that shapes do not determine, with their values, the most frequent first; a window of None is no window.
 QUESTIONS: dict[str, tuple[object, ...]] = {
     "act_fn": ("relu", *(name for name in get_args(Activation) if name != "relu")),
     "normalization_type": ("LNPre", "RMSPre", None),
@@ -117,7 +117,7 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "attn_scale": (None, 1.0),
     "window_size": (None,),
 }
-# What shapes cannot tell either, where few models differ from TransformerLens's own values, which are the config's.
+# Settings that shapes do not determine either, which most models leave at their defaults.
 OPTIONAL = (
     "attn_types",
     "eps",
@@ -136,9 +136,7 @@ MEANINGS = (
 
 @dataclass(frozen=True)
 class Questions:
-    """What shapes do not tell: settings that have to be given, with the answers there are, and those that may be, with
-    what they are otherwise.
-    """
+    """Settings that shapes do not determine: required ones with their possible values, optional ones with defaults."""
 
     required: dict[str, tuple[object, ...]]
     optional: dict[str, object]
@@ -146,7 +144,7 @@ class Questions:
 
 
 def questions(inferred: dict[str, Any], settings: Container[str]) -> Questions:
-    """What has to be asked, and may be, beside what shapes and these settings tell."""
+    """List the settings that neither the shapes nor `settings` determine."""
     needless = {"act_fn", "parallel_attn_mlp"} if inferred["attn_only"] else set[str]()
     known = {*inferred, *needless}
     required = {name: answers for name, answers in QUESTIONS.items() if name not in known and name not in settings}
@@ -156,7 +154,7 @@ def questions(inferred: dict[str, Any], settings: Container[str]) -> Questions:
 
 
 def _ask(path: Path, inferred: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Name what is still missing, with the call that gives it."""
+    """Refuse missing settings, and show the call that gives them."""
     if settings.get("positional_embedding_type") == "shortformer":
         raise ConfigError(
             f"{path.name} adds positions to queries and keys alone (shortformer), which is not supported. Look into it "
@@ -181,7 +179,7 @@ def _refuse_bridge(path: Path, raw: dict[str, Tensor]) -> None:
 
 
 def _check_masks(raw: dict[str, Tensor], settings: dict[str, Any]) -> None:
-    """Hold masks, which old versions store, against the window that the settings name."""
+    """Compare stored causal masks, of old versions, with the window in the settings."""
     for name, mask in raw.items():
         if not name.endswith(".attn.mask") or not mask.numel() or settings["window_size"] is not None:
             continue
