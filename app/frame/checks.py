@@ -21,7 +21,7 @@ from headlight.model.checkpoints.families import OWN
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
 from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.checkpoints.rounding import in_float32
-from headlight.model.checkpoints.tensors import read_safetensors
+from headlight.model.checkpoints.state_dicts import read_tensors
 from headlight.model.compute.backend import Backend, backend, default, measure
 from headlight.model.measure import Measure
 from headlight.model.measure.attention import row_sum_error
@@ -284,9 +284,8 @@ def kept_in(made: Run) -> tuple[str, ...]:
 
 
 def stored_in(source: Source) -> tuple[str, ...]:
-    """The dtypes that a model's files hold its matrices in; none where these are no safetensors."""
-    files = (path for path in source.weights if path.suffix == ".safetensors")
-    tensors = chain.from_iterable(read_safetensors(path, shapes_only=True).values() for path in files)
+    """The dtypes that a model's files hold its matrices in."""
+    tensors = chain.from_iterable(read_tensors(path, shapes_only=True).values() for path in source.weights)
     return _dtypes(tensor for tensor in tensors if tensor.ndim > 1)
 
 

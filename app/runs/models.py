@@ -29,11 +29,12 @@ from headlight.model import (
     load,
     load_seq2seq,
 )
-from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, InputError, ModelNotFoundError
+from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
 from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import DType, transformer_lens
 from headlight.model.checkpoints.loading import estimate, is_here, named_with, parted
-from headlight.model.checkpoints.tensors import listed, read_safetensors
+from headlight.model.checkpoints.state_dicts import PREFIXES, SUFFIXES, read_tensors, without_shared
+from headlight.model.checkpoints.tensors import listed
 from headlight.model.runs.host import Host
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
@@ -42,7 +43,6 @@ Questions = transformer_lens.Questions
 MB = 10**6
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
-PICKLES = (".pt", ".pth", ".bin")
 
 # To recognise them takes a look into every folder, and what comes with the project stays as long as the server runs.
 _embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_models)
@@ -85,10 +85,6 @@ def _check_offered(name: str) -> None:
         _check_listed(name)
         if not any_model_allowed():
             raise ModelNotFoundError(f"{name!r} is not offered here. Choose one of {', '.join(offered)}.")
-        if Path(name).suffix in PICKLES:
-            raise InputError(
-                "The page opens folders and .safetensors files only. Save the weights as .safetensors first."
-            )
 
 
 def _check_listed(name: str) -> None:
@@ -110,10 +106,10 @@ def questions(name: str) -> Questions | None:
     """What neither a state dict's shapes nor its name tell; None if nothing is missing, and for any other model."""
     base, settings = parted(_source(name))
     path = Path(os.path.expanduser(base))
-    if path.suffix != ".safetensors" or not os.path.isfile(path) or not _may_be_opened(name):
+    if path.suffix not in SUFFIXES or not os.path.isfile(path) or not _may_be_opened(name):
         return None
     with suppress(HeadlightError):  # what cannot be read is said when it is opened
-        inferred = transformer_lens.infer(read_safetensors(path, shapes_only=True))
+        inferred = transformer_lens.infer(without_shared(read_tensors(path, shapes_only=True), PREFIXES)[0])
         asked = transformer_lens.questions(inferred, settings)
         return asked if asked.required else None
     return None
@@ -276,7 +272,7 @@ def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
 def _open(name: str) -> Transformer:
     source = _source(name)
     before = stamps.stamps_of(stamps.weights_at(Path(os.path.expanduser(parted(source)[0]))))
-    model = load(source, allow_pickle=False, dtype=_dtype(), host=_Opening())
+    model = load(source, dtype=_dtype(), host=_Opening())
     _watch(model, before)
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)

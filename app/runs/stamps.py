@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from headlight.model.checkpoints.state_dicts import SUFFIXES
+
 Stamp = tuple[int, int, int] | None
 Stamps = Mapping[str, Stamp]
 
@@ -15,7 +17,7 @@ def stamps_of(paths: Iterable[Path]) -> Stamps:
 
 def weights_at(path: Path) -> list[Path]:
     """The files at a model's path that may hold weights."""
-    return sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
+    return sorted(file for file in path.glob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
 
 
 def changed(before: Stamps, now: Stamps) -> list[str]:

@@ -20,24 +20,14 @@ from torch.nn import Module
 from headlight.model.base.checks import check_size
 from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
 from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.multimodal import KINDS, text_part, text_tensors
 from headlight.model.checkpoints.quantization import refuse_quantised
 from headlight.model.checkpoints.resemblance import likeness
-from headlight.model.checkpoints.tensors import (
-    check_depth,
-    check_experts,
-    check_layers,
-    is_tied,
-    model_type,
-    read_config_file,
-    read_model,
-    taken,
-    weight_files,
-    write_folder,
-)
+from headlight.model.checkpoints.tensors import check_depth, check_experts, check_layers, taken, write_folder
 from headlight.model.checkpoints.weight_map import WeightMap, parameters
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer

@@ -11,17 +11,11 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.architecture import UNEMBED, filled, needed_by, plain_names, read_config, translating
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton
+from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
 from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
-from headlight.model.checkpoints.tensors import (
-    check_depth,
-    is_tied,
-    model_type,
-    read_config_file,
-    read_model,
-    weight_files,
-)
+from headlight.model.checkpoints.tensors import check_depth
 from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 

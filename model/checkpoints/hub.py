@@ -1,6 +1,7 @@
 """Download a model's folder from the Hugging Face hub, or find it in the hub's cache.
 
-Only the files that are read are downloaded, never a pickle. `HF_ENDPOINT`, `HF_HOME` and `HF_HUB_OFFLINE` are honoured.
+Only the files that are read are downloaded, and pickles only where there are no safetensors. `HF_ENDPOINT`,
+`HF_HOME` and `HF_HUB_OFFLINE` are honoured.
 """
 
 import errno
@@ -17,7 +18,7 @@ from traceback import walk_tb
 from typing import Any
 
 from headlight.model.base.errors import CheckpointError, ModelNotFoundError, TooLargeError
-from headlight.model.checkpoints.tensors import weight_files
+from headlight.model.checkpoints.folders import weight_files
 from headlight.model.runs.host import HERE, Host
 from headlight.model.text.end_tokens import GENERATION_CONFIG
 from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
@@ -41,6 +42,7 @@ FILES = [
     GENERATION_CONFIG,
     *TOKENIZER_FILES,
 ]
+PICKLED = ["pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json"]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 GB = 10**9
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
@@ -88,8 +90,7 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object], host
         raise
     folder = _files(repository, revision, ["config.json"])
     check(folder)
-    _check_room(repository, folder.name)
-    return _files(repository, folder.name, FILES, host)
+    return _files(repository, folder.name, _patterns(repository, folder.name), host)
 
 
 def _on_disk(repository: str, revision: str | None) -> Path | None:
@@ -125,14 +126,30 @@ def _ask_once(repository: str, revision: str | None) -> None:
         get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=endpoint()))
 
 
-def _check_room(repository: str, commit: str) -> None:
-    """Refuse a download that does not fit on the disk, before it begins."""
-    from huggingface_hub import constants, snapshot_download
+def _patterns(repository: str, commit: str) -> list[str]:
+    """Choose what to download, pickles only where there are no safetensors, and refuse what the disk does not hold."""
+    for patterns in (FILES, [*FILES, *PICKLED]):
+        planned = _planned(repository, commit, patterns)
+        if any(file.filename.endswith(".safetensors") for file in planned):
+            break
+    _check_room(repository, planned)
+    return patterns
+
+
+def _planned(repository: str, commit: str, patterns: list[str]) -> list[Any]:
+    from huggingface_hub import snapshot_download
 
     with explained(repository, commit):
-        planned = snapshot_download(
-            repository, revision=commit, allow_patterns=FILES, endpoint=endpoint(), dry_run=True
+        planned: Any = snapshot_download(
+            repository, revision=commit, allow_patterns=patterns, endpoint=endpoint(), dry_run=True
         )
+    return list(planned)
+
+
+def _check_room(repository: str, planned: list[Any]) -> None:
+    """Refuse what the disk does not hold, before any of it is fetched."""
+    from huggingface_hub import constants
+
     needed = sum(file.file_size or 0 for file in planned if file.will_download)
     cache = Path(constants.HF_HUB_CACHE)  # which is there: it holds config.json by now
     free = shutil.disk_usage(cache).free

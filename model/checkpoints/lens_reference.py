@@ -11,8 +11,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.model.base.errors import ConfigError
-from headlight.model.checkpoints.families.transformer_lens import BUFFERS, read_tensors
+from headlight.model.checkpoints.families.transformer_lens import BUFFERS
 from headlight.model.checkpoints.reference import Reference
+from headlight.model.checkpoints.state_dicts import PREFIXES, read_tensors, without_shared
 from headlight.model.nn.config import TransformerConfig
 
 PACKAGE = "transformer_lens"
@@ -78,7 +79,8 @@ def _settings(cfg: TransformerConfig, known: set[str]) -> dict[str, Any]:
 
 def _load(model: Any, path: Path, cfg: TransformerConfig) -> None:
     """Copy a file's weights into its model, whose masks are made from the settings."""
-    state = {name: tensor for name, tensor in read_tensors(path).items() if not BUFFERS.fullmatch(name)}
+    raw, _ = without_shared(read_tensors(path), PREFIXES)
+    state = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
     if cfg.tie_word_embeddings:  # a file of ours: TransformerLens ties nothing
         state |= {"unembed.W_U": state["embed.W_E"].T, "unembed.b_U": torch.zeros(cfg.d_vocab)}
     shapes = {name: parameter.shape for name, parameter in model.named_parameters()}

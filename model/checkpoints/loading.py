@@ -15,13 +15,15 @@ from headlight.model.base.files import check_regular
 from headlight.model.base.source import Source
 from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
-from headlight.model.checkpoints.families.transformer_lens import PICKLES, read_pickle
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton, skeleton
+from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
+from headlight.model.checkpoints.places import model_at
 from headlight.model.checkpoints.resemblance import resembled
 from headlight.model.checkpoints.room import Estimate
 from headlight.model.checkpoints.room import estimate as estimate_of
-from headlight.model.checkpoints.tensors import read_config_file, read_safetensors, vectors_in_float32, weight_files
+from headlight.model.checkpoints.state_dicts import PICKLES, read_tensors
+from headlight.model.checkpoints.tensors import vectors_in_float32
 from headlight.model.checkpoints.unknown import unknown
 from headlight.model.compute.read_ahead import is_large
 from headlight.model.nn.config import TransformerConfig
@@ -73,12 +75,9 @@ def estimate(source: str | Path, dtype: DType = "stored", revision: str | None =
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
     """
     path, _ = _locate(parted(source)[0], revision)
-    if path.suffix in PICKLES:
-        return estimate_of([path], list(read_pickle(path).values()), dtype)
     files = weight_files(path) if path.is_dir() else (path,)
-    return estimate_of(
-        files, [tensor for file in files for tensor in read_safetensors(file, shapes_only=True).values()], dtype
-    )
+    tensors = [tensor for file in files for tensor in read_tensors(file, shapes_only=True).values()]
+    return estimate_of(files, tensors, dtype)
 
 
 def load(
@@ -125,9 +124,9 @@ def load(
         )
     if is_seq2seq(path):
         raise CheckpointError(f"{path.name} is an encoder-decoder. Open it by load_seq2seq, or on its own page.")
-    if path.suffix in PICKLES and not allow_pickle:
-        raise CheckpointError(f"{path.name} is a pickle, which is not opened here. Save the tensors as safetensors.")
     family = _family(path, path.name)
+    if not allow_pickle:
+        _refuse_pickles(path)
     with _no_collection():
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
@@ -136,6 +135,14 @@ def load(
     model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), model.cfg.d_vocab)
     model.end_tokens = end_tokens(base_folder(folder), model.cfg.d_vocab)
     return model
+
+
+def _refuse_pickles(path: Path) -> None:
+    for file in weight_files(path) if path.is_dir() else (path,):
+        if file.suffix in PICKLES:
+            raise CheckpointError(
+                f"{file.name} is a pickle, which is not opened here. Save the tensors as safetensors."
+            )
 
 
 def _merged(path: Path) -> str:
@@ -188,7 +195,9 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         TooLargeError: the weights do not fit in memory.
     """
     path = _embedded().get(str(source), Path(os.path.expanduser(source)).absolute())
-    if not os.path.exists(path):
+    if os.path.exists(path):
+        path = model_at(path)
+    else:
         known = embedded_seq2seq_models()
         raise ModelNotFoundError(
             f"There is no folder or encoder-decoder {str(source)!r}.{nearest(str(source), known)} Give a path or one "
@@ -281,7 +290,7 @@ def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tupl
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
         if not os.path.isdir(path):
             check_regular(Path(path))
-        return Path(path).absolute(), None
+        return model_at(Path(path).absolute()), None
     if isinstance(source, str) and hub.is_hub_name(source):
         folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
         return folder, folder.name

@@ -15,7 +15,7 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.lora_settings import CONFIG, REMEDY, LoraSettings
 
-WEIGHTS = "adapter_model.safetensors"
+WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 BEFORE = "base_model.model."  # every name of the base's modules
 WRAPPER = re.compile(r"(?<=\.)(base_layer|token_adapter|modules_to_save|default)\.")  # modules that peft puts around
 PART = re.compile(r"(.+)\.(lora_\w+|trainable_tokens_delta)(?:\.default)?(?:\.(weight|bias))?")
@@ -25,7 +25,7 @@ HEAD = re.compile(r"(.*\.)?(score|classifier|classification_head|qa_outputs|v_he
 
 def is_adapter(folder: Path) -> bool:
     """Whether a path is a folder of what peft trained, without the weights of the base."""
-    whole = ("model.safetensors", "model.safetensors.index.json")
+    whole = (f"{name}{index}" for name in ("model.safetensors", "pytorch_model.bin") for index in ("", ".index.json"))
     return (folder / CONFIG).is_file() and not any((folder / name).is_file() for name in whole)
 
 
@@ -54,13 +54,14 @@ def adapter_file(folder: Path) -> Path:
     Raises:
         CheckpointError: there is none that is read.
     """
-    if not (folder / WEIGHTS).is_file():
-        names = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
-        raise CheckpointError(
-            f"{folder.name} is a LoRA whose folder holds {names}; only {WEIGHTS} is read. Load it in peft and call "
-            "save_pretrained(folder), which writes that."
-        )
-    return folder / WEIGHTS
+    for name in WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    held = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
+    raise CheckpointError(
+        f"{folder.name} is a LoRA whose folder holds {held}; what is read is {' or '.join(WEIGHTS)}. Load it in peft "
+        "and call save_pretrained(folder), which writes that."
+    )
 
 
 Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]

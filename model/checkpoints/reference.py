@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import ConfigError
 from headlight.model.base.importing import IMPORTING
+from headlight.model.checkpoints.folders import weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.text.chat import Begin, is_literal, prepends
 from headlight.model.text.tokenizer_files import has_tokenizer
@@ -88,9 +89,11 @@ def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
     except ImportError as error:
         raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
     kind = AutoModelForMaskedLM if masked else AutoModelForCausalLM
-    how = {"dtype": torch.float32, "local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    base = base_folder(folder)
+    how = {"dtype": torch.float32, "local_files_only": True, "trust_remote_code": False}
+    how["use_safetensors"] = any(path.suffix != ".bin" for path in weight_files(base))  # pickles hold weights alone too
     how["return_dict"] = True  # whatever config.json says
-    model = kind.from_pretrained(base_folder(folder), attn_implementation="eager", **how)
+    model = kind.from_pretrained(base, attn_implementation="eager", **how)
     return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
 
 

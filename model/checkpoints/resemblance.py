@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.family import Family
-from headlight.model.checkpoints.tensors import read_folder
+from headlight.model.checkpoints.folders import read_folder
 
 ENOUGH = 0.8  # of the names that either has: of norms an architecture's variants have some more or less
 NUMBER = re.compile(r"\.\d+(?=\.)")

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -18,11 +17,9 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.file_copies import mappable
-from headlight.model.base.files import check_regular, read_json, reason, refuse_pointer, replacing
+from headlight.model.base.files import read_json, reason, refuse_pointer, replacing
 from headlight.model.checkpoints.family import Opening
-from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.checkpoints.room import check_room, kept_in
-from headlight.model.checkpoints.unknown import refuse_pointers, weights_in
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.runs.host import Steps
 
@@ -49,126 +46,6 @@ def read_safetensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tens
             f"{path.name} cannot be read as safetensors ({reason(error, path)}). It may be half written or cut short: "
             "copy or download it again."
         ) from error
-
-
-def weight_files(folder: Path) -> tuple[Path, ...]:
-    """Return the safetensors files of a Hugging Face folder: one file or its shards, and a LoRA's own.
-
-    Raises:
-        CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
-    """
-    return (*_shards(base_folder(folder)), *([adapter_file(folder)] if is_adapter(folder) else []))
-
-
-def _shards(folder: Path) -> dict[Path, list[str]]:
-    """The files with the tensor names that the index lists for each; an empty list for a single file."""
-    single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if single.exists():
-        check_regular(single)
-        return {single: []}
-    if not index.is_file():
-        refuse_pointers(folder)
-        others = weights_in(folder)
-        gguf = f", gguf_file={others.split(', ')[0]!r}" if ".gguf" in others else ""
-        raise CheckpointError(
-            f"The folder holds neither {single.name} nor {index.name}{f', but {others}' if others else ''}, and no "
-            f"other format is read. Load the model in transformers (from_pretrained(folder{gguf})) and call "
-            "save_pretrained(folder), which writes them."
-        )
-    shard_of = read_json(index, unique=True).get("weight_map")
-    if not isinstance(shard_of, dict) or not shard_of:
-        raise CheckpointError(f"{index.name} has no weight_map that says which file holds which tensor.")
-    for name in shard_of.values():
-        if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
-            raise CheckpointError(f"{index.name} names {name!r}; it may only name safetensors files beside itself.")
-    shards = {file: [name for name in shard_of if shard_of[name] == file] for file in sorted(set(shard_of.values()))}
-    if missing := [file for file in shards if not (folder / file).exists()]:
-        raise CheckpointError(
-            f"The folder lacks {listed(missing)}, which {index.name} names. Copy or download it again."
-        )
-    return {folder / file: names for file, names in shards.items()}
-
-
-def read_folder(folder: Path) -> dict[str, Tensor]:
-    """Read the tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
-
-    Raises:
-        CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
-            that the index says it holds.
-    """
-    tensors: dict[str, Tensor] = {}
-    for file, names in _shards(base_folder(folder)).items():
-        shard = read_safetensors(file)
-        _refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
-        _refuse("has in several files the tensors", tensors.keys() & shard.keys())
-        tensors |= shard
-    return tensors
-
-
-def read_model(
-    folder: Path,
-    names: Names,
-    unembed: str,
-    twins: tuple[tuple[str, str], ...],
-    transposed: bool = False,
-    inseparable: tuple[str, ...] = (),
-) -> dict[str, Tensor]:
-    """Read a folder's tensors with a LoRA merged in.
-
-    Args:
-        folder: a Hugging Face folder or an adapter's.
-        names: renames the tensors.
-        unembed: the unembedding's name.
-        twins: pairs of names for one tensor; a file may have either, and the result has both. They are two tensors
-            where the file or a LoRA makes them differ.
-        transposed: as in `Base`.
-        inseparable: as in `Base`.
-
-    Raises:
-        CheckpointError: as `read_folder`, or a tensor of the adapter has no place in its base.
-        ConfigError: it is an adapter of a kind that is not computed here.
-    """
-    tensors = names(read_folder(folder))
-    for one, other in twins:
-        for name, copy in ((one, other), (other, one)):
-            if name in tensors:
-                tensors.setdefault(copy, tensors[name])
-    if not is_adapter(folder):
-        return tensors
-    tied = next((pair for pair in twins if unembed in pair and unembed in tensors), ())
-    if tied and not is_tied(*(tensors[name] for name in tied)):
-        tied = ()
-    base = Base(tensors, names, str(model_type(folder)), unembed, tied, transposed, inseparable)
-    adapter = read_safetensors(adapter_file(folder))
-    _refuse_values([name for name, tensor in adapter.items() if not is_finite(tensor)], adapter_file(folder).name)
-    return merge(folder, base, adapter)
-
-
-def is_tied(one: Tensor | None, other: Tensor | None) -> bool:
-    """Whether two tensors that the config ties are equal; a file may hold two different matrices.
-
-    transformers decides the same way.
-    """
-    return one is None or other is None or one is other or torch.equal(one, other)
-
-
-def read_config_file(folder: Path) -> dict[str, Any]:
-    """Read config.json of a Hugging Face folder, or of a LoRA's base.
-
-    Raises:
-        CheckpointError: it is missing or no JSON object.
-    """
-    return read_json(base_folder(folder) / "config.json")
-
-
-def model_type(folder: Path) -> str | None:
-    """Return `model_type` from a Hugging Face folder's config.json; None where there is no config.json.
-
-    Raises:
-        CheckpointError: config.json is no JSON object, or the folder is a LoRA whose base is not there.
-    """
-    config = base_folder(folder) / "config.json"
-    return str(read_json(config).get("model_type")) if config.is_file() else None
 
 
 def check_depth(tensors: Mapping[str, Tensor], *n_layers: int) -> None:
@@ -223,14 +100,14 @@ def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], 
         if (nbytes < LARGE or converted[name] is not tensor) and not is_finite(tensor):
             damaged.append(name)
         steps.add(tensor.nbytes)
-    _refuse_values(damaged, "The checkpoint")
+    refuse_values(damaged, "The checkpoint")
     return converted
 
 
 def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    _refuse("lacks the tensors", (name for name in shapes if name not in tensors))
-    _refuse("has unexpected tensors", (name for name in tensors if name not in shapes))
-    _refuse(
+    refuse("lacks the tensors", (name for name in shapes if name not in tensors))
+    refuse("has unexpected tensors", (name for name in tensors if name not in shapes))
+    refuse(
         "has tensors of another shape than its config asks for:",
         (
             f"{name} is {list(tensors[name].shape)}, not {list(shape)}"
@@ -238,7 +115,7 @@ def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, 
             if tuple(tensors[name].shape) != shape
         ),
     )
-    _refuse(
+    refuse(
         "has tensors that are not float32, float16 or bfloat16:",
         (f"{name} is {_dtype(tensor)}" for name, tensor in tensors.items() if tensor.dtype not in FLOATS),
     )
@@ -266,8 +143,13 @@ def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
         save_file(tensors, weights, metadata={"format": "pt"})
 
 
-def _refuse_values(damaged: list[str], holder: str) -> None:
-    _refuse(
+def refuse_values(damaged: list[str], holder: str) -> None:
+    """Refuse tensors that hold NaN or infinite values.
+
+    Raises:
+        CheckpointError: there are some.
+    """
+    refuse(
         "has NaN or infinite values in",
         damaged,
         "Nothing computed with them would mean anything: take an earlier checkpoint of that training, or copy or "
@@ -276,7 +158,12 @@ def _refuse_values(damaged: list[str], holder: str) -> None:
     )
 
 
-def _refuse(what: str, offenders: Iterable[str], next_step: str = "", holder: str = "The checkpoint") -> None:
+def refuse(what: str, offenders: Iterable[str], next_step: str = "", holder: str = "The checkpoint") -> None:
+    """Refuse tensors by their names, if there are any.
+
+    Raises:
+        CheckpointError: there are some.
+    """
     if names := list(offenders):
         raise CheckpointError(f"{holder} {what} {listed(names)}. {next_step}".rstrip())
 

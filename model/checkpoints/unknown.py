@@ -1,22 +1,17 @@
 """Describe a file or folder that is not a supported model: what it looks like, and what to do."""
 
-import re
 from pathlib import Path
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import open_file, read_json, refuse_pointer
+from headlight.model.checkpoints.places import inner_models
 
 OPENS = (
-    "What opens is a Hugging Face folder (config.json and safetensors) of an architecture in the manual's tables, a "
-    "LoRA beside its base, or a TransformerLens state dict (.safetensors or .pt)."
+    "What opens is a Hugging Face folder (config.json with safetensors or pytorch_model.bin) of an architecture in the "
+    "manual's tables, a LoRA beside its base, or a state dict of TransformerLens (.safetensors or .pt)."
 )
-PICKLE = "weights that PyTorch pickled. Load the model in transformers and call save_pretrained(folder)"
 FILES = {
     ".gguf": "a GGUF file, of llama.cpp. Open the Hugging Face folder that it was made from",
-    ".bin": PICKLE,
-    ".ckpt": PICKLE,
-    ".pkl": PICKLE,
-    ".pickle": PICKLE,
     ".h5": "weights of TensorFlow. Load the model in transformers and call save_pretrained(folder)",
     ".msgpack": "weights of Flax. Load the model in transformers and call save_pretrained(folder)",
     ".onnx": "an ONNX graph. Open the Hugging Face folder that it was made from",
@@ -40,7 +35,7 @@ def unknown(path: Path, called: str) -> str:
     if path.is_file():
         looks = FILES.get(".gguf" if _begins_as_gguf(path) else path.suffix.lower())
         return f"{called} is {looks}." if looks else f"{called} is a file of a kind that is not known. {OPENS}"
-    if inner := _inner(path):
+    if inner := [str(each.relative_to(path)) for each in inner_models(path)]:
         named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
@@ -50,21 +45,6 @@ def unknown(path: Path, called: str) -> str:
 def _begins_as_gguf(path: Path) -> bool:
     with open_file(path) as file:
         return file.read(4) == b"GGUF"
-
-
-def _inner(folder: Path) -> list[str]:
-    """The folders in a folder, or in its snapshots, that look like models; a training's last checkpoint first."""
-    if (folder / "config.json").is_file():
-        return []
-    of_hub = folder / "snapshots"
-    inside = [path for each in (folder, of_hub) if each.is_dir() for path in each.iterdir() if path.is_dir()]
-    models = [path for path in inside if any((path / f"{kind}config.json").is_file() for kind in ("", "adapter_"))]
-    return [str(path.relative_to(folder)) for path in sorted(models, key=_step)]
-
-
-def _step(path: Path) -> tuple[int, str]:
-    number = re.fullmatch(r"(?:checkpoint|step|epoch)\D*(\d+)", path.name)
-    return (-int(number[1]) if number else 0), path.name
 
 
 def _lacks(folder: Path) -> str:

@@ -17,19 +17,13 @@ from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, needed_by, plain_names
 from headlight.model.checkpoints.decoder import norm, outside
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, skeleton
+from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
 from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.quantization import refuse_quantised
 from headlight.model.checkpoints.resemblance import likeness
-from headlight.model.checkpoints.tensors import (
-    check_depth,
-    is_tied,
-    model_type,
-    read_config_file,
-    read_model,
-    weight_files,
-)
+from headlight.model.checkpoints.tensors import check_depth
 from headlight.model.checkpoints.weight_map import WeightMap, WeightView, table, vector
 from headlight.model.nn.config import TransformerConfig
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from headlight.model.base.files import read_json, write_text
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
+from headlight.model.checkpoints.folders import model_type
 from headlight.model.checkpoints.own import WEIGHTS, config_of, save
-from headlight.model.checkpoints.tensors import check_depth, model_type, read_safetensors, taken
+from headlight.model.checkpoints.tensors import check_depth, read_safetensors, taken
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
 

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from headlight.model.base.files import read_json
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton, shapes_of
+from headlight.model.checkpoints.folders import model_type
 from headlight.model.checkpoints.own import WEIGHTS, config_of, save
-from headlight.model.checkpoints.tensors import check_depth, model_type, read_safetensors, taken
+from headlight.model.checkpoints.tensors import check_depth, read_safetensors, taken
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 

@@ -14,19 +14,18 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, ConfigError
-from headlight.model.base.torch_files import read_torch
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
-from headlight.model.checkpoints.tensors import listed, read_safetensors, taken
+from headlight.model.checkpoints.state_dicts import PREFIXES, SUFFIXES, note_of, read_state_dict, without_shared
+from headlight.model.checkpoints.tensors import taken
 from headlight.model.nn.config import Activation, AttentionDirection, TransformerConfig
 
-PICKLES = (".pt", ".pth")
 BRIDGE = re.compile(r"_original_component|^blocks\.\d+\.attn\.(q|k|v|o|qkv)\.weight$")
 BUFFERS = re.compile(r"blocks\.\d+\.attn\.(mask|IGNORE)")
 
 
 def recognises(path: Path) -> bool:
     """Whether a path is a file of tensors."""
-    return path.is_file() and path.suffix in (".safetensors", *PICKLES)
+    return path.is_file() and path.suffix in SUFFIXES
 
 
 def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
@@ -36,7 +35,8 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
         CheckpointError: a damaged file, or tensors that do not make up one of our models.
         ConfigError: settings that shapes do not determine are missing; the message names them.
     """
-    raw = read_tensors(path)
+    file = read_state_dict(path)
+    raw, prefix = without_shared(file.tensors, PREFIXES)
     _refuse_bridge(path, raw)
     tensors = {name: tensor for name, tensor in raw.items() if not BUFFERS.fullmatch(name)}
     inferred = infer(tensors)
@@ -47,28 +47,11 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     if settings["positional_embedding_type"] == "alibi":
         del tensors["pos_embed.W_pos"]  # TransformerLens saves one that nothing reads
     cfg = TransformerConfig(**(inferred | settings))
-    return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (path,))
+    state = taken(tensors, shapes_of(skeleton(cfg)), how)
+    return Checkpoint(cfg, state, (path,), note_of(file, prefix))
 
 
 FAMILY = Family(recognises, read)
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Read a state dict file, memory-mapped; no code in it is run."""
-    return read_pickle(path) if path.suffix in PICKLES else read_safetensors(path)
-
-
-def read_pickle(path: Path) -> dict[str, Tensor]:
-    """Read a file that `torch.save(model.state_dict(), path)` wrote, memory-mapped.
-
-    Raises:
-        CheckpointError: the file is damaged, in torch's format of before 2020, or holds something else.
-    """
-    content = read_torch(path)
-    if not isinstance(content, dict) or not all(isinstance(each, Tensor) for each in content.values()):
-        contents = listed(list(map(str, content))) if isinstance(content, dict) else type(content).__name__
-        raise CheckpointError(f"{path.name} holds no state dict but {contents}. Save model.state_dict() alone.")
-    return {str(name): tensor.detach() for name, tensor in content.items()}
 
 
 def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -120,11 +121,16 @@ def test_the_servers_own_model_opens_wherever_it_is(folder: str, settings: dict[
     assert models.open_model(folder).cfg.n_layers == 3
 
 
-@pytest.mark.parametrize("name", ["model.pt", "model.pth", "pytorch_model.bin", "MODEL.PT"])
-def test_the_page_opens_no_pickle(tmp_path: Path, settings: dict[str, object], name: str) -> None:
-    (tmp_path / name).write_bytes(b"anything")
-    with pytest.raises(HeadlightError, match="safetensors"):
+@pytest.mark.parametrize("name", ["model.pt", "model.pth", "pytorch_model.bin", "training.ckpt"])
+def test_the_page_reads_a_pickle_without_running_what_is_in_it(tmp_path: Path, name: str) -> None:
+    class Code:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    torch.save({"model": Code()}, tmp_path / name)
+    with pytest.raises(HeadlightError, match=f"{name} holds no state dict but model"):
         models.open_model(str(tmp_path / name))
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.fixture

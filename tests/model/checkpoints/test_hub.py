@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import io
 import json
 import os
 import re
@@ -336,11 +337,25 @@ def test_another_architecture_is_refused_before_its_weights_are_fetched(served: 
     assert not [asked for asked in served.asked if asked.endswith(".safetensors")]
 
 
-def test_a_repository_of_pickles_is_refused(served: Hub) -> None:
-    served.files = {name: body for name, body in served.files.items() if "safetensors" not in name}
-    with pytest.raises(CheckpointError, match=r"neither model\.safetensors nor .*index\.json"):
-        load("owner/tiny")
-    assert not [asked for asked in served.asked if asked.endswith(".bin")]
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_repository_of_pickles_alone_is_fetched_and_opens_without_the_hub(
+    whole: bool, served: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = random_gpt2(vocab_size=VOCABULARY).state_dict()
+    names = sorted(state)
+    parts = [names] if whole else [names[:7], names[7:]]
+    called = ["pytorch_model.bin"] if whole else [f"pytorch_model-{n}-of-2.bin" for n in (1, 2)]
+    served.files = {name: body for name, body in served.files.items() if "model" not in name}
+    for name, part in zip(called, parts, strict=True):
+        file = io.BytesIO()
+        torch.save({each: state[each] for each in part}, file)
+        served.files[name] = file.getvalue()
+    if not whole:
+        shard_of = {each: name for name, part in zip(called, parts, strict=True) for each in part}
+        served.files["pytorch_model.bin.index.json"] = json.dumps({"weight_map": shard_of}).encode()
+    assert_opens("owner/tiny")
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    assert_opens("owner/tiny")
 
 
 def test_the_environment_is_honoured_in_a_fresh_process(served: Hub, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 from transformers import (
     BertConfig,
@@ -225,6 +226,15 @@ def test_what_peft_would_not_train_unnamed_is_refused(saved: Callable[..., PreTr
         assert_opens_as(write(tmp_path / str(targets), added, target_modules=targets), theirs)
 
 
+def test_an_adapter_that_was_pickled_is_read(saved: Callable[..., PreTrainedModel], tmp_path: Path) -> None:
+    folder = write(tmp_path / "mine", halves(saved(llama()), [Q]))
+    tokens = torch.arange(5)[None]
+    expected, weights = load(folder)(tokens), folder / "adapter_model.safetensors"
+    torch.save(load_file(weights), folder / "adapter_model.bin")
+    weights.unlink()
+    assert torch.equal(load(folder)(tokens), expected)  # the same numbers by the same sums
+
+
 def test_a_head_for_another_task_and_other_files_are_called_what_they_are(
     saved: Callable[..., PreTrainedModel], tmp_path: Path
 ) -> None:
@@ -233,6 +243,6 @@ def test_a_head_for_another_task_and_other_files_are_called_what_they_are(
     with pytest.raises(CheckpointError, match=r"holds score\.weight: it was trained with another head"):
         load(write(tmp_path / "reward", adapter | head))
     folder = write(tmp_path / "old", adapter)
-    (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
-    with pytest.raises(CheckpointError, match=r"holds adapter_model\.bin; only adapter_model\.safetensors is read"):
+    (folder / "adapter_model.safetensors").rename(folder / "adapter_model.npz")
+    with pytest.raises(CheckpointError, match=r"holds adapter_model\.npz; what is read is adapter_model\.safe"):
         load(folder)

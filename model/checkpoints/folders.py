@@ -1,0 +1,140 @@
+"""Hugging Face folders: config.json, and weights as safetensors or as torch.save wrote them, whole or in parts."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.base.files import check_regular, read_json
+from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
+from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
+from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
+from headlight.model.checkpoints.unknown import refuse_pointers, weights_in
+
+WHOLE = ("model.safetensors", "pytorch_model.bin")  # each with an index where it is in parts; as transformers looks
+
+
+def weight_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files of weights of a Hugging Face folder: one file or its shards, and a LoRA's own.
+
+    Raises:
+        CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
+    """
+    return (*_shards(base_folder(folder)), *([adapter_file(folder)] if is_adapter(folder) else []))
+
+
+def _shards(folder: Path) -> dict[Path, list[str]]:
+    """The files, and which tensors the index says that each holds; nothing is said of a single file."""
+    for name in WHOLE:
+        single, index = folder / name, folder / f"{name}.index.json"
+        if single.exists():
+            check_regular(single)
+            return {single: []}
+        if index.is_file():
+            return _indexed(index, single.suffix)
+    refuse_pointers(folder)
+    held = weights_in(folder)
+    raise CheckpointError(
+        f"The folder holds neither {' nor '.join(WHOLE)} nor the index of their parts"
+        f"{f', but {held}' if held else ''}, and no other format is read from a folder. Load the model in transformers "
+        "(from_pretrained(folder)) and call save_pretrained(folder), which writes them."
+    )
+
+
+def _indexed(index: Path, suffix: str) -> dict[Path, list[str]]:
+    shard_of = read_json(index, unique=True).get("weight_map")
+    if not isinstance(shard_of, dict) or not shard_of:
+        raise CheckpointError(f"{index.name} has no weight_map that says which file holds which tensor.")
+    for name in shard_of.values():
+        if not isinstance(name, str) or Path(name).name != name or not name.endswith(suffix):
+            raise CheckpointError(f"{index.name} names {name!r}; it may only name {suffix} files beside itself.")
+    shards = {file: [name for name in shard_of if shard_of[name] == file] for file in sorted(set(shard_of.values()))}
+    if missing := [file for file in shards if not (index.parent / file).exists()]:
+        raise CheckpointError(
+            f"The folder lacks {listed(missing)}, which {index.name} names. Copy or download it again."
+        )
+    return {index.parent / file: names for file, names in shards.items()}
+
+
+def read_folder(folder: Path) -> dict[str, Tensor]:
+    """Read the tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
+            that the index says it holds.
+    """
+    tensors: dict[str, Tensor] = {}
+    for file, names in _shards(base_folder(folder)).items():
+        shard = read_tensors(file)
+        refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
+        refuse("has in several files the tensors", tensors.keys() & shard.keys())
+        tensors |= shard
+    return with_modern_names(without_wrappers(tensors))
+
+
+def read_model(
+    folder: Path,
+    names: Names,
+    unembed: str,
+    twins: tuple[tuple[str, str], ...],
+    transposed: bool = False,
+    inseparable: tuple[str, ...] = (),
+) -> dict[str, Tensor]:
+    """Read a folder's tensors with a LoRA merged in.
+
+    Args:
+        folder: a Hugging Face folder or an adapter's.
+        names: renames the tensors.
+        unembed: the unembedding's name.
+        twins: pairs of names for one tensor; a file may have either, and the result has both. They are two tensors
+            where the file or a LoRA makes them differ.
+        transposed: as in `Base`.
+        inseparable: as in `Base`.
+
+    Raises:
+        CheckpointError: as `read_folder`, or a tensor of the adapter has no place in its base.
+        ConfigError: it is an adapter of a kind that is not computed here.
+    """
+    tensors = names(read_folder(folder))
+    for one, other in twins:
+        for name, copy in ((one, other), (other, one)):
+            if name in tensors:
+                tensors.setdefault(copy, tensors[name])
+    if not is_adapter(folder):
+        return tensors
+    tied = next((pair for pair in twins if unembed in pair and unembed in tensors), ())
+    if tied and not is_tied(*(tensors[name] for name in tied)):
+        tied = ()
+    base = Base(tensors, names, str(model_type(folder)), unembed, tied, transposed, inseparable)
+    adapter = read_tensors(adapter_file(folder))
+    refuse_values([name for name, tensor in adapter.items() if not is_finite(tensor)], adapter_file(folder).name)
+    return merge(folder, base, adapter)
+
+
+def is_tied(one: Tensor | None, other: Tensor | None) -> bool:
+    """Whether two tensors that the config ties are equal; a file may hold two different matrices.
+
+    transformers decides the same way.
+    """
+    return one is None or other is None or one is other or torch.equal(one, other)
+
+
+def read_config_file(folder: Path) -> dict[str, Any]:
+    """Read config.json of a Hugging Face folder, or of a LoRA's base.
+
+    Raises:
+        CheckpointError: it is missing or no JSON object.
+    """
+    return read_json(base_folder(folder) / "config.json")
+
+
+def model_type(folder: Path) -> str | None:
+    """Return `model_type` from a Hugging Face folder's config.json; None where there is no config.json.
+
+    Raises:
+        CheckpointError: config.json is no JSON object, or the folder is a LoRA whose base is not there.
+    """
+    config = base_folder(folder) / "config.json"
+    return str(read_json(config).get("model_type")) if config.is_file() else None
