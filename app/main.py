@@ -67,10 +67,10 @@ def _shown(kind: Kind) -> Any:
     if (asked := selection.asked()) is not None:
         with boundary.guard(selection.refuse), place:
             with progress.of_steps(kind.awaited(asked), lambda: selection.refuse(STOPPED)):
-                found = kind.of(asked)
+                found = kind.runs_for(asked)
             selection.accept(kind.within(asked, found))
     before = selection.shown()
-    return kind.of(before) if before else None
+    return kind.runs_for(before) if before else None
 
 
 def _say(kind: Kind, found: Any) -> str:
@@ -93,7 +93,7 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
     notices.of_lost_list()
     if seen is not None:
         with _place(view), boundary.guard(lambda reason: notices.refused(reason, "view")):
-            _draw(view, view.kind.of(seen))
+            _draw(view, view.kind.runs_for(seen))
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
         trusted.trust(selection.current())
@@ -127,7 +127,7 @@ def _draw(view: View, found: Any) -> None:
         return
     view.render(found)
     if (export := view.export()) is not None:
-        take_away.draw(export, found, view.kind.of)
+        take_away.draw(export, found, view.kind.runs_for)
 
 
 main()

@@ -46,7 +46,7 @@ def scan(given: Namespace, settings: ScanSettings) -> Path:
         cost = Cost(given.workers, settings.shard, bar.total)
 
         def watch(progress: Progress) -> None:
-            if said := cost.of(progress):
+            if said := cost.line_for(progress):
                 bar.write(said, file=sys.stderr)
             _show(bar, progress, settings.warmup)
 
@@ -64,7 +64,7 @@ class Cost:
         self._workers, self._at_once, self._total = workers, shard * workers, total
         self._began, self._first, self._told = monotonic(), (0.0, 0), 0
 
-    def of(self, progress: Progress) -> str:
+    def line_for(self, progress: Progress) -> str:
         """What there is to say, each of the two once; else nothing."""
         if progress.warming is not None:
             self._began = monotonic()

@@ -71,7 +71,7 @@ def missing(inputs: Sequence[runs.Inputs]) -> list[runs.Inputs]:
 
 def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
     """How far the work is, with the button that stops it or goes on; whether there is nothing left to be done."""
-    current, left = jobs.of(f"mean {where}"), missing(inputs)
+    current, left = jobs.get_jobs(f"mean {where}"), missing(inputs)
     for reason in {current.refused[each] for each in left if each in current.refused}:
         notices.refused(reason, f"mean_{where}")
     if not left:
@@ -85,4 +85,4 @@ def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
 
 def step(where: str) -> None:
     """Do some of what is waiting, and draw the page again."""
-    progress.go_on(jobs.of(f"mean {where}"), lambda inputs: runs.z_sum(*inputs))
+    progress.go_on(jobs.get_jobs(f"mean {where}"), lambda inputs: runs.z_sum(*inputs))

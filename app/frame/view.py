@@ -18,16 +18,16 @@ from headlight.app.selection.choices import PageChoices
 class Kind:
     """What the pages of one kind of model share.
 
-    `bar` is drawn above the page and asks for a selection, `menus` are the row under it; `of` finds what that selection
-    shows, and `within` takes out of the selection what is not there. `about` says in a line what was run, `inputs` are
-    the texts that it was run on, `look_at` says what to look at on the page that is shown, if what was run is an
+    `bar` is drawn above the page and asks for a selection, `menus` are the row under it; `runs_for` returns the runs of
+    a selection, and `within` drops from the selection what they do not have. `about` says in a line what was run,
+    `inputs` are the texts that it was run on, `look_at` says what to look at on the page, if what was run is an
     example. `on_default` is the same selection on the server's own model. `drawer` is what one of the menus opens.
-    `awaited` is what is told while `of` takes long.
+    `awaited` is the text of the spinner while `runs_for` takes long.
     """
 
     bar: Callable[[], None]
     menus: Callable[[], DeltaGenerator]
-    of: Callable[[Selection], Any]
+    runs_for: Callable[[Selection], Any]
     within: Callable[[Selection, Any], Selection]
     about: Callable[[Any], None]
     inputs: Callable[[Any], tuple[str, ...]]

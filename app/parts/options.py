@@ -58,7 +58,7 @@ def bind(
 ) -> Kind:
     """An option that holds a field of the selection or of a page's own options, or the default where that is None."""
     now = selection.current()
-    value = getattr(now.of(page) if page else now, field)
+    value = getattr(now.choices_of(page) if page else now, field)
     return tie(
         kind, field, label, default if value is None else value, lambda new: change(page, **{field: new}), **look
     )

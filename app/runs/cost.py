@@ -28,11 +28,11 @@ def cost_of(model: Transformer) -> Callable[[int], Cost]:
     """What a model's runs are estimated to take, by their number of tokens: the disk's time or the processor's."""
     reading = reading_seconds(model)
 
-    def of(n_tokens: int) -> Cost:
+    def estimate(n_tokens: int) -> Cost:
         once = cost(model.cfg, n_tokens)
         return replace(once, seconds=max(once.seconds, reading))
 
-    return of
+    return estimate
 
 
 def reading_seconds(model: Transformer) -> float:

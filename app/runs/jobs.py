@@ -102,6 +102,6 @@ class Jobs:
             del self.refused[next(iter(self.refused))]
 
 
-def of(name: str) -> Jobs:
+def get_jobs(name: str) -> Jobs:
     """The session's jobs of one kind."""
     return st.session_state.setdefault(f"jobs.{name}", Jobs())

@@ -11,7 +11,7 @@ from headlight.model.decoding.translations import Translations, compare_translat
 MOST_BEAMS = 16
 
 
-def of(chosen: Selection) -> Translations:
+def for_selection(chosen: Selection) -> Translations:
     """The translations that a selection asks for.
 
     Raises:

@@ -101,7 +101,7 @@ class Selection:
         chosen = frozenset(each for each in self.choices if each != type(each)())
         object.__setattr__(self, "choices", chosen)
 
-    def of(self, page: type[Own]) -> Own:
+    def choices_of(self, page: type[Own]) -> Own:
         """A page's own options."""
         return next((each for each in self.choices if isinstance(each, page)), page())
 
@@ -111,7 +111,7 @@ class Selection:
             return replace(self, **chosen)
         own = {name: chosen.pop(name) for name in set(chosen) & {each.name for each in fields(page)}}
         others = (each for each in self.choices if not isinstance(each, page))
-        return replace(self, **chosen, choices=frozenset([*others, replace(self.of(page), **own)]))
+        return replace(self, **chosen, choices=frozenset([*others, replace(self.choices_of(page), **own)]))
 
     def after(self, change: Change) -> "Selection":
         """The selection without those options of pages that mean nothing once something else is asked for."""

@@ -273,7 +273,7 @@ def bind(name: str, page: type[PageChoices]) -> dict[str, Any]:
     What the browser holds is not always what the server believes: a run that is stopped may have told it something else
     that came late. So a widget is given its value anew after each selection that is asked for.
     """
-    value, key, tied = getattr(current().of(page), name), widget_key(name), _session().tied
+    value, key, tied = getattr(current().choices_of(page), name), widget_key(name), _session().tied
     if key not in tied or st.session_state.get(key) != value:
         tied.add(key)
         st.session_state[key] = value

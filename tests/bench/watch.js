@@ -58,7 +58,7 @@
 
   // What is drawn without a canvas: lines of tokens, bars, rows, and what a page lacks or wants to be asked for; and
   // canvases that come back drawn.
-  const ADDED = "canvas, .chips, .rows, .listed, [class*=st-key-headlight-lacking], .st-key-headlight-look";
+  const ADDED = "canvas, .chips, .rows, .listed, [class*=st-key-headlight-missing], .st-key-headlight-look";
   const additions = new MutationObserver((changes) => {
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
     const drawn = added.flatMap((node) => [node.closest(ADDED), ...node.querySelectorAll(ADDED)]).filter(Boolean);

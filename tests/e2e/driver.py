@@ -20,7 +20,7 @@ LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
 
 TAKEN = {"Code": ["py"], "Data": ["zip"], "Picture": ["svg", "png"], "Page": ["html"]}  # endings by what offers them
-DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-lacking]"
+DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-missing]"
 # Our canvases' pixels, and the texts of tables and of lists of bars.
 PICTURE = """() => {
     const main = document.querySelector("[data-testid=stMain]");

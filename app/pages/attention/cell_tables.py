@@ -93,8 +93,8 @@ def with_sums(
     what = "mean" if how.show == "score" else "sum"
     if len(queries) > 1:
         row = _combined(cells[list(queries)], what)
-        given = {key: np.append(value, values) for (key, values), value in zip(others, row, strict=True)}
-        return {first: [f"{what} of {len(queries)} queries", *names], **given}
+        columns = {key: np.append(value, values) for (key, values), value in zip(others, row, strict=True)}
+        return {first: [f"{what} of {len(queries)} queries", *names], **columns}
     got = {f"{what} of {len(keys)} keys": _combined(cells[:, list(keys)].T, what)} if len(keys) > 1 else {}
     return {first: names, **got, **dict(others)}
 

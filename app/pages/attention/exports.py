@@ -26,7 +26,7 @@ MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 M
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the chosen heads' cells, every head's scores, and how far heads are apart."""
-    heads, own = heads_of(comparison, chosen), chosen.of(Choices)
+    heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
     how = own.how
     purpose = f"{fields.TITLES[how.show][0].capitalize()} of {', '.join(map(head_name, heads)) or 'no head'}."
     options = {"show": how.show, "sink": how.sink, "unit": own.unit}
@@ -35,12 +35,12 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Cells of the chosen heads as they are shown (measure, first token, words), scores of all heads."""
-    heads, own = heads_of(comparison, chosen), chosen.of(Choices)
-    found = read_attention(comparison, heads, own.how, own.unit)
-    arrays = of_sides("scores", found.scores) | of_sides("cells", found.cells)
-    arrays |= {"apart": found.apart} if found.apart else {}
-    arrays |= {"divergence": found.divergence} if found.divergence else {}
-    tables = found.tables(comparison, with_cells=found.n_cells <= MOST_ROWS)
+    heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
+    reading = read_attention(comparison, heads, own.how, own.unit)
+    arrays = of_sides("scores", reading.scores) | of_sides("cells", reading.cells)
+    arrays |= {"apart": reading.apart} if reading.apart else {}
+    arrays |= {"divergence": reading.divergence} if reading.divergence else {}
+    tables = reading.tables(comparison, with_cells=reading.n_cells <= MOST_ROWS)
     return Data("attention", _shows(own, heads), tables, arrays)
 
 
@@ -59,7 +59,7 @@ def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head, or where all are too many the chosen ones and some, can be opened from the grid."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     axis, how, selected = axis_of(comparison, own.unit, chosen.align), own.how, heads_of(comparison, chosen)
     side: Side = (chosen.side or "difference") if comparison.b is not None else "a"
     pooled = thumbnails.thumbnails(comparison, side, how, axis)

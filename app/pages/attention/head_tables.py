@@ -103,7 +103,7 @@ def _pair(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     """Two of the chosen heads and the difference of their patterns."""
     named: dict[tuple[Head, ...], str] = {(): "two heads, to see the difference of their patterns"}
     named |= {(one, other): f"{head_name(other)} − {head_name(one)}" for one, other in combinations(chosen, 2)}
-    now = selection.current().of(Choices).pair
+    now = selection.current().choices_of(Choices).pair
     pair = now if now in named else ()
     if pair != now:
         selection.update(Choices, pair=pair)
@@ -133,15 +133,17 @@ def _difference(comparison: Comparison, pair: tuple[Head, ...]) -> None:
         epoch=selection.epoch(),
         key=selection.widget_key("pair_heads"),
         group="pair",
-        sink=now.of(Choices).sink,
+        sink=now.choices_of(Choices).sink,
         scale=now.scale,
     )
 
 
 def _alike(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     key = selection.widget_key("alike")
-    held = st.session_state.get(key)
-    head = held if held in chosen else None  # all heads' patterns are computed for it, so not before somebody asks
+    head_chosen = st.session_state.get(key)
+    head = (
+        head_chosen if head_chosen in chosen else None
+    )  # all heads' patterns are computed for it, so not before somebody asks
     named: dict[Head | None, str] = {None: "one of the heads, to find those like it"}
     named |= {each: head_name(each) for each in chosen}
 

@@ -41,7 +41,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     """One heatmap a head (row = query, column = key); with a B three. Where no head is chosen, the clearest ones."""
     from matplotlib.figure import Figure
 
-    heads, own = heads_of(comparison, chosen) or clearest(comparison), chosen.of(Choices)
+    heads, own = heads_of(comparison, chosen) or clearest(comparison), chosen.choices_of(Choices)
     how, axis = own.how, axis_of(comparison, own.unit, chosen.align)
     cells = {side: measure.values.numpy() for side, measure in cells_of(comparison, heads, how, axis).items()}
     columns = len(cells) if comparison.b is not None else min(ACROSS, len(heads))

@@ -46,7 +46,7 @@ def render(comparison: Comparison) -> None:
     _options()
     _say_before_norm(comparison)
     now = selection.current()
-    own = now.of(Choices)
+    own = now.choices_of(Choices)
     axis = comparison.keep(("axis", own.unit), lambda: axis_of(comparison, own.unit, now.align))
     if now.table:
         chosen = now.heads or clearest(comparison)
@@ -82,7 +82,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _options() -> None:
-    own = selection.current().of(Choices)
+    own = selection.current().choices_of(Choices)
     options.row(
         options.bind(Choice, "show", page=Choices, **grid.CHOICES["show"]),
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
@@ -97,7 +97,7 @@ def _options() -> None:
 
 def _say_before_norm(comparison: Comparison) -> None:
     """How the enlarged heads' writes differ from the grid's, where a norm stands behind the heads."""
-    own = selection.current().of(Choices)
+    own = selection.current().choices_of(Choices)
     if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in comparison.runs):
         st.caption(
             "This model normalises what the heads of a layer give together. The grid and the tables divide each write "
@@ -110,12 +110,12 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
         options.row(grid.side_option(comparison.b is not None), *_sorting(comparison), name="grid")
     now, side, order = selection.current(), grid.side_of(comparison.b is not None), _order(comparison, axis)
-    before, drawn_as = heads_of(comparison, now), now.of(Choices).how
+    before, drawn_as = heads_of(comparison, now), now.choices_of(Choices).how
     pictures = comparison.keep(
-        ("pictures", side, drawn_as, now.of(Choices).unit),
+        ("pictures", side, drawn_as, now.choices_of(Choices).unit),
         lambda: grid.pictures(thumbnails.thumbnails(comparison, side, drawn_as, axis)),
     )
-    found = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
+    supported = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
     chosen = grid.draw(
         pictures,
         fields.title(drawn_as.show),
@@ -123,14 +123,16 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
         before,
         "grid",
         GROUP,
-        captions=_with_labels(comparison.keep("captions", lambda: _captions(comparison)), found),
-        marks=labels.marks(found, comparison.n_layers, comparison.n_heads) if found else None,
+        captions=_with_labels(comparison.keep("captions", lambda: _captions(comparison)), supported),
+        marks=labels.marks(supported, comparison.n_layers, comparison.n_heads) if supported else None,
         order=order,
         figures=None if order is None else _figures(comparison, axis),
         lacks=grid.lacks(axis.presence),
     )
-    if found:
-        st.caption(plain(" · ".join(labels.words(kind) for kind in labels.by_kind(found))), help=TERMS["head_label"])
+    if supported:
+        st.caption(
+            plain(" · ".join(labels.words(kind) for kind in labels.by_kind(supported))), help=TERMS["head_label"]
+        )
     if chosen != before:
         selection.update(heads=chosen)
     return chosen, grid.limits(side, pictures.limit)
@@ -163,7 +165,10 @@ def _order(comparison: Comparison, axis: Axis) -> list[Head] | None:
         return None
     values = score(comparison, by, axis).flatten()
     order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return [divmod(index, comparison.n_heads) for index in order[: selection.current().of(Choices).top or len(order)]]
+    return [
+        divmod(index, comparison.n_heads)
+        for index in order[: selection.current().choices_of(Choices).top or len(order)]
+    ]
 
 
 def _figures(comparison: Comparison, axis: Axis) -> list[list[str]]:
@@ -178,9 +183,9 @@ def _captions(comparison: Comparison) -> list[list[str]]:
     return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
 
 
-def _with_labels(captions: list[list[str]], found: labels.Labels) -> list[list[str]]:
+def _with_labels(captions: list[list[str]], supported: labels.Labels) -> list[list[str]]:
     """The captions behind what the page of all heads has found of a head."""
-    own = {head: " ".join([*map(labels.words, kinds), "·", ""]) for head, kinds in found.items()}
+    own = {head: " ".join([*map(labels.words, kinds), "·", ""]) for head, kinds in supported.items()}
     return [
         [own.get((layer, head), "") + caption for head, caption in enumerate(line)]
         for layer, line in enumerate(captions)
@@ -194,7 +199,7 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
 
 def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
     now = selection.current()
-    own, before = now.of(Choices), Pin(now.queries, now.keys) if now.queries or now.keys else None
+    own, before = now.choices_of(Choices), Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
         panels,
         TokenAxis(axis.labels, axis.presence),
@@ -223,17 +228,17 @@ def _open_internals(head: Head) -> None:
 def _ask_why(chosen: tuple[Head, ...]) -> None:
     """A button for each of the first heads, where a single cell is pinned: the page *Why* explains it."""
     now = selection.current()
-    if now.of(Choices).unit != "token" or len(now.queries) != 1 or len(now.keys) != 1:
+    if now.choices_of(Choices).unit != "token" or len(now.queries) != 1 or len(now.keys) != 1:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-why"):
         st.caption("Why this cell?", width="content")
         for head in chosen[:FIRST_HEADS]:
             others = tuple(other for other in chosen if other != head)
-            asked = replace(now, heads=(head, *others))
+            selected = replace(now, heads=(head, *others))
             st.button(
                 plain(head_name(head)),
                 icon=":material/help_center:",
                 key=selection.widget_key(f"why_{head}"),
                 on_click=selection.ask,
-                args=(asked, "why"),
+                args=(selected, "why"),
             )

@@ -11,7 +11,7 @@ from headlight.app.components.options.kinds import Link
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.corpus import finder, opening, plots
 from headlight.app.pages.corpus.choices import Choices
-from headlight.app.pages.corpus.found import WIDTHS, Found
+from headlight.app.pages.corpus.scan_view import WIDTHS, ScanView
 from headlight.app.parts import charts, options, over_corpus
 from headlight.app.parts.labels import quoted, readable
 from headlight.app.parts.parts import heading, title_row
@@ -31,21 +31,21 @@ EFFECTS = {
 }
 
 
-def draw(comparison: Comparison, found: Found) -> None:
+def draw(comparison: Comparison, view: ScanView) -> None:
     """The head that is chosen first."""
-    of_head = found.dashboard()
-    name = head_name(found.head)
-    step = found.a.told and found.a.told.step
+    of_head = view.dashboard()
+    name = head_name(view.head)
+    step = view.a.told and view.a.told.step
     at = "" if step is None else f" at step {step:,} of the training"
     with title_row(f"{name} over the corpus{at}", "corpus_head", key="corpus_dashboard"):
-        options.row(_head(found), name="corpus_head", whole=True)
+        options.row(_head(view), name="corpus_head", whole=True)
     with st.container(key="headlight-said-head"):
-        st.text(_figures(found))
-        if found.own and (said := over_corpus.sentence(comparison.a, found.head, found.by, found.a)):
+        st.text(_figures(view))
+        if view.own and (said := over_corpus.sentence(comparison.a, view.head, view.by, view.a)):
             st.text(said)
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _sequences(comparison, found, of_head)
+        _sequences(comparison, view, of_head)
     with right:
         _matters(of_head)
         if rows := plots.of_head(of_head):
@@ -53,20 +53,20 @@ def draw(comparison: Comparison, found: Found) -> None:
     _top_tokens(of_head)
 
 
-def _head(found: Found) -> Option:
+def _head(view: ScanView) -> Option:
     def change(head: Head) -> None:
-        finder.choose(found, options.head_first(head, found.heads[1:]))
+        finder.choose(view, options.head_first(head, view.heads[1:]))
 
-    named = {head: head_name(head) for head in found.a.rows}
-    return options.tie(Listed, "corpus_head", "Head", found.head, change, options=named, width=100)
+    named = {head: head_name(head) for head in view.a.rows}
+    return options.tie(Listed, "corpus_head", "Head", view.head, change, options=named, width=100)
 
 
-def _figures(found: Found) -> str:
+def _figures(view: ScanView) -> str:
     """The head's figures in a line."""
     parts = []
-    for metric in found.a.metrics:
-        of = estimates(found.a, metric)
-        value, low, high = (float(each[found.head]) for each in (of.values, of.low, of.high))
+    for metric in view.a.metrics:
+        of = estimates(view.a, metric)
+        value, low, high = (float(each[view.head]) for each in (of.values, of.low, of.high))
         if np.isfinite(value):
             unit = "" if figure(metric).unit in (WEIGHT, "share") else f" {figure(metric).unit}".rstrip()
             parts.append(f"{figure(metric).title.lower()} {rounded(value, (high - low) / 2)}{unit}")
@@ -81,7 +81,7 @@ def rounded(value: float, half: float) -> str:
     return f"{value:,.{decimals}f} ± {half:,.{decimals}f}".replace("-", "−")
 
 
-def _sequences(comparison: Comparison, found: Found, of_head: Dashboard) -> None:
+def _sequences(comparison: Comparison, view: ScanView, of_head: Dashboard) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-sequences"):
         heading("Sequences", "corpus_sequences", key="corpus_sequences_title")
         st.caption("Open on", width="content")
@@ -92,17 +92,17 @@ def _sequences(comparison: Comparison, found: Found, of_head: Dashboard) -> None
         return
     sequences = of_head.sequences
     chosen = sampled_texts(
-        shown_texts(sequences, found.a.n_intervals, comparison.a if found.own else None),
-        title=f"Sequences by how active {head_name(found.head)} is",
-        chosen=_within(selection.current().of(Choices).sequence, len(sequences)),
-        epoch=selection.epoch(str(found.a.folder), found.head),
+        shown_texts(sequences, view.a.n_intervals, comparison.a if view.own else None),
+        title=f"Sequences by how active {head_name(view.head)} is",
+        chosen=_within(selection.current().choices_of(Choices).sequence, len(sequences)),
+        epoch=selection.epoch(str(view.a.folder), view.head),
         key=selection.widget_key("corpus_sequences"),
     )
-    if chosen != selection.current().of(Choices).sequence:
+    if chosen != selection.current().choices_of(Choices).sequence:
         selection.update(Choices, sequence=chosen)
-    prompt = opening.prompt_of(found, sequences[chosen or 0], comparison.a)
+    prompt = opening.prompt_of(view, sequences[chosen or 0], comparison.a)
     with links:
-        _open(prompt, found, sequences[chosen or 0])
+        _open(prompt, view, sequences[chosen or 0])
     with said:
         _say_how(prompt)
 
@@ -146,11 +146,11 @@ def _bucket(interval: int, n_intervals: int) -> str:
     return f"Bucket {interval} of {n_intervals}{ends.get(interval, '')}"
 
 
-def _open(prompt: opening.Prompt, found: Found, sequence: SampledSequence) -> None:
+def _open(prompt: opening.Prompt, view: ScanView, sequence: SampledSequence) -> None:
     """Links to the other pages with the chosen sequence, or the strongest, as prompt A."""
 
     def link(slug: str, title: str) -> Link:
-        return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, found.head, sequence))
+        return Link(slug, title, None, lambda _: opening.open_on(slug, prompt, view.head, sequence))
 
     options.row(*(link(slug, title) for slug, title in opening.PAGES.items()), name="corpus_open", whole=True)
 
@@ -184,8 +184,8 @@ def _matters(of_head: Dashboard) -> None:
 
 
 def _effects(of_head: Dashboard) -> dict[str, Effect]:
-    found = {name: getattr(of_head.matters, name, None) for name in EFFECTS}
-    return {name: effect for name, effect in found.items() if effect is not None}
+    effects = {name: getattr(of_head.matters, name, None) for name in EFFECTS}
+    return {name: effect for name, effect in effects.items() if effect is not None}
 
 
 def _top_tokens(of_head: Dashboard) -> None:

@@ -11,8 +11,8 @@ from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, printing
 from headlight.app.pages.corpus import finder
 from headlight.app.pages.corpus.dashboard import shown_texts
-from headlight.app.pages.corpus.found import Found, find
 from headlight.app.pages.corpus.plots import called, named
+from headlight.app.pages.corpus.scan_view import ScanView, find
 from headlight.app.parts.grid import head_axes
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import scans
@@ -36,17 +36,17 @@ UNITS: dict[str, Unit] = {  # of those figures that arrays are given of; the tab
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints every head's figures, and what the scan has of the chosen heads."""
-    found = find(comparison, chosen)
-    assert found is not None  # without a scan nothing is offered
-    options: dict[str, object] = {"heads": found.heads}
-    lines = [f"a = {_reading(found.a)}"]
-    if found.b is not None:
-        lines.append(f"b = {_reading(found.b)}")
+    view = find(comparison, chosen)
+    assert view is not None  # without a scan nothing is offered
+    options: dict[str, object] = {"heads": view.heads}
+    lines = [f"a = {_reading(view.a)}"]
+    if view.b is not None:
+        lines.append(f"b = {_reading(view.b)}")
         options["b"] = Expression("b")
-    if found.series:
-        each = "".join(f"    {_reading(tree)},\n" for tree in found.series)
+    if view.series:
+        each = "".join(f"    {_reading(tree)},\n" for tree in view.series)
         lines.append(f"series = [\n{each}]")
-        options |= {"series": Expression("series"), "metric": found.by}
+        options |= {"series": Expression("series"), "metric": view.by}
     return printing(PURPOSE, {"read_tree"}, lines, "corpus_tables", "a", **options)
 
 
@@ -56,18 +56,18 @@ def _reading(tree: Tree) -> str:
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of all figures and of the chosen heads, and each figure of every head as an array."""
-    found = find(comparison, chosen)
-    assert found is not None  # without a scan nothing is offered
-    arrays = {f"{side} {name}": each for side, tree in _sides(found).items() for name, each in _arrays(tree).items()}
-    tables = corpus_tables(found.a, found.heads, found.b, found.series, found.by)
-    shows = {"heads": [head_name(head) for head in found.heads], "figure": found.by} | {
-        f"scan {side}": _about(tree) for side, tree in _sides(found).items()
+    view = find(comparison, chosen)
+    assert view is not None  # without a scan nothing is offered
+    arrays = {f"{side} {name}": each for side, tree in _sides(view).items() for name, each in _arrays(tree).items()}
+    tables = corpus_tables(view.a, view.heads, view.b, view.series, view.by)
+    shows = {"heads": [head_name(head) for head in view.heads], "figure": view.by} | {
+        f"scan {side}": _about(tree) for side, tree in _sides(view).items()
     }
     return Data("corpus", shows, tables, arrays)
 
 
-def _sides(found: Found) -> dict[str, Tree]:
-    return {"A": found.a} if found.b is None else {"A": found.a, "B": found.b}
+def _sides(view: ScanView) -> dict[str, Tree]:
+    return {"A": view.a} if view.b is None else {"A": view.a, "B": view.b}
 
 
 def _arrays(tree: Tree) -> dict[str, Measure]:
@@ -79,30 +79,30 @@ def _arrays(tree: Tree) -> dict[str, Measure]:
 
 
 def _about(tree: Tree) -> dict[str, Any]:
-    told = {name: value for name, value in vars(tree.told).items() if name != "skipped"} if tree.told else {}
-    return {"model": tree.model_name, "corpus": tree.dataset_name, **told}
+    corpus = {name: value for name, value in vars(tree.told).items() if name != "skipped"} if tree.told else {}
+    return {"model": tree.model_name, "corpus": tree.dataset_name, **corpus}
 
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which the heads can be sorted, and the chosen head's sequences pointed at as on the page."""
-    found = find(comparison, chosen)
-    assert found is not None  # without a scan nothing is offered
-    of_head = found.dashboard()
+    view = find(comparison, chosen)
+    assert view is not None  # without a scan nothing is offered
+    of_head = view.dashboard()
     with recorded() as mounted:
-        _map(found)
-        texts = shown_texts(of_head.sequences, found.a.n_intervals, comparison.a if found.own else None)
-        sampled_texts(texts, title=f"Sequences of {head_name(found.head)}", key="sequences")
-        file_table("Heads", finder.columns(found))
-    title = f"{head_name(found.head)} of {named(found.a)} over {called(found.a.dataset_name)}"
+        _map(view)
+        texts = shown_texts(of_head.sequences, view.a.n_intervals, comparison.a if view.own else None)
+        sampled_texts(texts, title=f"Sequences of {head_name(view.head)}", key="sequences")
+        file_table("Heads", finder.columns(view))
+    title = f"{head_name(view.head)} of {named(view.a)} over {called(view.a.dataset_name)}"
     return document(title, None, mounted, "plain", tokens=False)
 
 
-def _map(found: Found) -> None:
-    of, signed = figure(found.by), found.b is not None or figure(found.by).signed
+def _map(view: ScanView) -> None:
+    of, signed = figure(view.by), view.b is not None or figure(view.by).signed
     cell_map(
-        found.found.values,
-        *head_axes(found.found.values.shape),
-        title=of.named if found.b is None else f"{of.named}, {DIFFERENCE}",
+        view.ordering.values,
+        *head_axes(view.ordering.values.shape),
+        title=of.named if view.b is None else f"{of.named}, {DIFFERENCE}",
         scale="signed" if signed else "linear",
         key="heads",
     )

@@ -8,7 +8,7 @@ from headlight.app import selection
 from headlight.app.components import Column, row_table
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.corpus.choices import Choices
-from headlight.app.pages.corpus.found import Found
+from headlight.app.pages.corpus.scan_view import ScanView
 from headlight.app.parts import tables
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.model.corpus.titles import Estimates, estimates, figure
@@ -19,55 +19,55 @@ BESIDE = "loss_change"  # what a found head is worth, where the scan has it
 HOW = "Choose a row for its dashboard."
 
 
-def draw(found: Found) -> Head | None:
+def draw(view: ScanView) -> Head | None:
     """The table; returns the head whose row the user has chosen since the page was last drawn anew."""
-    order = found.order()
+    order = view.order()
     place = row_table(
-        _columns(found, order),
-        title=f"Heads by {figure(found.by).named}",
-        caption=f"By {figure(found.by).named.lower()}{'' if found.b is None else ', the largest changes first'}. {HOW}",
-        epoch=selection.epoch(str(found.a.folder), found.b and str(found.b.folder), found.by),
+        _columns(view, order),
+        title=f"Heads by {figure(view.by).named}",
+        caption=f"By {figure(view.by).named.lower()}{'' if view.b is None else ', the largest changes first'}. {HOW}",
+        epoch=selection.epoch(str(view.a.folder), view.b and str(view.b.folder), view.by),
         key=selection.widget_key("corpus_finder"),
     )
     return None if place is None else order[place]
 
 
-def choose(found: Found, heads: tuple[Head, ...]) -> None:
+def choose(view: ScanView, heads: tuple[Head, ...]) -> None:
     """Choose heads of the scan; those of the open model are chosen on all pages."""
-    if found.own:
+    if view.own:
         selection.choose(Choices, scan_heads=None, sequence=None)
         selection.choose(heads=heads)
     else:
         selection.choose(Choices, scan_heads=heads, sequence=None)
 
 
-def _columns(found: Found, order: Sequence[Head]) -> list[Column]:
+def _columns(view: ScanView, order: Sequence[Head]) -> list[Column]:
     names = [head_name(head) for head in order]
-    if found.b is None:
-        return [Column("head", names), *_of(found.found, order, found.by), *_worth(found, order)]
-    of_a, of_b = (values(estimates(tree, found.by), order) for tree in (found.a, found.b))
+    if view.b is None:
+        return [Column("head", names), *_of(view.ordering, order, view.by), *_worth(view, order)]
+    of_a, of_b = (values(estimates(tree, view.by), order) for tree in (view.a, view.b))
     sides = [Column("A", of_a, 3), Column("B", of_b, 3)]
-    return [Column("head", names), *sides, *_of(found.found, order, DIFFERENCE, signed=True)]
+    return [Column("head", names), *sides, *_of(view.ordering, order, DIFFERENCE, signed=True)]
 
 
-def _of(found: Estimates, order: Sequence[Head], metric: str, signed: bool = False) -> list[Column]:
+def _of(ordering: Estimates, order: Sequence[Head], metric: str, signed: bool = False) -> list[Column]:
     its = figure(metric)
     title = DIFFERENCE if metric == DIFFERENCE else its.title
-    column = Column(title, values(found, order), 3, signed=signed or its.signed)
-    spans = [span(float(found.low[head]), float(found.high[head])) for head in order]
+    column = Column(title, values(ordering, order), 3, signed=signed or its.signed)
+    spans = [span(float(ordering.low[head]), float(ordering.high[head])) for head in order]
     return [column, Column("95%", spans)] if any(spans) else [column]
 
 
-def _worth(found: Found, order: Sequence[Head]) -> list[Column]:
+def _worth(view: ScanView, order: Sequence[Head]) -> list[Column]:
     """The loss change of each head beside the figure that it was found by."""
-    if BESIDE not in found.metrics or found.by == BESIDE:
+    if BESIDE not in view.metrics or view.by == BESIDE:
         return []
-    return [Column("Loss (nats)", values(estimates(found.a, BESIDE), order), 3, figure(BESIDE).title, signed=True)]
+    return [Column("Loss (nats)", values(estimates(view.a, BESIDE), order), 3, figure(BESIDE).title, signed=True)]
 
 
-def values(found: Estimates, order: Sequence[Head]) -> list[Cell]:
+def values(metric: Estimates, order: Sequence[Head]) -> list[Cell]:
     """One figure of some heads as cells; None where a head has none."""
-    return [None if np.isnan(found.values[head]) else float(found.values[head]) for head in order]
+    return [None if np.isnan(metric.values[head]) else float(metric.values[head]) for head in order]
 
 
 def span(low: float, high: float) -> str | None:
@@ -75,8 +75,8 @@ def span(low: float, high: float) -> str | None:
     return None if np.isnan(low) or np.isnan(high) else f"{low:.3f} to {high:.3f}".replace("-", "−")
 
 
-def columns(found: Found) -> tables.Columns:
+def columns(view: ScanView) -> tables.Columns:
     """All figures of every head, by the order of the finder."""
-    order = found.order()
-    every = {figure(metric).named: values(estimates(found.a, metric), order) for metric in found.metrics}
+    order = view.order()
+    every = {figure(metric).named: values(estimates(view.a, metric), order) for metric in view.metrics}
     return {"head": [head_name(head) for head in order], **every}

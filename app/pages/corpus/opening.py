@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headlight.app import selection
-from headlight.app.pages.corpus.found import Found
+from headlight.app.pages.corpus.scan_view import ScanView
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Change
 from headlight.model.base.errors import HeadlightError
@@ -36,11 +36,11 @@ class Prompt:
     exact: bool | None
 
 
-def prompt_of(found: Found, sequence: SampledSequence, run: Run) -> Prompt:
+def prompt_of(view: ScanView, sequence: SampledSequence, run: Run) -> Prompt:
     """The text of a sequence for the open model if the scan is of that, else for the scan's own."""
-    if not found.own:
+    if not view.own:
         begins = sequence.tokens[0] in BEGINNINGS
-        return Prompt(_model(found.a), "".join(sequence.tokens[begins:]), begins, None)
+        return Prompt(_model(view.a), "".join(sequence.tokens[begins:]), begins, None)
     bos = run.tokenizer.bos_token_id
     ids = known_ids(sequence, run)
     if not ids:

@@ -7,8 +7,8 @@ import numpy as np
 from headlight.app.exports.picture import colour_bar
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures.corpus import Scale
-from headlight.app.pages.corpus.found import find
 from headlight.app.pages.corpus.plots import called, named, scales
+from headlight.app.pages.corpus.scan_view import find
 from headlight.app.selection.chosen import Selection
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name

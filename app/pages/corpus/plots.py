@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.app.figures import Plot
 from headlight.app.figures.corpus import Scale, histogram, scatter, steps
-from headlight.app.pages.corpus.found import Found, find
+from headlight.app.pages.corpus.scan_view import ScanView, find
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
@@ -16,20 +16,20 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 
 
-def of_heads(found: Found) -> Plot:
+def of_heads(view: ScanView) -> Plot:
     """Every head by two figures and a third as its colour; with a B by one figure in A and in B, and its change."""
-    places = {head: place for place, head in enumerate(found.listed)}
-    chosen = [places[head] for head in found.heads if head in places]
-    names = [head_name(head) for head in found.listed]
-    return scatter(*scales(found), names, chosen, title=_title(found), even=found.b is not None)
+    places = {head: place for place, head in enumerate(view.listed)}
+    chosen = [places[head] for head in view.heads if head in places]
+    names = [head_name(head) for head in view.listed]
+    return scatter(*scales(view), names, chosen, title=_title(view), even=view.b is not None)
 
 
-def _title(found: Found) -> str:
+def _title(view: ScanView) -> str:
     """Which models over which corpora."""
-    a, corpus = named(found.a), called(found.a.dataset_name)
-    if found.b is None:
+    a, corpus = named(view.a), called(view.a.dataset_name)
+    if view.b is None:
         return f"{a} over {corpus}"
-    b, other = named(found.b), called(found.b.dataset_name)
+    b, other = named(view.b), called(view.b.dataset_name)
     return f"A: {a}; B: {b}; over {corpus}" if corpus == other else f"A: {a} over {corpus}; B: {b} over {other}"
 
 
@@ -44,34 +44,34 @@ def called(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def scales(found: Found) -> tuple[Scale, Scale, Scale]:
+def scales(view: ScanView) -> tuple[Scale, Scale, Scale]:
     """What runs across, what upwards, and what the colours mean."""
-    if found.b is None:
-        across, by, colour = (_scale(found, metric) for metric in (found.across, found.by, found.colour))
+    if view.b is None:
+        across, by, colour = (_scale(view, metric) for metric in (view.across, view.by, view.colour))
         return across, by, colour
-    named = figure(found.by).named
-    a, b = (_of(found, estimates(tree, found.by)) for tree in (found.a, found.b))
-    difference = Scale(f"{named}, {DIFFERENCE}", _of(found, change(found.a, found.b, found.by)), signed=True)
+    named = figure(view.by).named
+    a, b = (_of(view, estimates(tree, view.by)) for tree in (view.a, view.b))
+    difference = Scale(f"{named}, {DIFFERENCE}", _of(view, change(view.a, view.b, view.by)), signed=True)
     return Scale(f"{named} in A", a), Scale(f"{named} in B", b), difference
 
 
-def _scale(found: Found, metric: str) -> Scale:
-    return Scale(figure(metric).named, _of(found, estimates(found.a, metric)), figure(metric).signed)
+def _scale(view: ScanView, metric: str) -> Scale:
+    return Scale(figure(metric).named, _of(view, estimates(view.a, metric)), figure(metric).signed)
 
 
-def _of(found: Found, values: Estimates) -> np.ndarray:
-    return np.array([values.values[head] for head in found.listed])
+def _of(view: ScanView, values: Estimates) -> np.ndarray:
+    return np.array([values.values[head] for head in view.listed])
 
 
-def of_head(shown: Dashboard) -> Rows:
+def of_head(dashboard: Dashboard) -> Rows:
     """How strongly the head is active over sequences, and how far back it looks."""
     rows: list[list[Plot]] = []
-    if shown.histogram is not None:
+    if dashboard.histogram is not None:
         title, along = "Largest weight of a sequence", "attention weight, without first row and column"
-        each = shown.histogram
+        each = dashboard.histogram
         rows.append([histogram(each.bin_edges, each.bin_values, title=title, along=along, unit="sequences")])
-    if shown.qk_distance_histogram is not None:
-        each = shown.qk_distance_histogram
+    if dashboard.qk_distance_histogram is not None:
+        each = dashboard.qk_distance_histogram
         title, along = "How far back it looks", "distance from query to key (tokens)"
         n_bins = max([place for place, value in enumerate(each.bin_values, 1) if value] or [1])  # no longer sequence
         edges, values = each.bin_edges[: n_bins + 1], each.bin_values[:n_bins]
@@ -79,17 +79,17 @@ def of_head(shown: Dashboard) -> Rows:
     return rows
 
 
-def over_steps(found: Found) -> Plot | None:
+def over_steps(view: ScanView) -> Plot | None:
     """The figure of each chosen head along the training; nothing where no other step was scanned."""
-    if not found.series:
+    if not view.series:
         return None
-    at = np.array([tree.told.step for tree in found.series if tree.told], dtype=float)
+    at = np.array([tree.told.step for tree in view.series if tree.told], dtype=float)
     lines = {}
-    for head in found.heads:
-        of_steps = [estimates(tree, found.by) for tree in found.series]
+    for head in view.heads:
+        of_steps = [estimates(tree, view.by) for tree in view.series]
         values, low, high = (np.array([getattr(each, name)[head] for each in of_steps]) for name in ENDS)
         lines[head_name(head)] = (at, values, low, high)
-    return steps(lines, title=f"{figure(found.by).title} along training", unit=figure(found.by).named)
+    return steps(lines, title=f"{figure(view.by).title} along training", unit=figure(view.by).named)
 
 
 ENDS = ("values", "low", "high")
@@ -97,7 +97,7 @@ ENDS = ("values", "low", "high")
 
 def taken(comparison: Comparison, chosen: Selection) -> Rows:
     """All of the page's plots, as a file."""
-    found = find(comparison, chosen)
-    assert found is not None  # without a scan nothing is offered
-    trained = over_steps(found)
-    return [[of_heads(found)], *([[trained]] if trained else []), *of_head(found.dashboard())]
+    view = find(comparison, chosen)
+    assert view is not None  # without a scan nothing is offered
+    trained = over_steps(view)
+    return [[of_heads(view)], *([[trained]] if trained else []), *of_head(view.dashboard())]

@@ -6,7 +6,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Column, Listed, Option, row_table
 from headlight.app.pages.corpus import finder, plots
-from headlight.app.pages.corpus.found import WIDTHS, Found
+from headlight.app.pages.corpus.scan_view import WIDTHS, ScanView
 from headlight.app.parts import charts, options
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import scans
@@ -19,51 +19,51 @@ HALF_WAY = (
 )
 
 
-def draw(found: Found) -> None:
+def draw(view: ScanView) -> None:
     """The plot with the choice of a step, and the table of all heads; nothing where no other step was scanned."""
-    plot = plots.over_steps(found)
+    plot = plots.over_steps(view)
     if plot is None:
         return
-    with title_row(f"Along training: {', '.join(map(head_name, found.heads))}", "corpus_steps", key="corpus_steps"):
-        options.row(_step(found), name="corpus_steps", whole=True)
+    with title_row(f"Along training: {', '.join(map(head_name, view.heads))}", "corpus_steps", key="corpus_steps"):
+        options.row(_step(view), name="corpus_steps", whole=True)
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
-        charts.alone([[plot]], f"{figure(found.by).title} of the chosen heads along training", "corpus_steps_figure")
+        charts.alone([[plot]], f"{figure(view.by).title} of the chosen heads along training", "corpus_steps_figure")
     with right:
-        _growth(found)
+        _growth(view)
 
 
-def _step(found: Found) -> Option:
+def _step(view: ScanView) -> Option:
     """The training step whose scan is shown."""
-    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in found.series if tree.told}
-    shown = scans.chosen_as(found.a)
-    if shown not in named:  # the model as it is, beside scans of its training
-        named = {shown: "none"} | named
+    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in view.series if tree.told}
+    current = scans.chosen_as(view.a)
+    if current not in named:  # the model as it is, beside scans of its training
+        named = {current: "none"} | named
 
     def change(name: str) -> None:
         selection.choose(scan=name)
 
-    return options.tie(Listed, "corpus_step", "Step", shown, change, options=named, width=100)
+    return options.tie(Listed, "corpus_step", "Step", current, change, options=named, width=100)
 
 
-def _growth(found: Found) -> None:
+def _growth(view: ScanView) -> None:
     """Every head's figure at the first step and at the last, and when it was half way; the largest changes first."""
-    at = half_way(found.series, found.by)
-    steps = {head: None if np.isnan(at[head]) else int(at[head]) for head in found.series[-1].rows}
-    size = np.abs(np.nan_to_num(change(found.series[0], found.series[-1], found.by).values))
+    at = half_way(view.series, view.by)
+    steps = {head: None if np.isnan(at[head]) else int(at[head]) for head in view.series[-1].rows}
+    size = np.abs(np.nan_to_num(change(view.series[0], view.series[-1], view.by).values))
     order = sorted(steps, key=lambda head: -size[head])
-    ends = {tree.told.step: estimates(tree, found.by) for tree in (found.series[0], found.series[-1]) if tree.told}
+    ends = {tree.told.step: estimates(tree, view.by) for tree in (view.series[0], view.series[-1]) if tree.told}
     place = row_table(
         [
             Column("head", [head_name(head) for head in order]),
             *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
             Column("half way", [steps[head] for head in order], 0, HALF_WAY),
         ],
-        title=f"When each head's {figure(found.by).title.lower()} became what it is",
-        caption=f"{figure(found.by).named} of every head, the largest changes first. {finder.HOW}",
-        epoch=selection.epoch(str(found.a.folder), found.by, "growth"),
+        title=f"When each head's {figure(view.by).title.lower()} became what it is",
+        caption=f"{figure(view.by).named} of every head, the largest changes first. {finder.HOW}",
+        epoch=selection.epoch(str(view.a.folder), view.by, "growth"),
         key=selection.widget_key("corpus_growth"),
     )
-    if place is not None and order[place] != found.head:
-        finder.choose(found, options.head_first(order[place], found.heads[1:]))
+    if place is not None and order[place] != view.head:
+        finder.choose(view, options.head_first(order[place], view.heads[1:]))
         st.rerun()

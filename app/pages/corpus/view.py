@@ -9,7 +9,7 @@ from headlight.app.components import Listed, Option, Suggested
 from headlight.app.frame import notices
 from headlight.app.pages.corpus import dashboard, finder, plots, training
 from headlight.app.pages.corpus.choices import Choices
-from headlight.app.pages.corpus.found import WIDTHS, Found, find
+from headlight.app.pages.corpus.scan_view import WIDTHS, ScanView, find
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
@@ -29,26 +29,26 @@ HOW = (
 
 def render(comparison: Comparison) -> None:
     """The options, every head as a point with the finder beside, and the chosen head's dashboard."""
-    found: list[Found] = []
+    views: list[ScanView] = []
     with title_row("Heads over a corpus", "corpus", key="corpus"):
         row = st.container()
     with boundary.guard(lambda reason: notices.refused(reason, "scan")):
-        found += filter(None, [find(comparison, selection.current())])
+        views += filter(None, [find(comparison, selection.current())])
     with row:
-        _options(comparison, *found)
-    if found:
-        _say_whose(found[0], comparison)
-        _heads(found[0])
+        _options(comparison, *views)
+    if views:
+        _say_whose(views[0], comparison)
+        _heads(views[0])
         with boundary.guard(lambda reason: notices.refused(reason, "dashboard")):
-            dashboard.draw(comparison, found[0])
-        training.draw(found[0])
+            dashboard.draw(comparison, views[0])
+        training.draw(views[0])
     elif not is_open():
         _say_how()
 
 
-def _say_whose(found: Found, comparison: Comparison) -> None:
+def _say_whose(view: ScanView, comparison: Comparison) -> None:
     """That the scan is of another model than the page's, where no scan of that one is known."""
-    if not found.own and not selection.current().scan:
+    if not view.own and not selection.current().scan:
         command = make("scan", MODEL=models.opened_by(comparison.a.source), CORPUS=CORPUS)
         st.text(f"There is no scan of this model yet: this one is of another. {command} makes one.")
 
@@ -59,7 +59,7 @@ def is_open() -> bool:
 
 
 def _say_how() -> None:
-    with st.container(key="headlight-lacking-scan"):
+    with st.container(key="headlight-missing-scan"):
         st.info(HOW)
         st.code(make("scan", MODEL="mini", CORPUS=CORPUS), "bash")
         st.caption(
@@ -67,27 +67,27 @@ def _say_how() -> None:
         )
 
 
-def _options(comparison: Comparison, found: Found | None = None) -> None:
+def _options(comparison: Comparison, view: ScanView | None = None) -> None:
     now = selection.current()
     name = scans.named(now.scan, comparison.a.source.name)
     row: list[Option | None] = [_scan("scan", "Scan", name, "")]
-    if found is not None:
-        row.append(_figure(found, "corpus_by", "Find by", found.by))
-        if found.b is None:
+    if view is not None:
+        row.append(_figure(view, "corpus_by", "Find by", view.by))
+        if view.b is None:
             row += [
-                _figure(found, "corpus_across", "Across", found.across),
-                _figure(found, "corpus_colour", "Colour", found.colour),
+                _figure(view, "corpus_across", "Across", view.across),
+                _figure(view, "corpus_colour", "Colour", view.colour),
             ]
-    row += [_beside(found), replace(options.as_tables(), folded=True)]
+    row += [_beside(view), replace(options.as_tables(), folded=True)]
     options.row(*row)
 
 
-def _beside(found: Found | None) -> Option:
+def _beside(view: ScanView | None) -> Option:
     """The scan beside it: the one that is chosen, or else the one of B's model, which no choice takes away."""
-    chosen = selection.current().of(Choices).scan_b
-    if chosen or found is None or found.b is None:
+    chosen = selection.current().choices_of(Choices).scan_b
+    if chosen or view is None or view.b is None:
         return _scan("scan_b", "B", chosen, "none")
-    return _scan("scan_b", "B", scans.chosen_as(found.b), "")
+    return _scan("scan_b", "B", scans.chosen_as(view.b), "")
 
 
 def _scan(field: str, label: str, value: str, placeholder: str) -> Option:
@@ -102,13 +102,13 @@ def _scan(field: str, label: str, value: str, placeholder: str) -> Option:
             selection.choose(Choices, scan_b="" if name == "none" else name)
 
     if models.any_model_allowed():
-        shown = value or placeholder
+        current = value or placeholder
         more = (placeholder,) if placeholder else ()
         return options.tie(
             Suggested,
             field,
             label,
-            shown,
+            current,
             change,
             offered=(*more, *offered),
             placeholder="Choose or type a folder",
@@ -118,55 +118,55 @@ def _scan(field: str, label: str, value: str, placeholder: str) -> Option:
     return options.tie(Listed, field, label, value, change, options=names | {each: each for each in offered}, width=130)
 
 
-def _figure(found: Found, field: str, label: str, value: str) -> Listed:
-    told = found.a.descriptions.get(value, "")
+def _figure(view: ScanView, field: str, label: str, value: str) -> Listed:
+    description = view.a.descriptions.get(value, "")
     return options.tie(
         Listed,
         field,
         label,
         value,
         lambda metric: selection.choose(Choices, **{field: metric}),
-        options={metric: figure(metric).title for metric in found.metrics},
-        help=told,
+        options={metric: figure(metric).title for metric in view.metrics},
+        help=description,
         width=135,
     )
 
 
-def _heads(found: Found) -> None:
+def _heads(view: ScanView) -> None:
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
         if selection.current().table:
-            tables.draw(finder.columns(found), "Every head's figures")
+            tables.draw(finder.columns(view), "Every head's figures")
         else:
-            _scatter(found)
+            _scatter(view)
     with right:
-        picked = finder.draw(found)
-        many = f" {len(found.heads)} are chosen." if len(found.heads) > 1 else ""
+        picked = finder.draw(view)
+        many = f" {len(view.heads)} are chosen." if len(view.heads) > 1 else ""
         st.caption(plain(f"Or click a point, or draw around several with the plot's lasso.{many}"))
-        _say_how_much(found)
-    if picked is not None and picked != found.head:
-        finder.choose(found, options.head_first(picked, found.heads[1:]))
+        _say_how_much(view)
+    if picked is not None and picked != view.head:
+        finder.choose(view, options.head_first(picked, view.heads[1:]))
         st.rerun()
 
 
-def _scatter(found: Found) -> None:
-    listed = found.listed
+def _scatter(view: ScanView) -> None:
+    listed = view.listed
 
     def chosen(places: list[int]) -> None:
         heads = [listed[place] for place in places if place < len(listed)]
-        first = [head for head in found.order() if head in heads]
+        first = [head for head in view.order() if head in heads]
         if first:
-            finder.choose(found, tuple(first[:MOST_CHOSEN]))
+            finder.choose(view, tuple(first[:MOST_CHOSEN]))
 
-    told = f"Every head by {figure(found.by).title}"
-    charts.choosable(plots.of_heads(found), told, "corpus_scatter", chosen)
+    title = f"Every head by {figure(view.by).title}"
+    charts.choosable(plots.of_heads(view), title, "corpus_scatter", chosen)
 
 
-def _say_how_much(found: Found) -> None:
-    for side, tree in {"A": found.a, "B": found.b}.items():
+def _say_how_much(view: ScanView) -> None:
+    for side, tree in {"A": view.a, "B": view.b}.items():
         if tree is not None and tree.told is not None:
             counts = {"documents": tree.told.n_documents, "tokens": tree.told.n_tokens}
             parts = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
             parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
             parts += [] if tree.told.complete else ["not finished yet"]
-            st.caption(plain(f"{'' if found.b is None else f'{side}: '}{', '.join(parts)}"))
+            st.caption(plain(f"{'' if view.b is None else f'{side}: '}{', '.join(parts)}"))

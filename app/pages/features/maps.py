@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.components import CellAxis, MapCell, cell_map
-from headlight.app.pages.features.found import Found
+from headlight.app.pages.features.feature_view import FeatureView
 from headlight.app.parts.sides import DIFFERENCE, by_side
 from headlight.model.features.tables import activations, missed, moved
 
@@ -14,24 +14,24 @@ GROUP = "features"
 Sides = Mapping[str, Float[np.ndarray, "row place"]]
 
 
-def active(found: Found) -> Sides:
+def active(view: FeatureView) -> Sides:
     """How active the listed features are at each place, of each side."""
-    return by_side(activations(found.comparison, found.opened, found.layer, found.listed))
+    return by_side(activations(view.comparison, view.opened, view.layer, view.listed))
 
 
 def feature_map(
-    found: Found, sides: Sides, side: str, key: str, chosen: MapCell | None = None, epoch: int = 0
+    view: FeatureView, sides: Sides, side: str, key: str, chosen: MapCell | None = None, epoch: int = 0
 ) -> MapCell | None:
     """The strongest features by token; a cell chooses the feature and the token."""
-    called = "" if found.comparison.b is None else f"{side}: "
+    called = "" if view.comparison.b is None else f"{side}: "
     is_change = side == DIFFERENCE
     return cell_map(
         sides[side],
-        CellAxis("feature", [str(each) for each in found.listed]),
-        CellAxis("token", found.comparison.labels, numbered=True),
+        CellAxis("feature", [str(each) for each in view.listed]),
+        CellAxis("token", view.comparison.labels, numbered=True),
         title=f"{called}{'change of activation' if is_change else 'activation'}",
         scale="signed" if is_change else "linear",
-        ends=None if is_change else _ends({each: sides[each] for each in found.comparison.sides}),
+        ends=None if is_change else _ends({each: sides[each] for each in view.comparison.sides}),
         lacks="not in both runs" if is_change else "not in this run",
         choosable=chosen is not None,
         chosen=chosen,
@@ -41,15 +41,15 @@ def feature_map(
     )
 
 
-def missed_map(found: Found, key: str) -> None:
+def missed_map(view: FeatureView, key: str) -> None:
     """At each token of each run the share of the length that is missed, and beside it what that does to the model."""
-    of = found.comparison, found.opened, found.layer
+    of = view.comparison, view.opened, view.layer
     every, apart = by_side(missed(*of)), by_side(moved(*of))
-    shares = {side: every[side] for side in found.comparison.sides}
+    shares = {side: every[side] for side in view.comparison.sides}
     cell_map(
         np.stack(list(shares.values())),
-        CellAxis("missed", [f"error{'' if found.comparison.b is None else f' {side}'}" for side in shares]),
-        CellAxis("token", found.comparison.labels, numbered=True),
+        CellAxis("missed", [f"error{'' if view.comparison.b is None else f' {side}'}" for side in shares]),
+        CellAxis("token", view.comparison.labels, numbered=True),
         title="missed by the dictionary, share of length",
         ends=(0.0, max(1.0, float(np.nanmax(np.stack(list(shares.values())), initial=0.0)))),
         lacks="not in this run",

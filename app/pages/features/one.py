@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Column, Number, Option, row_table, token_values
 from headlight.app.frame.edits import drawer
-from headlight.app.pages.features.found import Found
+from headlight.app.pages.features.feature_view import FeatureView
 from headlight.app.parts import needs, options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
@@ -27,67 +27,67 @@ ABLATE = "Shows A without this feature as B, on every page. The edits' drawer cl
 NO_STREAM = "This dictionary writes to no stream that heads and logits are read from."
 
 
-def draw(found: Found) -> None:
+def draw(view: FeatureView) -> None:
     """The strip of tokens, and the tables under it."""
-    with title_row(f"Feature {found.feature}", "feature", key="feature"):
-        options.row(_number(found), _ablate(found), name="feature", whole=True)
-    _strip(found)
-    side, run, position = _looked_at(found)
-    of = "" if found.comparison.b is None else f" in {side}"
+    with title_row(f"Feature {view.feature}", "feature", key="feature"):
+        options.row(_number(view), _ablate(view), name="feature", whole=True)
+    _strip(view)
+    side, run, position = _looked_at(view)
+    of = "" if view.comparison.b is None else f" in {side}"
     left, middle, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _made(found, of, run, position)
+        _made(view, of, run, position)
     with middle:
-        _promoted(found, of, run, position)
+        _promoted(view, of, run, position)
     with right:
-        _readers(found, run)
-        _nearest(found)
-    unit_windows.draw(run, "features", "features", found.layer, found.feature, dictionary=found.name)
+        _readers(view, run)
+        _nearest(view)
+    unit_windows.draw(run, "features", "features", view.layer, view.feature, dictionary=view.name)
 
 
-def _looked_at(found: Found) -> tuple[str, Run, int]:
+def _looked_at(view: FeatureView) -> tuple[str, Run, int]:
     """The first run that has the token, and its position there."""
-    sides = found.comparison.sides.items()
+    sides = view.comparison.sides.items()
     return next(
-        (side, run, at) for side, run in sides if (at := found.comparison.positions(run)[found.place]) is not None
+        (side, run, at) for side, run in sides if (at := view.comparison.positions(run)[view.place]) is not None
     )
 
 
-def _choose(found: Found, feature: int) -> None:
-    selection.choose(feature=(found.layer, feature))
+def _choose(view: FeatureView, feature: int) -> None:
+    selection.choose(feature=(view.layer, feature))
 
 
-def _number(found: Found) -> Option:
-    most, change = found.dictionary.n_features - 1, partial(_choose, found)
-    return options.tie(Number, "feature_number", "Feature", found.feature, change, least=0, most=most, step=1)
+def _number(view: FeatureView) -> Option:
+    most, change = view.dictionary.n_features - 1, partial(_choose, view)
+    return options.tie(Number, "feature_number", "Feature", view.feature, change, least=0, most=most, step=1)
 
 
-def _ablate(found: Found) -> Option:
-    edit = EditFeature(found.name, found.dictionary.hook_in, found.feature)
+def _ablate(view: FeatureView) -> Option:
+    edit = EditFeature(view.name, view.dictionary.hook_in, view.feature)
     return drawer.ablating("ablate_feature", edit, ABLATE)
 
 
-def _strip(found: Found) -> None:
-    sides = by_side(activations(found.comparison, found.opened, found.layer, [found.feature]))
-    lines = named(found.comparison, {side: values[0] for side, values in sides.items()}, "")
+def _strip(view: FeatureView) -> None:
+    sides = by_side(activations(view.comparison, view.opened, view.layer, [view.feature]))
+    lines = named(view.comparison, {side: values[0] for side, values in sides.items()}, "")
     place = token_values(
-        found.comparison.labels,
+        view.comparison.labels,
         lines,
-        title=f"activation of feature {found.feature}",
-        signed=found.comparison.b is not None,
-        chosen=found.place,
+        title=f"activation of feature {view.feature}",
+        signed=view.comparison.b is not None,
+        chosen=view.place,
         epoch=selection.epoch(),
         key=selection.widget_key("feature_strip"),
     )
-    if place is not None and place != found.place:
+    if place is not None and place != view.place:
         selection.choose(position=place)
         st.rerun()
 
 
-def _made(found: Found, of: str, run: Run, position: int) -> None:
+def _made(view: FeatureView, of: str, run: Run, position: int) -> None:
     heading(f"Who made it{of}", "feature_made", key="feature_made")
-    reason = needs.split(found.comparison)
-    made = None if reason else made_by(run, found.dictionary, found.feature, position)
+    reason = needs.split(view.comparison)
+    made = None if reason else made_by(run, view.dictionary, view.feature, position)
     if made is None:
         st.caption(
             plain(reason or "This dictionary reads no stream, so that its activation is no sum over who wrote there.")
@@ -99,15 +99,15 @@ def _made(found: Found, of: str, run: Run, position: int) -> None:
             Column("part", [made.parts[each].name for each in order[:MOST_PARTS]]),
             Column("activation", [float(made.values.values[each]) for each in order[:MOST_PARTS]], 3, signed=True),
         ],
-        title=f"Who made feature {found.feature} at {found.place}",
+        title=f"Who made feature {view.feature} at {view.place}",
         caption=spelled(made, order, run.labels[position]),
-        epoch=_epoch(found),
+        epoch=_epoch(view),
         key=selection.widget_key("feature_made_table"),
     )
     by_most = sorted(order[:MOST_PARTS], key=lambda each: -float(made.values.values[each]))
     heads = [_head(made.parts[each]) for each in ([] if slot is None else [order[slot]]) + by_most]
     if (head := next(filter(None, heads), None)) is not None:
-        _links(found, head, "made", "wrote it")
+        _links(view, head, "made", "wrote it")
 
 
 def _head(part: Part) -> Head | None:
@@ -123,20 +123,20 @@ def spelled(made: MadeBy, order: list[int], label: str) -> str:
     return f"At {label}: all parts add up to {number(before)}{end}{others}."
 
 
-def _links(found: Found, head: Head, name: str, what: str) -> None:
+def _links(view: FeatureView, head: Head, name: str, what: str) -> None:
     """To the pages that show what a head does at the token that is looked at."""
     st.caption(plain(f"{head_name(head)} {what}:"))
-    options.row(*options.to_head(PAGES, head, found.place), name=f"feature_{name}", whole=True)
+    options.row(*options.to_head(PAGES, head, view.place), name=f"feature_{name}", whole=True)
 
 
-def _epoch(found: Found) -> int:
-    return selection.epoch(found.name, found.layer, found.feature, found.place)
+def _epoch(view: FeatureView) -> int:
+    return selection.epoch(view.name, view.layer, view.feature, view.place)
 
 
-def _promoted(found: Found, of: str, run: Run, position: int) -> None:
+def _promoted(view: FeatureView, of: str, run: Run, position: int) -> None:
     heading(f"Tokens{of}", "feature_tokens", key="feature_tokens")
-    reason = needs.sums(found.comparison)
-    tokens = None if reason else tokens_of(run, found.dictionary, found.feature, position)
+    reason = needs.sums(view.comparison)
+    tokens = None if reason else tokens_of(run, view.dictionary, view.feature, position)
     if tokens is None:
         st.caption(plain(reason or NO_STREAM))
         return
@@ -148,32 +148,32 @@ def _promoted(found: Found, of: str, run: Run, position: int) -> None:
             Column("suppresses", label(tokens.lowered.values.tolist())),
             Column("logits ", tokens.lowered_by.values.tolist(), 3, signed=True),
         ],
-        title=f"Tokens that feature {found.feature} promotes and suppresses",
+        title=f"Tokens that feature {view.feature} promotes and suppresses",
         caption="At an activation of 1, directly.",
         key=selection.widget_key("feature_tokens_table"),
         choosable=False,
     )
 
 
-def _nearest(found: Found) -> None:
-    near = nearest(found.dictionary, found.feature)
+def _nearest(view: FeatureView) -> None:
+    near = nearest(view.dictionary, view.feature)
     heading("Nearest features", "feature_nearest", key="feature_nearest")
     features = near.features.tolist()
     place = row_table(
         [Column("feature", [str(each) for each in features]), Column("cosine", near.cosines.tolist(), 3)],
-        title=f"Features nearest to {found.feature}",
+        title=f"Features nearest to {view.feature}",
         caption="Choose a row for its page.",
-        epoch=_epoch(found),
+        epoch=_epoch(view),
         key=selection.widget_key("feature_nearest_table"),
     )
     if place is not None:
-        _choose(found, features[place])
+        _choose(view, features[place])
         st.rerun()
 
 
-def _readers(found: Found, run: Run) -> None:
+def _readers(view: FeatureView, run: Run) -> None:
     heading("Heads that read it", "feature_readers", key="feature_readers")
-    reading = heads_reading(run, found.opened, found.layer, found.feature)[:MOST_HEADS]
+    reading = heads_reading(run, view.opened, view.layer, view.feature)[:MOST_HEADS]
     if not reading:
         st.caption("No later head reads what it writes.")
         return
@@ -183,9 +183,9 @@ def _readers(found: Found, run: Run) -> None:
             Column("head", [head_name(head) for head, _ in reading]),
             *(Column(through, scores[:, at].tolist(), 3) for at, through in enumerate(("query", "key", "value"))),
         ],
-        title=f"Heads that read feature {found.feature}",
+        title=f"Heads that read feature {view.feature}",
         caption=f"By weights alone; about {1 / np.sqrt(run.cfg.d_model):.2f} would be chance.",
-        epoch=_epoch(found),
+        epoch=_epoch(view),
         key=selection.widget_key("feature_readers_table"),
     )
-    _links(found, reading[place or 0][0], "readers", "reads it")
+    _links(view, reading[place or 0][0], "readers", "reads it")

@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
-from headlight.app.pages.features.found import Found, find
+from headlight.app.pages.features.feature_view import FeatureView, find
 from headlight.app.selection.chosen import Selection
 from headlight.model.features.tables import activations, missed
 from headlight.model.measure.difference import DIFFERENCE
@@ -49,6 +49,6 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     return figure
 
 
-def _rows(axes: "Axes", found: Found, width: float) -> None:
+def _rows(axes: "Axes", found: FeatureView, width: float) -> None:
     axes.set_yticks(range(len(found.listed)), [str(each) for each in found.listed], fontsize=7)
     label_axis(axes, "x", found.comparison.labels, width)

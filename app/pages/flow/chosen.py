@@ -16,15 +16,15 @@ from headlight.model.runs.comparison import Comparison
 AnyEdge = TypeVar("AnyEdge", Edge, EdgePair)
 
 
-def found_in(comparison: Comparison, side: str, chosen: Selection) -> Flow:
+def flow_in(comparison: Comparison, side: str, chosen: Selection) -> Flow:
     """A run's graph from the start, which it has to have."""
     start = positions_at(comparison, place_of(comparison, chosen))[side]
-    return flow_of(comparison.sides[side], start, chosen.of(Choices).flow_threshold)
+    return flow_of(comparison.sides[side], start, chosen.choices_of(Choices).flow_threshold)
 
 
 def change_in(comparison: Comparison, chosen: Selection) -> FlowChange | None:
     """How the flow differs between A and B; nothing where there is no B, or B lacks A's states."""
-    return flow_change_of(comparison, place_of(comparison, chosen), chosen.of(Choices).flow_threshold)
+    return flow_change_of(comparison, place_of(comparison, chosen), chosen.choices_of(Choices).flow_threshold)
 
 
 def lacks_change(comparison: Comparison) -> str:
@@ -34,7 +34,7 @@ def lacks_change(comparison: Comparison) -> str:
 
 def chosen_in(comparison: Comparison, side: str, chosen: Selection) -> tuple[int, ...]:
     """The chosen node or edge, its places as positions of a run; nothing where the run lacks one of them."""
-    depth, *places = chosen.of(Choices).flow_chosen or (0,)
+    depth, *places = chosen.choices_of(Choices).flow_chosen or (0,)
     known = comparison.positions(comparison.sides[side])
     positions = [known[place] if place < len(known) else None for place in places]
     return () if not places or None in positions else (depth, *(each for each in positions if each is not None))

@@ -24,20 +24,20 @@ PURPOSE = "What a token's last state was made of: the information flow."
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the nodes, the edges and the heads of each run's graph, and how they change from A to B."""
-    start, threshold = place_of(comparison, chosen), chosen.of(Choices).flow_threshold
+    start, threshold = place_of(comparison, chosen), chosen.choices_of(Choices).flow_threshold
     return report(PURPOSE, comparison, chosen.align, "flow_tables", place=start, threshold=threshold)
 
 
 def graphs(comparison: Comparison, chosen: Selection) -> dict[str, Flow]:
     """The graph of each run that has the start."""
-    return flows_of(comparison, place_of(comparison, chosen), chosen.of(Choices).flow_threshold)
+    return flows_of(comparison, place_of(comparison, chosen), chosen.choices_of(Choices).flow_threshold)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """The tables, and how much flows through each node and edge; with a B also the change."""
-    start, threshold = place_of(comparison, chosen), chosen.of(Choices).flow_threshold
-    found, change = graphs(comparison, chosen), change_in(comparison, chosen)
-    arrays = {f"{side} {name}": measure for side, graph in found.items() for name, measure in _arrays(graph).items()}
+    start, threshold = place_of(comparison, chosen), chosen.choices_of(Choices).flow_threshold
+    flows, change = graphs(comparison, chosen), change_in(comparison, chosen)
+    arrays = {f"{side} {name}": measure for side, graph in flows.items() for name, measure in _arrays(graph).items()}
     if change is not None:
         arrays |= _changed_arrays(change)
     shows = {"start": start, "threshold (share of a node)": threshold}
@@ -69,6 +69,6 @@ def page(comparison: Comparison, chosen: Selection) -> bytes:
             choice = FlowChoice(graph.start.position, chosen_in(comparison, side, chosen))
             draw(comparison, side, graph, choice, epoch=0, key=f"flow {side}", in_file=True)
         if (change := change_in(comparison, chosen)) is not None:
-            choice = FlowChoice(place_of(comparison, chosen), chosen.of(Choices).flow_chosen)
+            choice = FlowChoice(place_of(comparison, chosen), chosen.choices_of(Choices).flow_chosen)
             draw_change(comparison, change, choice, epoch=0, key="flow B - A", in_file=True)
     return document("Information flow", comparison, mounted, "plain")

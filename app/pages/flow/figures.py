@@ -20,17 +20,17 @@ def layer_of(run: Run, place: Place) -> int:
     return (place.depth - 1) // run.cfg.states
 
 
-def spelled(found: Flow) -> str:
+def spelled(flow: Flow) -> str:
     """How large the graph is, and how much of the start it accounts for."""
     biases, edits = (
-        sum(node.flow * share for node, share in zip(found.nodes, shares, strict=True))
-        for shares in ([node.bias for node in found.nodes], [node.rest for node in found.nodes])
+        sum(node.flow * share for node, share in zip(flow.nodes, shares, strict=True))
+        for shares in ([node.bias for node in flow.nodes], [node.rest for node in flow.nodes])
     )
-    left_out = max(0.0, 1 - found.traced - biases - edits)
+    left_out = max(0.0, 1 - flow.traced - biases - edits)
     beside = [f"{share:.1%} is {name}" for name, share in (("biases", biases), ("edits", edits)) if share]
     return (
-        f"{len(found.nodes)} nodes and {len(found.edges)} edges with a share of at least {found.threshold:g}. "
-        f"They trace {found.traced:.1%} of the start down to the embeddings; "
+        f"{len(flow.nodes)} nodes and {len(flow.edges)} edges with a share of at least {flow.threshold:g}. "
+        f"They trace {flow.traced:.1%} of the start down to the embeddings; "
         f"{', '.join([*beside, f'{left_out:.1%} edges left out'])}."
     )
 
@@ -61,15 +61,15 @@ def changers(run: Run, edge: EdgePair) -> str:
 
 def tokens_of(run: Run, place: Place) -> tables.Columns:
     """A node's likeliest tokens, and how their ranks have changed against the state below."""
-    found = readout_of(run, place)
-    tokens = found.tokens.values.tolist()
+    readout = readout_of(run, place)
+    tokens = readout.tokens.values.tolist()
     columns: tables.Columns = {
         "Token": run.tokenizer.labels(tokens),
-        "Probability": found.probabilities.values.numpy(),
+        "Probability": readout.probabilities.values.numpy(),
         "Rank": list(range(1, len(tokens) + 1)),
     }
-    if found.ranks_below is not None:
-        below = found.ranks_below.values.tolist()
+    if readout.ranks_below is not None:
+        below = readout.ranks_below.values.tolist()
         columns[f"Rank in {state_names(run.cfg)[place.depth - 1]}"] = below
         columns["Risen by"] = [before - rank for rank, before in enumerate(below, 1)]
     return columns
@@ -77,11 +77,11 @@ def tokens_of(run: Run, place: Place) -> tables.Columns:
 
 def tokens_of_both(comparison: Comparison, place: Place) -> tables.Columns:
     """The tokens that are likeliest at a node in A or in B, and how they change."""
-    found = readouts_of(comparison, place)
-    a, b = found.probabilities_a.values.numpy(), found.probabilities_b.values.numpy()
-    ranks_a, ranks_b = found.ranks_a.values.tolist(), found.ranks_b.values.tolist()
+    readouts = readouts_of(comparison, place)
+    a, b = readouts.probabilities_a.values.numpy(), readouts.probabilities_b.values.numpy()
+    ranks_a, ranks_b = readouts.ranks_a.values.tolist(), readouts.ranks_b.values.tolist()
     return {
-        "Token": comparison.a.tokenizer.labels(found.tokens.values.tolist()),
+        "Token": comparison.a.tokenizer.labels(readouts.tokens.values.tolist()),
         "A": a,
         "B": b,
         DIFFERENCE: b - a,
@@ -112,28 +112,28 @@ def heads_of_both(run: Run, edge: EdgePair) -> tables.Columns:
     }
 
 
-def edges_of(comparison: Comparison, run: Run, found: Flow) -> tables.Columns:
+def edges_of(comparison: Comparison, run: Run, flow: Flow) -> tables.Columns:
     """One row an edge, from the start down."""
     names = state_names(run.cfg)
     return {
-        "Into": [names[edge.target.depth] for edge in found.edges],
-        "at": [comparison.token_at(run, edge.target.position) for edge in found.edges],
-        "by": [KINDS[edge.kind] for edge in found.edges],
-        "from": [comparison.token_at(run, edge.source.position) for edge in found.edges],
-        "Share": [edge.share for edge in found.edges],
-        "Heads": [carriers(run, edge) if edge.heads else "" for edge in found.edges],
+        "Into": [names[edge.target.depth] for edge in flow.edges],
+        "at": [comparison.token_at(run, edge.target.position) for edge in flow.edges],
+        "by": [KINDS[edge.kind] for edge in flow.edges],
+        "from": [comparison.token_at(run, edge.source.position) for edge in flow.edges],
+        "Share": [edge.share for edge in flow.edges],
+        "Heads": [carriers(run, edge) if edge.heads else "" for edge in flow.edges],
     }
 
 
-def nodes_of(comparison: Comparison, run: Run, found: Flow) -> tables.Columns:
+def nodes_of(comparison: Comparison, run: Run, flow: Flow) -> tables.Columns:
     """One row a node, from the start down."""
     names = state_names(run.cfg)
     return {
-        "State": [names[node.place.depth] for node in found.nodes],
-        "at": [comparison.token_at(run, node.place.position) for node in found.nodes],
-        "Of the start": [node.flow for node in found.nodes],
-        **({"From the bias": [node.bias for node in found.nodes]} if has_attention_biases(run.model) else {}),
-        "From edits": [node.rest for node in found.nodes],
+        "State": [names[node.place.depth] for node in flow.nodes],
+        "at": [comparison.token_at(run, node.place.position) for node in flow.nodes],
+        "Of the start": [node.flow for node in flow.nodes],
+        **({"From the bias": [node.bias for node in flow.nodes]} if has_attention_biases(run.model) else {}),
+        "From edits": [node.rest for node in flow.nodes],
     }
 
 

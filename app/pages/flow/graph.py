@@ -11,16 +11,16 @@ from headlight.model.runs.comparison import Comparison
 
 
 def draw(
-    comparison: Comparison, side: str, found: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
+    comparison: Comparison, side: str, flow: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
 ) -> None:
     """A run's graph as a component; in a file there is nothing that could start from another token."""
     run = comparison.sides[side]
     flow_graph(
-        [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in found.nodes],
-        [GraphEdge(*_ends(edge), edge.kind, edge.share, numbers.carriers(run, edge)) for edge in found.edges],
+        [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in flow.nodes],
+        [GraphEdge(*_ends(edge), edge.kind, edge.share, numbers.carriers(run, edge)) for edge in flow.edges],
         labels=run.labels,
         states=state_names(run.cfg),
-        threshold=found.threshold,
+        threshold=flow.threshold,
         choice=choice,
         places=comparison.places(run),
         title=side if comparison.b is not None else "",
@@ -40,7 +40,11 @@ def draw_change(
     """The graph of what has changed from A to B as a component, over the places that they have in common."""
     flow_graph(
         [
-            GraphNode(*pair.place, told(pair), sides=(pair.a.flow if pair.a else None, pair.b.flow if pair.b else None))
+            GraphNode(
+                *pair.place,
+                visible_change(pair),
+                sides=(pair.a.flow if pair.a else None, pair.b.flow if pair.b else None),
+            )
             for pair in change.nodes
         ],
         [
@@ -67,10 +71,10 @@ def states_of(comparison: Comparison, change: FlowChange) -> tuple[str, ...]:
 
 def limit_of(change: FlowChange) -> float:
     """How far the scale of changes goes to either side."""
-    sizes = [abs(told(pair)) for pair in change.nodes] + [abs(edge.change) for edge in change.changed]
+    sizes = [abs(visible_change(pair)) for pair in change.nodes] + [abs(edge.change) for edge in change.changed]
     return max(LEAST_EFFECT, *sizes)
 
 
-def told(pair: NodePair) -> float:
+def visible_change(pair: NodePair) -> float:
     """A node's change; none where it is no more than rounding, which would else get a colour."""
     return pair.change if abs(pair.change) > ROUNDING else 0.0

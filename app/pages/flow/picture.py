@@ -11,7 +11,7 @@ from headlight.app.exports.style import Palette, colour_map
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import change_in
 from headlight.app.pages.flow.exports import graphs
-from headlight.app.pages.flow.graph import limit_of, states_of, told
+from headlight.app.pages.flow.graph import limit_of, states_of, visible_change
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.flow.change import EdgePair, FlowChange
@@ -63,7 +63,7 @@ def _runs(
         _dots(each, [(node.place, node.flow) for node in graph.nodes], "o", colours, palette.background)
         start = f"what flows into {comparison.token_at(run, graph.start.position)}"
         each.set_title(f"{side}: {start}" if comparison.b is not None else start, fontsize=9)
-    least = chosen.of(Choices).flow_threshold
+    least = chosen.choices_of(Choices).flow_threshold
     title = f"share of its node (edge, at least {least:g}; dashed: MLP), of the start (node)"
     colour_bar(figure, colours, axes, title, (0, 0.01, 0.1, 0.25, 0.5, 1))
 
@@ -75,7 +75,7 @@ def _change(figure: "Figure", axes: "Axes", comparison: Comparison, change: Flow
     _ground(axes, comparison.labels, states_of(comparison, change), palette)
     _lines(axes, [(edge, edge.change, abs(edge.change) / limit) for edge in change.changed], colours)
     for marker, both in (("o", True), ("D", False)):
-        dots = [(pair.place, told(pair)) for pair in change.nodes if bool(pair.a and pair.b) == both]
+        dots = [(pair.place, visible_change(pair)) for pair in change.nodes if bool(pair.a and pair.b) == both]
         _dots(axes, dots, marker, colours, palette.faded)
     axes.set_title(DIFFERENCE, fontsize=9)
     title = f"change of the share of its node (edge, at least {change.threshold:g}; dashed: MLP), of the start (node)"

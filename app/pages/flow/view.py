@@ -5,10 +5,10 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import FlowChoice, Slider, flow_choice
 from headlight.app.glossary import TERMS
+from headlight.app.pages.flow import choice_panel
 from headlight.app.pages.flow import figures as numbers
-from headlight.app.pages.flow import told
 from headlight.app.pages.flow.choices import THRESHOLDS, Choices
-from headlight.app.pages.flow.chosen import change_in, chosen_in, found_in, lacks_change
+from headlight.app.pages.flow.chosen import change_in, chosen_in, flow_in, lacks_change
 from headlight.app.pages.flow.graph import draw, draw_change
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain
@@ -60,7 +60,7 @@ def _options(comparison: Comparison, place: int) -> None:
             step=0.005,
             width=220,
         ),
-        clear if selection.current().of(Choices).flow_chosen else None,
+        clear if selection.current().choices_of(Choices).flow_chosen else None,
         options.as_tables(),
     )
 
@@ -74,7 +74,7 @@ def _choice(comparison: Comparison, graph: str) -> FlowChoice:
     now = selection.current()
     start = place_of(comparison, now)
     if graph == DIFFERENCE:
-        return FlowChoice(start, now.of(Choices).flow_chosen)
+        return FlowChoice(start, now.choices_of(Choices).flow_chosen)
     return FlowChoice(positions_at(comparison, start)[graph], chosen_in(comparison, graph, now))
 
 
@@ -97,15 +97,15 @@ def _take_click(comparison: Comparison) -> None:
 
 def _side(comparison: Comparison, side: str) -> None:
     with st.spinner("Following the flow…"):
-        found = found_in(comparison, side, selection.current())
+        flow = flow_in(comparison, side, selection.current())
     run = comparison.sides[side]
     if selection.current().table:
-        _tables(comparison, run, found, side if comparison.b is not None else "")
+        _tables(comparison, run, flow, side if comparison.b is not None else "")
     else:
-        draw(comparison, side, found, _choice(comparison, side), selection.epoch(), _key(side))
-    st.caption(plain(numbers.spelled(found)))
+        draw(comparison, side, flow, _choice(comparison, side), selection.epoch(), _key(side))
+    st.caption(plain(numbers.spelled(flow)))
     if change_in(comparison, selection.current()) is None:
-        told.of_one(comparison, side, found)
+        choice_panel.of_one(comparison, side, flow)
 
 
 def _change(comparison: Comparison, change: FlowChange) -> None:
@@ -118,12 +118,12 @@ def _change(comparison: Comparison, change: FlowChange) -> None:
     else:
         draw_change(comparison, change, _choice(comparison, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
     st.caption(plain(numbers.spelled_change(change)), help=TERMS["flow_change"])
-    told.of_both(comparison, change)
+    choice_panel.of_both(comparison, change)
 
 
-def _tables(comparison: Comparison, run: Run, found: Flow, side: str) -> None:
+def _tables(comparison: Comparison, run: Run, flow: Flow, side: str) -> None:
     """The graph in numbers."""
-    of_run = {"Lines": numbers.edges_of(comparison, run, found), "Nodes": numbers.nodes_of(comparison, run, found)}
+    of_run = {"Lines": numbers.edges_of(comparison, run, flow), "Nodes": numbers.nodes_of(comparison, run, flow)}
     for title, columns in of_run.items():
         heading(f"{title} {side}".strip())
         tables.draw(columns, f"{title} of the flow {side}".strip())

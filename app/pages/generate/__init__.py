@@ -5,6 +5,6 @@ from headlight.app.frame.view import WRITE, View
 from headlight.app.pages.generate import charts, exports, picture, view
 from headlight.app.pages.generate.choices import Choices
 
-EXPORT = Export("generate", exports.script, exports.data, picture.draw, exports.page, charts.of)
+EXPORT = Export("generate", exports.script, exports.data, picture.draw, exports.page, charts.rows_for)
 
 VIEW = View("generate", "Generate", view.render, lambda: EXPORT, view.needs, group=WRITE, choices=Choices)

@@ -9,17 +9,22 @@ from headlight.model.decoding.compared import Continuations
 from headlight.model.runs.comparison import Comparison
 
 
-def of(comparison: Comparison, chosen: Selection) -> Rows:
+def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of what is written; none where there was no room."""
-    found = generation.both(comparison, chosen)
-    return rows(found) if found.a.labels else []
+    continuations = generation.both(comparison, chosen)
+    return rows(continuations) if continuations.a.labels else []
 
 
-def rows(found: Continuations) -> Rows:
+def rows(continuations: Continuations) -> Rows:
     """Side by side; with a B under each other, of A, B and B − A for the steps that both have."""
-    n = found.n_compared
-    likely = with_difference({side: each.log_probs[:n].exp().numpy() for side, each in found.sides.items()})
-    own = with_difference({side: each.entropies[0, :n].numpy() for side, each in found.sides.items()})
-    b = {} if found.b is None else {"B": [f"B writes {label}" for label in found.b.labels[:n]]}
-    plots = several.steps(named(found.comparison, likely, ""), named(found.comparison, own, ""), found.a.labels[:n], b)
-    return [plots] if found.b is None else [[plot] for plot in plots]
+    n = continuations.n_compared
+    likely = with_difference({side: each.log_probs[:n].exp().numpy() for side, each in continuations.sides.items()})
+    own = with_difference({side: each.entropies[0, :n].numpy() for side, each in continuations.sides.items()})
+    b = {} if continuations.b is None else {"B": [f"B writes {label}" for label in continuations.b.labels[:n]]}
+    plots = several.steps(
+        named(continuations.comparison, likely, ""),
+        named(continuations.comparison, own, ""),
+        continuations.a.labels[:n],
+        b,
+    )
+    return [plots] if continuations.b is None else [[plot] for plot in plots]

@@ -24,7 +24,7 @@ PURPOSE = "What a model writes behind a prompt, and what each token was drawn fr
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that writes the same tokens, and prints every step, one step's choices and where heads looked for it."""
-    own, found = chosen.of(Choices), generation.both(comparison, chosen)
+    own, continuations = chosen.choices_of(Choices), generation.both(comparison, chosen)
     options: dict[str, object] = {
         "n_new": own.n_new,
         "temperature": own.temperature,
@@ -33,8 +33,8 @@ def script(comparison: Comparison, chosen: Selection) -> str:
         "seed": own.seed,
         "given": own.written,
         "stop": own.stop,
-        "step": step_of(found, chosen),
-        "heads": heads_of(found, chosen),
+        "step": step_of(continuations, chosen),
+        "heads": heads_of(continuations, chosen),
     }
     if comparison.b is not None:
         options["b_writes"] = own.b_writes
@@ -43,31 +43,36 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """All steps, the likeliest tokens of the one looked at, and the chosen heads' rows where it was written."""
-    found = generation.both(comparison, chosen)
-    step, asked = step_of(found, chosen), chosen.of(Choices)
+    continuations = generation.both(comparison, chosen)
+    step, own = step_of(continuations, chosen), chosen.choices_of(Choices)
     shows: dict[str, object] = {
-        "new tokens": asked.n_new,
-        "temperature": found.a.sampling.temperature,
-        "top-k": found.a.sampling.top_k,
-        "top-p": found.a.sampling.top_p,
-        "seed": asked.seed,
-        "stops at the end of the text": asked.stop,
-        "ended by": found.a.reason,
-        "written token ids": found.a.tokens.tolist(),
-        "of these put there by the user": found.a.n_given,
+        "new tokens": own.n_new,
+        "temperature": continuations.a.sampling.temperature,
+        "top-k": continuations.a.sampling.top_k,
+        "top-p": continuations.a.sampling.top_p,
+        "seed": own.seed,
+        "stops at the end of the text": own.stop,
+        "ended by": continuations.a.reason,
+        "written token ids": continuations.a.tokens.tolist(),
+        "of these put there by the user": continuations.a.n_given,
         "step looked at, from 0": step,
-        "heads": [head_name(head) for head in heads_of(found, chosen)],
+        "heads": [head_name(head) for head in heads_of(continuations, chosen)],
     }
-    if found.own is not None:
-        shows["B writes"] = "its own tokens" if found.b is found.own else "the tokens of A"
-        shows["token ids that B writes by itself"] = found.own.tokens.tolist()
-    return Data("generate", shows, step_tables(found, step, heads_of(found, chosen)), _arrays(found, chosen, step))
+    if continuations.own is not None:
+        shows["B writes"] = "its own tokens" if continuations.b is continuations.own else "the tokens of A"
+        shows["token ids that B writes by itself"] = continuations.own.tokens.tolist()
+    return Data(
+        "generate",
+        shows,
+        step_tables(continuations, step, heads_of(continuations, chosen)),
+        _arrays(continuations, chosen, step),
+    )
 
 
-def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Measure]:
+def _arrays(continuations: Continuations, chosen: Selection, step: int) -> dict[str, Measure]:
     """The log-probabilities and entropies of every step; of the one looked at both whole distributions; heads' rows."""
     arrays: dict[str, Measure] = {}
-    for side, each in found.sides.items():
+    for side, each in continuations.sides.items():
         log_probs = Measure("log-probability of the written token", "nats", ("step",), each.log_probs)
         own, drawn = (Measure("entropy", "nats", ("step",), entropy) for entropy in each.entropies)
         arrays |= {
@@ -79,13 +84,16 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
             for when, values in vars(each.chances(step)).items():
                 called = f"probability {when} the cuts"
                 arrays[f"{side} probabilities {when}"] = Measure(called, "probability", ("token",), values)
-    if found.b is not None:
-        divergence = found.divergence()
+    if continuations.b is not None:
+        divergence = continuations.divergence()
         arrays["divergence"] = Measure("Jensen-Shannon divergence", "nats", ("distribution", "step"), divergence)
-    if (looking := heads_of(found, chosen)) and found.a.labels:
-        places = [found.place(each) for each in range(len(found.a.labels))]
-        for called, side in sides_of(found.b is not None).items():
-            aligned = [cells.on_axis(found.comparison, side, head, How(), axis(found))[places] for head in looking]
+    if (looking := heads_of(continuations, chosen)) and continuations.a.labels:
+        places = [continuations.place(each) for each in range(len(continuations.a.labels))]
+        for called, side in sides_of(continuations.b is not None).items():
+            aligned = [
+                cells.on_axis(continuations.comparison, side, head, How(), axis(continuations))[places]
+                for head in looking
+            ]
             measure = Measure("attention weight", "probability", ("head", "step", "place"), torch.stack(aligned))
             arrays[f"{called.replace(' ', '')} attention"] = measure
     return arrays
@@ -93,11 +101,11 @@ def _arrays(found: Continuations, chosen: Selection, step: int) -> dict[str, Mea
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which the steps can be gone through; nothing is written anew there."""
-    found = generation.both(comparison, chosen)
+    continuations = generation.both(comparison, chosen)
     with recorded() as mounted:
-        if found.a.labels:
-            steps.bars(found, chosen, in_file=True)
-            if panels := [panel(found, head) for head in heads_of(found, chosen)]:
-                heads.draw_strip(found, panels, chosen, "strip")
-                heads.draw_large(found, panels, chosen, 0, "heads")
+        if continuations.a.labels:
+            steps.bars(continuations, chosen, in_file=True)
+            if panels := [panel(continuations, head) for head in heads_of(continuations, chosen)]:
+                heads.draw_strip(continuations, panels, chosen, "strip")
+                heads.draw_large(continuations, panels, chosen, 0, "heads")
     return document("What follows a prompt, step by step,", comparison, mounted, "plain")

@@ -16,10 +16,10 @@ from headlight.model.decoding.compared import Continuations
 from headlight.model.runs.edits import head_name
 
 
-def draw(found: Continuations) -> None:
+def draw(continuations: Continuations) -> None:
     """Every step in a row, and the tokens that the one looked at chose from."""
-    tables.draw(_every_step(found), "Every written token, step by step")
-    n_steps, step = len(found.a.labels), step_of(found, selection.current())
+    tables.draw(_every_step(continuations), "Every written token, step by step")
+    n_steps, step = len(continuations.a.labels), step_of(continuations, selection.current())
 
     def look_at(number: int) -> None:
         selection.choose(Choices, step=number - 1)
@@ -28,39 +28,41 @@ def draw(found: Continuations) -> None:
         options.tie(Number, "step", "Step", step + 1, look_at, least=1, most=n_steps, width=90),
         name="step",
     )
-    steps = {side: each[step] for side, each in steps_of(found).items() if step < len(each)}
+    steps = {side: each[step] for side, each in steps_of(continuations).items() if step < len(each)}
     tables.draw(_choices(steps), "The likeliest tokens of this step, before and after temperature and cuts")
 
 
-def draw_heads(found: Continuations) -> None:
+def draw_heads(continuations: Continuations) -> None:
     """The chosen heads' rows at the place where the step's token was written."""
-    place = found.place(step_of(found, selection.current()))
+    place = continuations.place(step_of(continuations, selection.current()))
     seen = slice(place + 1)
-    columns: tables.Columns = {"Place": range(place + 1), "Token": found.comparison.labels[seen]}
-    for head in heads_of(found, selection.current()):
-        for side in list(SIDES)[: 1 if found.b is None else None]:
-            called = "" if found.b is None else SIDES[side]
-            cells = fields.on_axis(found.comparison, side, head, How(), axis(found))[place, seen]
+    columns: tables.Columns = {"Place": range(place + 1), "Token": continuations.comparison.labels[seen]}
+    for head in heads_of(continuations, selection.current()):
+        for side in list(SIDES)[: 1 if continuations.b is None else None]:
+            called = "" if continuations.b is None else SIDES[side]
+            cells = fields.on_axis(continuations.comparison, side, head, How(), axis(continuations))[place, seen]
             columns[f"{head_name(head)} {called}".rstrip()] = cells.numpy()
     tables.draw(columns, "Attention weight of the chosen heads from the pinned place to every place up to it")
 
 
-def _every_step(found: Continuations) -> tables.Columns:
-    n_steps = len(found.a.labels)
+def _every_step(continuations: Continuations) -> tables.Columns:
+    n_steps = len(continuations.a.labels)
     columns: tables.Columns = {
         "Step": range(1, n_steps + 1),
-        "Token": found.a.labels,
-        "Put there by you": [place < found.a.n_given for place in range(n_steps)],
+        "Token": continuations.a.labels,
+        "Put there by you": [place < continuations.a.n_given for place in range(n_steps)],
     }
-    if found.own is not None and found.b is not None:
-        columns["B's own token"] = _filled(found.own.labels, n_steps)
-    log_probs = {side: each.log_probs[:n_steps].numpy() for side, each in found.sides.items()}
+    if continuations.own is not None and continuations.b is not None:
+        columns["B's own token"] = _filled(continuations.own.labels, n_steps)
+    log_probs = {side: each.log_probs[:n_steps].numpy() for side, each in continuations.sides.items()}
     columns |= _named("Log-probability", log_probs, n_steps)
     for place, title in enumerate(["Entropy", "Entropy of what is drawn from"]):
-        entropies = {side: each.entropies[place, :n_steps].numpy() for side, each in found.sides.items()}
+        entropies = {side: each.entropies[place, :n_steps].numpy() for side, each in continuations.sides.items()}
         columns |= _named(title, entropies, n_steps)
-    if found.b is not None:
-        for title, values in zip(["A and B apart", "What they draw from apart"], found.divergence(), strict=True):
+    if continuations.b is not None:
+        for title, values in zip(
+            ["A and B apart", "What they draw from apart"], continuations.divergence(), strict=True
+        ):
             columns[f"{title} (nats)"] = _filled(values.numpy(), n_steps, np.nan)
     return columns
 
@@ -69,8 +71,8 @@ def _named(title: str, sides: Mapping[str, np.ndarray], n_steps: int) -> tables.
     """A column a side, with B - A; under its title alone where there is one side."""
     if len(sides) == 1:
         return {f"{title} (nats)": sides["A"]}
-    found = with_difference(sides)
-    return {f"{title} {side} (nats)": _filled(values, n_steps, np.nan) for side, values in found.items()}
+    by_side = with_difference(sides)
+    return {f"{title} {side} (nats)": _filled(values, n_steps, np.nan) for side, values in by_side.items()}
 
 
 def _filled(values: Sequence[str] | np.ndarray, n_steps: int, missing: float | None = None) -> list[object]:

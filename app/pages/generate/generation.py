@@ -26,7 +26,7 @@ def writing_of(chosen: Choices) -> Writing:
     return Writing(chosen.n_new, sampling, chosen.seed, chosen.written, chosen.stop)
 
 
-def of(run: Run, chosen: Choices) -> Written:
+def continuation_of(run: Run, chosen: Choices) -> Written:
     """What the run's model writes behind the run's prompt, with the run's edits at every step.
 
     Raises:
@@ -43,7 +43,7 @@ def both(comparison: Comparison, chosen: Selection) -> Continuations:
     Raises:
         HeadlightError: the selection, a model or the machine does not allow it; the message says what would.
     """
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     how = writing_of(own)
     for run in comparison.runs:
         _check_cost(run, how)

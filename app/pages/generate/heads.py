@@ -17,40 +17,42 @@ from headlight.model.decoding.compared import Continuations
 from headlight.model.runs.edits import Head
 
 
-def title(found: Continuations) -> None:
+def title(continuations: Continuations) -> None:
     """What the pinned row is."""
     heading("Where the heads looked", "attention", "head")
-    step = step_of(found, selection.current())
-    place = found.place(step)
-    writer = "the model" if found.b is None else "A"
+    step = step_of(continuations, selection.current())
+    place = continuations.place(step)
+    writer = "the model" if continuations.b is None else "A"
     st.text(
-        f"The pinned row is place {place}, “{found.comparison.labels[place]}”: there {writer} wrote "
-        f"“{found.a.labels[step]}”, which then stands at place {place + 1}."
+        f"The pinned row is place {place}, “{continuations.comparison.labels[place]}”: there {writer} wrote "
+        f"“{continuations.a.labels[step]}”, which then stands at place {place + 1}."
     )
 
 
-def draw(found: Continuations) -> None:
+def draw(continuations: Continuations) -> None:
     """The strip of tokens, the grid of all heads and the chosen ones."""
-    all_heads, strip, large = grid.places(found.b is not None)
+    all_heads, strip, large = grid.places(continuations.b is not None)
     now = selection.current()
     with all_heads:
-        chosen = _grid(found)
+        chosen = _grid(continuations)
     with large:
         if not chosen:
             grid.say_none_is_chosen()
             return
-        panels = [panel(found, head) for head in chosen]
-        draw_large(found, panels, now, selection.epoch(), key("heads"))
+        panels = [panel(continuations, head) for head in chosen]
+        draw_large(continuations, panels, now, selection.epoch(), key("heads"))
     with strip:
-        draw_strip(found, panels, now, key("strip"))
+        draw_strip(continuations, panels, now, key("strip"))
 
 
-def draw_large(found: Continuations, panels: Sequence[HeadPanel], chosen: Selection, epoch: int, key: str) -> None:
+def draw_large(
+    continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection, epoch: int, key: str
+) -> None:
     """The chosen heads, with the row pinned where the step's token was written."""
     heads(
         panels,
-        token_axis(found),
-        pinned=Pin((found.place(step_of(found, chosen)),), ()),
+        token_axis(continuations),
+        pinned=Pin((continuations.place(step_of(continuations, chosen)),), ()),
         epoch=epoch,
         key=key,
         group=GROUP,
@@ -59,20 +61,20 @@ def draw_large(found: Continuations, panels: Sequence[HeadPanel], chosen: Select
     )
 
 
-def draw_strip(found: Continuations, panels: Sequence[HeadPanel], chosen: Selection, key: str) -> None:
+def draw_strip(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection, key: str) -> None:
     """The tokens, with where the first of the chosen heads looks."""
-    token_strip(token_axis(found), panels[0], key=key, group=GROUP, scale=chosen.scale)
+    token_strip(token_axis(continuations), panels[0], key=key, group=GROUP, scale=chosen.scale)
 
 
-def _grid(found: Continuations) -> tuple[Head, ...]:
-    if found.b is not None:
+def _grid(continuations: Continuations) -> tuple[Head, ...]:
+    if continuations.b is not None:
         options.row(grid.side_option(True), name="grid")
-    before, side = heads_of(found, selection.current()), grid.side_of(found.b is not None)
-    pictures = found.comparison.keep(
+    before, side = heads_of(continuations, selection.current()), grid.side_of(continuations.b is not None)
+    pictures = continuations.comparison.keep(
         ("writing", side),
-        lambda: grid.pictures(thumbnails.thumbnails(found.comparison, side, How(), axis(found))),
+        lambda: grid.pictures(thumbnails.thumbnails(continuations.comparison, side, How(), axis(continuations))),
     )
-    chosen = grid.draw(pictures, "attention weight", found.b is not None, before, "generate_grid", GROUP)
+    chosen = grid.draw(pictures, "attention weight", continuations.b is not None, before, "generate_grid", GROUP)
     if chosen != before:
         selection.update(heads=chosen)
     return chosen

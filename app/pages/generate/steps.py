@@ -29,7 +29,7 @@ def key(part: str) -> str:
 
 def take_click(comparison: Comparison) -> None:
     """What was clicked or typed, before anything is drawn from it."""
-    own = selection.current().of(Choices)
+    own = selection.current().choices_of(Choices)
     step, token = clicked(own.step, selection.epoch(), key("bars"))
     selection.update(Choices, step=step)
     if typed := st.session_state.get(_typed_key()):
@@ -38,41 +38,41 @@ def take_click(comparison: Comparison) -> None:
         except HeadlightError:
             return  # the box says so
     if token is not None:
-        _put(generation.of(comparison.a, own), token)
+        _put(generation.continuation_of(comparison.a, own), token)
 
 
-def _put(found: Written, token: int) -> None:
+def _put(continuation: Written, token: int) -> None:
     """Write a token at the step that is looked at, and go on from there."""
-    if found.labels:
-        step = min(selection.current().of(Choices).step, len(found.labels) - 1)
-        selection.choose(Choices, written=(*found.tokens[:step].tolist(), token), step=step)
+    if continuation.labels:
+        step = min(selection.current().choices_of(Choices).step, len(continuation.labels) - 1)
+        selection.choose(Choices, written=(*continuation.tokens[:step].tolist(), token), step=step)
 
 
-def bars(found: Continuations, chosen: Selection, in_file: bool = False) -> None:
+def bars(continuations: Continuations, chosen: Selection, in_file: bool = False) -> None:
     """Every step as a chip, and the tokens that the one looked at chose from, of A and of B."""
-    steps = steps_of(found)
+    steps = steps_of(continuations)
     token_bars(
-        found.a.run.labels[: found.a.n_prompt],
+        continuations.a.run.labels[: continuations.a.n_prompt],
         steps["A"],
-        queries=[found.place(step) for step in range(len(found.a.labels))],
-        step=step_of(found, chosen),
+        queries=[continuations.place(step) for step in range(len(continuations.a.labels))],
+        step=step_of(continuations, chosen),
         epoch=0 if in_file else selection.epoch(),
         key="bars" if in_file else key("bars"),
         group=GROUP,
-        beside=None if found.b is None else beside(found, steps["B"]),
+        beside=None if continuations.b is None else beside(continuations, steps["B"]),
         in_file=in_file,
     )
 
 
-def how_it_ended(found: Continuations) -> None:
+def how_it_ended(continuations: Continuations) -> None:
     """A line where a text ended by itself or for want of room."""
-    ends = {"A": found.a} if found.own is None else {"A": found.a, "B": found.own}
+    ends = {"A": continuations.a} if continuations.own is None else {"A": continuations.a, "B": continuations.own}
     for side, each in ends.items():
         if reason := REASONS[each.reason]:
-            st.caption(plain(reason if found.own is None else f"{side}: {reason}"))
+            st.caption(plain(reason if continuations.own is None else f"{side}: {reason}"))
 
 
-def change(found: Continuations) -> None:
+def change(continuations: Continuations) -> None:
     """Another token in place of the one that is looked at, or all anew."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-change"):
         typed = st.text_input(
@@ -86,7 +86,7 @@ def change(found: Continuations) -> None:
         start_over()
     if typed:
         try:
-            found.a.run.tokenizer.to_single_token(typed)
+            continuations.a.run.tokenizer.to_single_token(typed)
         except HeadlightError as error:
             notices.refused(str(error), "token")
 
@@ -96,7 +96,7 @@ def start_over() -> None:
     st.button(
         "Start over from the prompt",
         key=key("over"),
-        disabled=not selection.current().of(Choices).written,
+        disabled=not selection.current().choices_of(Choices).written,
         on_click=lambda: selection.choose(Choices, written=(), step=0),
     )
 

@@ -43,28 +43,28 @@ def render(comparison: Comparison) -> None:
     try:
         with st.spinner("Writing…", show_time=True):
             steps.take_click(comparison)
-            found = generation.both(comparison, selection.current())
+            continuations = generation.both(comparison, selection.current())
     except HeadlightError:
         steps.start_over()  # what was kept may be what is refused
         raise
-    if not found.a.labels:
+    if not continuations.a.labels:
         st.info("The prompt fills the model's context, so nothing can be written behind it. Shorten the prompt.")
         return
     table = selection.current().table
     if table:
-        numbers.draw(found)
+        numbers.draw(continuations)
     else:
-        steps.bars(found, selection.current())
-    if found.b is not None:
-        _say_what_is_compared(comparison, found)
-    steps.how_it_ended(found)
-    steps.change(found)
-    heads.title(found)
+        steps.bars(continuations, selection.current())
+    if continuations.b is not None:
+        _say_what_is_compared(comparison, continuations)
+    steps.how_it_ended(continuations)
+    steps.change(continuations)
+    heads.title(continuations)
     if table:
-        numbers.draw_heads(found)
+        numbers.draw_heads(continuations)
     else:
-        heads.draw(found)
-        charts.draw(own.rows(found), "How likely each written token was, and the entropy, step by step")
+        heads.draw(continuations)
+        charts.draw(own.rows(continuations), "How likely each written token was, and the entropy, step by step")
 
 
 def _options(comparison: Comparison) -> None:
@@ -89,7 +89,7 @@ def _bind(kind: type[options.Kind], field: str, label: str, **look: Any) -> opti
 
 
 def _reroll() -> Button:
-    own = selection.current().of(Choices)
+    own = selection.current().choices_of(Choices)
 
     def next_seed() -> None:
         selection.choose(Choices, seed=(own.seed + 1) % (LARGEST + 1))
@@ -98,19 +98,19 @@ def _reroll() -> Button:
     return options.button("reroll", "Re-roll", next_seed, help, disabled=own.temperature == 0)
 
 
-def _say_what_is_compared(comparison: Comparison, found: Continuations) -> None:
+def _say_what_is_compared(comparison: Comparison, continuations: Continuations) -> None:
     """Which text each of the two follows at a step."""
     assert comparison.b is not None  # asked before
-    if found.b is not found.own:
+    if continuations.b is not continuations.own:
         said = "At every step A and B have the same written text behind their prompts: B is made to write A's tokens."
         said += " What B writes by itself with the same seed stands under it."
-    elif (first := found.first_difference) is None:
+    elif (first := continuations.first_difference) is None:
         said = "B writes by itself, with the same seed as A, and writes the same tokens."
     else:
         said = f"B writes by itself, with the same seed as A. At step {first + 1} the texts part: "
         said += "after that A and B follow different texts."
-    if found.n_compared < len(found.a.labels):
-        said += f" Only the first {found.n_compared} steps are in both."
+    if continuations.n_compared < len(continuations.a.labels):
+        said += f" Only the first {continuations.n_compared} steps are in both."
     if comparison.b.edits:
         said += " The edits act while writing too; what they take from another prompt stays at the prompt's places."
     st.caption(plain(said), help=TERMS["apart"])

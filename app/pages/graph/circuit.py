@@ -20,10 +20,10 @@ ENDS = "embeddings", "logits"
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class CircuitView:
     """A circuit, what it is held against, and the part of it that is chosen."""
 
-    found: Found
+    scored: Found
     against: Against
     n_layers: int
     n_heads: int
@@ -33,22 +33,22 @@ class Drawn:
     @cached_property
     def lines(self) -> list[tuple[str, str, str, float]]:
         """The edges as part, part, what is read, and score, the largest first."""
-        wires, found = self.found.wires, self.found
+        wires, scored = self.scored.wires, self.scored
         return [
             (
                 wires.senders[s].name,
                 part_of(wires.receivers[r]),
                 wires.receivers[r].read or "",
-                float(found.scores[r, s]),
+                float(scored.scores[r, s]),
             )
-            for r, s in strongest(found.scores, found.circuit.edges)
+            for r, s in strongest(scored.scores, scored.circuit.edges)
         ]
 
     @cached_property
     def parts(self) -> list[str]:
         """The parts that the circuit's edges join, in the order of writing."""
         named = {name for source, target, *_ in self.lines for name in (source, target)}
-        order = [each.name for each in self.found.wires.senders] + [ENDS[1]]
+        order = [each.name for each in self.scored.wires.senders] + [ENDS[1]]
         return [name for name in order if name in named]
 
 
@@ -76,22 +76,22 @@ def measured_of(comparison: Comparison, chosen: Selection) -> LogitDifference:
 
 def against_of(comparison: Comparison, chosen: Selection) -> Against:
     """What A is held against: the choice, where there is a B."""
-    return chosen.of(Choices).circuit_against if comparison.b is not None else "mean"
+    return chosen.choices_of(Choices).circuit_against if comparison.b is not None else "mean"
 
 
-def find(comparison: Comparison, chosen: Selection) -> Drawn:
+def find(comparison: Comparison, chosen: Selection) -> CircuitView:
     """The circuit that is asked for.
 
     Raises:
         HeadlightError: there is none; it says why.
     """
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     against, cfg = against_of(comparison, chosen), comparison.a.cfg
-    found = circuit_of(comparison, measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against)
-    return Drawn(found, against, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
+    scored = circuit_of(comparison, measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against)
+    return CircuitView(scored, against, cfg.n_layers, cfg.n_heads, not cfg.attn_only, own.graph_node)
 
 
-def scene_of(drawn: Drawn) -> Scene:
+def scene_of(drawn: CircuitView) -> Scene:
     """Parts by layer and head, both ends before the heads, and the edges between them, or those of the chosen part."""
     rows = [ENDS[0]]
     for layer in range(drawn.n_layers):
@@ -105,33 +105,33 @@ def scene_of(drawn: Drawn) -> Scene:
     chosen = places.get(drawn.node)
     lines = [Line(places[a], places[b], -1 if score > 0 else 1) for a, b, _, score in drawn.lines]
     ours = [line for line in lines if chosen is None or chosen in (line.source, line.target)]
-    of = drawn.found.circuit
+    of = drawn.scored.circuit
     title = f"circuit of {of.n_edges} edges, faithfulness {of.faithfulness:.2f}".replace("-", "−")
     return Scene(marks, lines, ours, chosen, columns, rows, "head", title)
 
 
-def _mark(drawn: Drawn, name: str, rows: list[str], columns: list[str], share: float) -> Mark:
+def _mark(drawn: CircuitView, name: str, rows: list[str], columns: list[str], share: float) -> Mark:
     edges = [
         f"{a} → {b}{f'.{read}' if read else ''}  {number(score)}" for a, b, read, score in drawn.lines if name in (a, b)
     ]
-    told = [name, *edges[:8], *([f"and {len(edges) - 8} more"] if len(edges) > 8 else [])]
+    lines = [name, *edges[:8], *([f"and {len(edges) - 8} more"] if len(edges) > 8 else [])]
     if name in ENDS:
-        return Mark("token" if name == ENDS[0] else "logit", 0, rows.index(name), share**0.5, 0, told)
+        return Mark("token" if name == ENDS[0] else "logit", 0, rows.index(name), share**0.5, 0, lines)
     if name.endswith("MLP"):
-        return Mark("neuron", len(columns) - 1, rows.index(name), share**0.5, 0, told)
+        return Mark("neuron", len(columns) - 1, rows.index(name), share**0.5, 0, lines)
     layer, head = heads_of(drawn)[name]
-    return Mark("head", head + 1, rows.index(f"L{layer} heads"), share**0.5, 0, told)
+    return Mark("head", head + 1, rows.index(f"L{layer} heads"), share**0.5, 0, lines)
 
 
-def heads_of(drawn: Drawn) -> dict[str, tuple[int, int]]:
+def heads_of(drawn: CircuitView) -> dict[str, tuple[int, int]]:
     """The heads by their names."""
     heads = ((layer, head) for layer in range(drawn.n_layers) for head in range(drawn.n_heads))
     return {head_name(each): each for each in heads}
 
 
-def spelled(drawn: Drawn) -> str:
+def spelled(drawn: CircuitView) -> str:
     """What the circuit does, and what is left without it."""
-    of, n_all = drawn.found.circuit, drawn.found.wires.n_edges
+    of, n_all = drawn.scored.circuit, drawn.scored.wires.n_edges
     other = "from B" if drawn.against == "b" else "at its mean over A's positions"
     said = (
         f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} logits in A and {number(of.b)} "

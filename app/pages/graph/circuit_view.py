@@ -12,7 +12,7 @@ from headlight.app.frame import progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.circuit import Drawn
+from headlight.app.pages.graph.circuit import CircuitView
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of
@@ -27,24 +27,24 @@ from headlight.model.runs.tables import columns
 def draw(comparison: Comparison) -> None:
     """The circuit of A against B or its own means, or what is lacking for one."""
     now = selection.current()
-    own, subject = now.of(Choices), tuple(run.key for run in comparison.runs)
+    own, subject = now.choices_of(Choices), tuple(run.key for run in comparison.runs)
     against = circuit.against_of(comparison, now)
-    asked = subject, pair_of(comparison, now), now.position, own.circuit_least, own.circuit_steps, against
+    question = subject, pair_of(comparison, now), now.position, own.circuit_least, own.circuit_steps, against
     try:
         drawn = progress.watched(
-            "scoring every edge", "gradients", "circuit", asked, lambda: circuit.find(comparison, now)
+            "scoring every edge", "gradients", "circuit", question, lambda: circuit.find(comparison, now)
         )
     except HeadlightError as error:
-        with st.container(key="headlight-lacking"):
+        with st.container(key="headlight-missing"):
             st.info(plain(str(error)))
         return
     if drawn is not None:
         _draw(comparison, drawn)
 
 
-def _draw(comparison: Comparison, drawn: Drawn) -> None:
+def _draw(comparison: Comparison, drawn: CircuitView) -> None:
     if selection.current().table:
-        tables.draw(columns(EDGES, edge_rows(drawn.found)), "Edges of the circuit")
+        tables.draw(columns(EDGES, edge_rows(drawn.scored)), "Edges of the circuit")
         st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
         return
 
@@ -57,7 +57,7 @@ def _draw(comparison: Comparison, drawn: Drawn) -> None:
     _part(comparison, drawn)
 
 
-def _part(comparison: Comparison, drawn: Drawn) -> None:
+def _part(comparison: Comparison, drawn: CircuitView) -> None:
     """The edges, or those of the chosen part with its pages."""
     node = drawn.node if drawn.node in drawn.parts else ""
     lines = [line for line in drawn.lines if not node or node in line[:2]]

@@ -6,7 +6,7 @@ from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import against_of, measured_of
-from headlight.app.pages.graph.found import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
+from headlight.app.pages.graph.graph_view import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.parts.pair import place_of, said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.circuits.of_runs import circuit_of
@@ -31,14 +31,14 @@ CIRCUIT = (
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the graph of each run and what ablating its nodes does, or the circuit."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     if own.graph_mode == "circuit":
-        asked: dict[str, object] = {
+        arguments: dict[str, object] = {
             "measured": measured_of(comparison, chosen),
             "against": against_of(comparison, chosen),
         }
-        asked |= {"steps": own.circuit_steps, "least": own.circuit_least}
-        return report(CIRCUIT, comparison, chosen.align, "edge_tables", **asked)
+        arguments |= {"steps": own.circuit_steps, "least": own.circuit_least}
+        return report(CIRCUIT, comparison, chosen.align, "edge_tables", **arguments)
     units, aim = units_of(comparison, chosen), aim_of(comparison, chosen, 0)
     options = {
         "place": place_of(comparison, chosen),
@@ -53,35 +53,35 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """The tables, and of each run the edges between all nodes, their effects and influence, kept or not."""
-    if chosen.of(Choices).graph_mode == "circuit":
+    if chosen.choices_of(Choices).graph_mode == "circuit":
         return _circuit(comparison, chosen)
     aim, settings = aim_of(comparison, chosen, 0), settings_of(chosen)
     place, opened = place_of(comparison, chosen), opened_of(comparison, chosen)
     tables = graph_tables(comparison, place, aim.token, aim.distractor, aim.distractor is None, settings, opened)
     arrays: dict[str, Measure] = {}
-    for side, found in sides_of(comparison, chosen).items():
+    for side, view in sides_of(comparison, chosen).items():
         arrays |= {
-            f"{side} edges": Measure("edge", "activation", ("followed", "node"), found.graph.edges),
-            f"{side} effects": Measure("effect on the target", "logits", ("node",), found.graph.effects),
-            f"{side} influence": Measure("influence", "share", ("node",), found.pruned.influence),
+            f"{side} edges": Measure("edge", "activation", ("followed", "node"), view.graph.edges),
+            f"{side} effects": Measure("effect on the target", "logits", ("node",), view.graph.effects),
+            f"{side} influence": Measure("influence", "share", ("node",), view.pruned.influence),
         }
     shows = {"place": place, "units": units_of(comparison, chosen), **_told(settings)}
     shows["soft cap"] = said_of_cap(comparison.runs) or None
-    groups = {name: list(ids) for name, ids in chosen.of(Choices).graph_groups}
+    groups = {name: list(ids) for name, ids in chosen.choices_of(Choices).graph_groups}
     return Data("graph", shows | ({"groups": groups} if groups else {}), tables, arrays)
 
 
 def _circuit(comparison: Comparison, chosen: Selection) -> Data:
-    own = chosen.of(Choices)
-    asked = measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against_of(comparison, chosen)
-    tables, found = edge_tables(comparison, *asked), circuit_of(comparison, *asked)
+    own = chosen.choices_of(Choices)
+    arguments = measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against_of(comparison, chosen)
+    tables, scored = edge_tables(comparison, *arguments), circuit_of(comparison, *arguments)
     arrays = {
-        "scores": Measure("score", "logits", ("receiver", "sender"), found.scores),
-        "circuit": Measure("in the circuit", "share", ("receiver", "sender"), found.circuit.edges.float()),
+        "scores": Measure("score", "logits", ("receiver", "sender"), scored.scores),
+        "circuit": Measure("in the circuit", "share", ("receiver", "sender"), scored.circuit.edges.float()),
     }
     shows = {
-        "senders": [each.name for each in found.wires.senders],
-        "receivers": [each.name for each in found.wires.receivers],
+        "senders": [each.name for each in scored.wires.senders],
+        "receivers": [each.name for each in scored.wires.receivers],
         "least score (share of the largest)": own.circuit_least,
         "gradients": own.circuit_steps,
         "held against": against_of(comparison, chosen),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.frame import notices
-from headlight.app.pages.graph.found import Found, Shown, settings_of
+from headlight.app.pages.graph.graph_view import GraphView, RunGraphView, settings_of
 from headlight.app.parts.parts import heading
 from headlight.app.runs import runs
 from headlight.app.server import boundary
@@ -27,7 +27,7 @@ class OpenFile:
     scores: Scores
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> "OpenFile":
+    def read(cls, name: str, content: bytes) -> "OpenFile":
         """The graph in a file.
 
         Raises:
@@ -47,14 +47,14 @@ def close() -> None:
     st.session_state.pop(KEY, None)
 
 
-def shown(file: OpenFile, node: str) -> Shown:
+def view_of(file: OpenFile, node: str) -> GraphView:
     """The graph of a file, all that is in it."""
     graph = file.opened.graph
     n_layers = 1 + max((each.layer for each in graph.nodes if each.layer is not None), default=0)
-    return Shown(graph, file.pruned, file.scores, n_layers, node, range(len(graph.tokens)), file.opened.names)
+    return GraphView(graph, file.pruned, file.scores, n_layers, node, range(len(graph.tokens)), file.opened.names)
 
 
-def draw(found: Found) -> None:
+def draw(view: RunGraphView) -> None:
     """A button that saves the graph, and one that opens another."""
     heading("Files", "graph_file", key="graph_files")
     if reason := st.session_state.pop(REFUSED, ""):
@@ -64,7 +64,7 @@ def draw(found: Found) -> None:
         st.download_button(
             "Save as json",
             lambda: graph_json(
-                found.graph, found.pruned, found.groups(selection.current()), (settings.nodes, settings.edges)
+                view.graph, view.pruned, view.groups(selection.current()), (settings.nodes, settings.edges)
             ),
             file_name="graph.json",
             mime="application/json",
@@ -90,4 +90,4 @@ def _take(key: str) -> None:
         st.session_state[REFUSED] = f"{file.name} was not opened. {reason}"
 
     with boundary.guard(refuse), runs.turn():
-        st.session_state[KEY] = OpenFile.of(file.name, file.getvalue())
+        st.session_state[KEY] = OpenFile.read(file.name, file.getvalue())

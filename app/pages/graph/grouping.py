@@ -3,27 +3,27 @@
 from headlight.app import selection
 from headlight.app.components import Text
 from headlight.app.pages.graph.choices import LONGEST, MOST_GROUPS, Choices, Groups
-from headlight.app.pages.graph.found import Found
+from headlight.app.pages.graph.graph_view import RunGraphView
 from headlight.app.parts import options, tables
 from headlight.app.parts.parts import heading
 
 
-def draw(found: Found) -> None:
+def draw(view: RunGraphView) -> None:
     """The groups with their influence and effects, and a field that adds the chosen node to one."""
     heading("Groups", "graph_groups", key="graph_groups")
-    groups = found.groups(selection.current())
-    own, chosen = selection.current().of(Choices).graph_groups, found.ids[found.chosen]
+    groups = view.groups(selection.current())
+    own, chosen = selection.current().choices_of(Choices).graph_groups, view.ids[view.chosen]
     if groups:
         rows: tables.Columns = {
             "group": [group.name for group in groups],
             "nodes": [len(group.nodes) for group in groups],
-            "influence": [float(found.pruned.influence[list(group.nodes)].sum()) for group in groups],
-            "effects, summed": [float(found.graph.effects[list(group.nodes)].sum()) for group in groups],
+            "influence": [float(view.pruned.influence[list(group.nodes)].sum()) for group in groups],
+            "effects, summed": [float(view.graph.effects[list(group.nodes)].sum()) for group in groups],
         }
         tables.draw(rows, "Groups of nodes")
 
     def take_out() -> None:
-        selection.choose(Choices, graph_groups=without(selection.current().of(Choices).graph_groups, chosen))
+        selection.choose(Choices, graph_groups=without(selection.current().choices_of(Choices).graph_groups, chosen))
 
     options.row(
         options.tie(
@@ -55,4 +55,4 @@ def put(groups: Groups, name: str, node: str) -> Groups:
 
 def _put(name: str, node: str) -> None:
     if name := name.strip()[:LONGEST]:
-        selection.choose(Choices, graph_groups=put(selection.current().of(Choices).graph_groups, name, node))
+        selection.choose(Choices, graph_groups=put(selection.current().choices_of(Choices).graph_groups, name, node))

@@ -5,7 +5,7 @@ import torch
 from headlight.app.figures.graph import Line, Mark, Scene, graph
 from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.found import Shown, sides_of
+from headlight.app.pages.graph.graph_view import GraphView, sides_of
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE, side_of
@@ -16,12 +16,12 @@ from headlight.model.runs.comparison import Comparison
 FAINT_LINES = 150  # the strongest edges, drawn beneath those of the chosen node
 
 
-def rows_of(found: Shown) -> list[str]:
+def rows_of(view: GraphView) -> list[str]:
     """The rows from the bottom up: tokens, each layer's heads and MLP, and the target."""
-    has_heads = not found.graph.folded or any("heads" in node.kind for node in found.graph.nodes)
-    has_units = any(node.kind not in ("token", "head", "heads left out", "logit") for node in found.graph.nodes)
+    has_heads = not view.graph.folded or any("heads" in node.kind for node in view.graph.nodes)
+    has_units = any(node.kind not in ("token", "head", "heads left out", "logit") for node in view.graph.nodes)
     parts = [name for name, there in (("heads", has_heads), ("MLP", has_units)) if there] or ["heads"]
-    return ["tokens", *(f"L{layer} {part}" for layer in range(found.n_layers) for part in parts), "target"]
+    return ["tokens", *(f"L{layer} {part}" for layer in range(view.n_layers) for part in parts), "target"]
 
 
 def row_of(node: Node, rows: list[str]) -> int:
@@ -33,67 +33,67 @@ def row_of(node: Node, rows: list[str]) -> int:
     return rows.index(name) if name in rows else rows.index(f"L{node.layer} heads")
 
 
-def scene_of(found: Shown, title: str = "") -> Scene:
+def scene_of(view: GraphView, title: str = "") -> Scene:
     """The nodes that are kept, the strongest edges between them, and all edges of the chosen one."""
-    flows, slots = found.graph.flows, {place: slot for slot, place in enumerate(found.kept)}
+    flows, slots = view.graph.flows, {place: slot for slot, place in enumerate(view.kept)}
     lines = [
         Line(slots[source], slots[row], 1 if float(flows[row, source]) > 0 else -1)
-        for row, source in found.pruned.edges.nonzero().tolist()
-        if found.chosen in (row, source) and row in slots and source in slots
+        for row, source in view.pruned.edges.nonzero().tolist()
+        if view.chosen in (row, source) and row in slots and source in slots
     ]
     return Scene(
-        marks_of(found),
-        strongest(found, slots),
+        marks_of(view),
+        strongest(view, slots),
         lines,
-        slots.get(found.chosen),
-        found.graph.tokens[: found.graph.target.position + 1],
-        rows_of(found),
+        slots.get(view.chosen),
+        view.graph.tokens[: view.graph.target.position + 1],
+        rows_of(view),
         "token",
         title,
     )
 
 
-def marks_of(found: Shown) -> list[Mark]:
+def marks_of(view: GraphView) -> list[Mark]:
     """The nodes that are kept, most influential first."""
-    rows = rows_of(found)
-    largest = max((float(found.pruned.influence[place]) for place in found.kept), default=0.0) or 1.0
-    return [_mark(found, place, rows, largest) for place in found.kept]
+    rows = rows_of(view)
+    largest = max((float(view.pruned.influence[place]) for place in view.kept), default=0.0) or 1.0
+    return [_mark(view, place, rows, largest) for place in view.kept]
 
 
-def _mark(found: Shown, place: int, rows: list[str], largest: float) -> Mark:
-    node, share = found.graph.nodes[place], float(found.pruned.influence[place])
-    effect = float(found.graph.effects[place])
-    told = [found.called(place), f"effect on the target {number(effect)} logits", f"influence {share:.3f}"]
+def _mark(view: GraphView, place: int, rows: list[str], largest: float) -> Mark:
+    node, share = view.graph.nodes[place], float(view.pruned.influence[place])
+    effect = float(view.graph.effects[place])
+    lines = [view.called(place), f"effect on the target {number(effect)} logits", f"influence {share:.3f}"]
     if node.kind in ("neuron", "feature"):
-        told.insert(1, f"activation {number(float(found.graph.activations[place]))}")
+        lines.insert(1, f"activation {number(float(view.graph.activations[place]))}")
     size = 1.0 if node.kind == "logit" else (share / largest) ** 0.5
     sign = 0 if effect == 0 else 1 if effect > 0 else -1
-    return Mark(node.kind, node.position, row_of(node, rows), min(size, 1.0), sign, told, node.kind in UNEXPLAINED)
+    return Mark(node.kind, node.position, row_of(node, rows), min(size, 1.0), sign, lines, node.kind in UNEXPLAINED)
 
 
-def strongest(found: Shown, slots: dict[int, int]) -> list[Line]:
+def strongest(view: GraphView, slots: dict[int, int]) -> list[Line]:
     """The strongest edges between the nodes that are kept, by these nodes' slots."""
-    sizes = (found.graph.flows.abs() * found.pruned.edges).flatten()
+    sizes = (view.graph.flows.abs() * view.pruned.edges).flatten()
     order = sizes.topk(min(FAINT_LINES, int((sizes > 0).sum()))).indices
-    width = found.graph.edges.shape[1]
+    width = view.graph.edges.shape[1]
     ends = torch.stack([order // width, order % width], 1).tolist()
     return [Line(slots[source], slots[row], 0) for row, source in ends if row in slots and source in slots]
 
 
 def scenes(comparison: Comparison, chosen: Selection) -> list[Scene]:
     """The graph of each run that is looked at, or the circuit between them."""
-    if chosen.of(Choices).graph_mode == "circuit":
+    if chosen.choices_of(Choices).graph_mode == "circuit":
         return [circuit.scene_of(circuit.find(comparison, chosen))]
     side = side_of(comparison, chosen)
     return [
-        scene_of(found, _titled(found, name if comparison.b is not None else ""))
-        for name, found in sides_of(comparison, chosen).items()
+        scene_of(view, _titled(view, name if comparison.b is not None else ""))
+        for name, view in sides_of(comparison, chosen).items()
         if side in (name, DIFFERENCE)
     ]
 
 
-def _titled(found: Shown, side: str) -> str:
-    kept = f"{found.graph.target_name}: {found.pruned.node_share:.0%} of the influence"
+def _titled(view: GraphView, side: str) -> str:
+    kept = f"{view.graph.target_name}: {view.pruned.node_share:.0%} of the influence"
     return f"{side}: {kept}" if side else kept
 
 

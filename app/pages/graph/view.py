@@ -7,9 +7,9 @@ from headlight.app.components import Choice, Column, Listed, Number, Slider, Swi
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.graph import circuit_view, files, grouping, told
+from headlight.app.pages.graph import circuit_view, files, grouping, node_panel
 from headlight.app.pages.graph.choices import LEAST, MOST, SHARES, STEPS, Choices
-from headlight.app.pages.graph.found import NEURONS, Found, Shown, sides_of, units_of, units_offered
+from headlight.app.pages.graph.graph_view import NEURONS, GraphView, RunGraphView, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.labels import number
@@ -41,7 +41,7 @@ def render(comparison: Comparison) -> None:
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"graph_pair_{slot}")
     say_what_is_missing(comparison, place_of(comparison, selection.current()))
-    if selection.current().of(Choices).graph_mode == "circuit":
+    if selection.current().choices_of(Choices).graph_mode == "circuit":
         circuit_view.draw(comparison)
         return
     subject = tuple(run.key for run in comparison.runs), selection.current().choices, pair, selection.current().position
@@ -63,7 +63,7 @@ def _options(comparison: Comparison) -> None:
     labels = run.tokenizer.labels([pair.target, pair.distractor])
     units = {NEURONS: "neurons"} | {name: name for name in units_offered(run)}
     least, most = SHARES
-    own = now.of(Choices)
+    own = now.choices_of(Choices)
     if own.graph_mode == "circuit":
         _circuit_options(comparison, labels)
         return
@@ -115,7 +115,9 @@ def _mode() -> Choice:
     def turn(mode: str) -> None:
         selection.choose(Choices, graph_mode=mode, graph_node="")
 
-    return options.tie(Choice, "graph_mode", "Show", selection.current().of(Choices).graph_mode, turn, options=MODES)
+    return options.tie(
+        Choice, "graph_mode", "Show", selection.current().choices_of(Choices).graph_mode, turn, options=MODES
+    )
 
 
 def _place(comparison: Comparison) -> Listed:
@@ -133,38 +135,38 @@ def _share(field: str, label: str, least: float, most: float, folded: bool = Fal
     return options.bind(Slider, field, label, page=Choices, least=least, most=most, step=0.01, width=170, folded=folded)
 
 
-def _side(comparison: Comparison, found: Found) -> None:
-    _picture(found)
-    whose = "" if comparison.b is None else f"{found.side}: "
-    said = f"{whose}{_spelled(found)} {said_of_cap([comparison.sides[found.side]])}"
+def _side(comparison: Comparison, view: RunGraphView) -> None:
+    _picture(view)
+    whose = "" if comparison.b is None else f"{view.side}: "
+    said = f"{whose}{_spelled(view)} {said_of_cap([comparison.sides[view.side]])}"
     st.text(said, help=TERMS["graph_share"])  # tokens are no markup
     left, right = st.columns(2, gap="large")
     with left:
-        told.draw(found)
+        node_panel.draw(view)
     with right:
-        _check(found)
-        grouping.draw(found)
-        files.draw(found)
+        _check(view)
+        grouping.draw(view)
+        files.draw(view)
 
 
-def _picture(found: Shown) -> None:
+def _picture(view: GraphView) -> None:
     if selection.current().table:
-        told.tables_of(found)
+        node_panel.tables_of(view)
         return
 
     def chosen(places: list[int]) -> None:
-        if places and places[0] < len(found.kept):
-            selection.choose(Choices, graph_node=found.ids[found.kept[places[0]]])
+        if places and places[0] < len(view.kept):
+            selection.choose(Choices, graph_node=view.ids[view.kept[places[0]]])
 
     charts.choosable(
-        graph(scene_of(found)), f"Attribution graph of the {found.graph.target_name}", "graph_picture", chosen
+        graph(scene_of(view)), f"Attribution graph of the {view.graph.target_name}", "graph_picture", chosen
     )
     st.caption(KEY)
 
 
-def _spelled(found: Shown) -> str:
+def _spelled(view: GraphView) -> str:
     """What is shown, how much of it there is, and how much is explained."""
-    graph, pruned, scores = found.graph, found.pruned, found.scores
+    graph, pruned, scores = view.graph, view.pruned, view.scores
     n_kept, n_edges = int(pruned.nodes.sum()), int(pruned.edges.sum())
     return (
         f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are shown, "
@@ -174,26 +176,26 @@ def _spelled(found: Shown) -> str:
     )
 
 
-def _check(found: Found) -> None:
+def _check(view: RunGraphView) -> None:
     heading("Does the graph hold?", "graph_check", key="graph_check")
-    if not found.nodes_checked:
+    if not view.nodes_checked:
         st.info(
             "No head's write, neuron or feature is kept, so there is nothing to ablate. Keep more of the influence."
         )
         return
-    assert found.run is not None  # of a file there is no check
-    subject = found.run.key, found.graph.target, found.nodes_checked
+    assert view.run is not None  # of a file there is no check
+    subject = view.run.key, view.graph.target, view.nodes_checked
     said = "running the model without each node"
-    check = progress.watched(said, "runs done", "graph_check", subject, lambda: found.check)
+    check = progress.watched(said, "runs done", "graph_check", subject, lambda: view.check)
     if check is None:
         return
     st.text(in_words(check))
-    _outcomes(found, check)
+    _outcomes(view, check)
 
 
-def _outcomes(found: Found, check: Check) -> None:
+def _outcomes(view: RunGraphView, check: Check) -> None:
     """What each ablation does; a node's row chooses it."""
-    rows = check_rows(found.graph, check, found.places)
+    rows = check_rows(view.graph, check, view.places)
     names, *values = ([*column] for column in zip(*rows, strict=True))
     ways = zip(("predicted", "held", "measured"), values, strict=True)
     slot = row_table(
@@ -202,12 +204,12 @@ def _outcomes(found: Found, check: Check) -> None:
         epoch=selection.epoch(check.nodes),
         key=selection.widget_key("graph_check_rows"),
     )
-    if slot is not None and slot < len(check.nodes) and (node := found.ids[check.nodes[slot]]) != found.node:
+    if slot is not None and slot < len(check.nodes) and (node := view.ids[check.nodes[slot]]) != view.node:
         selection.choose(Choices, graph_node=node)
         st.rerun()
 
 
-def _changes(sides: dict[str, Found]) -> None:
+def _changes(sides: dict[str, RunGraphView]) -> None:
     """The nodes that are kept in A or in B, with their effects in both."""
     st.caption(
         f"Nodes of the graphs of A and of B, matched as their tokens are; {DIFFERENCE} of what they do to the target."
@@ -218,14 +220,14 @@ def _changes(sides: dict[str, Found]) -> None:
 
 def _of_file(opened: files.OpenFile) -> None:
     """A graph from a file, as it is written there."""
-    found = files.shown(opened, selection.current().of(Choices).graph_node)
+    view = files.view_of(opened, selection.current().choices_of(Choices).graph_node)
     with title_row("A graph from a file", "graph_file"):
         options.row(options.button("graph_close", "Close the file", files.close), options.as_tables(), whole=True)
     st.text(
-        f"{opened.name}: {found.graph.model or 'no model is named'}, {', '.join(map(repr, found.graph.tokens))[:300]}"
+        f"{opened.name}: {view.graph.model or 'no model is named'}, {', '.join(map(repr, view.graph.tokens))[:300]}"
     )
-    _picture(found)
-    st.text(_spelled(found))
+    _picture(view)
+    st.text(_spelled(view))
     st.caption("It is shown as it was written; nothing of it is run here, so it is not checked.")
     if n_unclear := opened.opened.n_unclear:
         st.caption(
@@ -234,4 +236,4 @@ def _of_file(opened: files.OpenFile) -> None:
                 "the file tells whose they are. They are drawn as the error's."
             )
         )
-    told.of_file(found)
+    node_panel.of_file(view)

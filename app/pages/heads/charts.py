@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from headlight.app.figures import Plot, plots
-from headlight.app.pages.heads.found import Found, Scored, changed, find
+from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed, find
 from headlight.app.pages.heads.subjects import subjects
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import SCORES
@@ -12,34 +12,34 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.runs.comparison import Comparison
 
 
-def of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Rows:
+def rows_for(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of what has been looked at; none before all of it has."""
     sides = subjects(tuple(texts), comparison, chosen)
-    found = {side: each for side, subject in sides.items() if (each := find(subject, chosen)) is not None}
-    return rows(found) if len(found) == len(sides) else []
+    rankings = {side: each for side, subject in sides.items() if (each := find(subject, chosen)) is not None}
+    return rows(rankings) if len(rankings) == len(sides) else []
 
 
-def rows(found: Mapping[str, Found]) -> Rows:
+def rows(rankings: Mapping[str, HeadRanking]) -> Rows:
     """Every head above its layer; with a B the change under it, of the heads that both have."""
-    if len(found) == 1:
-        return [[_plot({"": found["A"]})]]
-    return [[_plot(found)], [_plot({DIFFERENCE: changed(found["A"], found["B"])})]]
+    if len(rankings) == 1:
+        return [[_plot({"": rankings["A"]})]]
+    return [[_plot(rankings)], [_plot({DIFFERENCE: changed(rankings["A"], rankings["B"])})]]
 
 
-def _plot(found: Mapping[str, Scored]) -> Plot:
-    first = next(iter(found.values()))
-    named = f", {DIFFERENCE}" if DIFFERENCE in found else ""
+def _plot(rankings: Mapping[str, Ranking]) -> Plot:
+    first = next(iter(rankings.values()))
+    named = f", {DIFFERENCE}" if DIFFERENCE in rankings else ""
     return plots.points(
-        {side: each.values for side, each in found.items()},
+        {side: each.values for side, each in rankings.items()},
         title=f"{SCORES[first.score].title}, by layer and head{named}",
         unit=first.unit,
         what="change" if named else "",
-        low={side: each.low for side, each in found.items()},
-        high={side: each.high for side, each in found.items()},
-        words={side: _labels(each) for side, each in found.items()},
+        low={side: each.low for side, each in rankings.items()},
+        high={side: each.high for side, each in rankings.items()},
+        words={side: _labels(each) for side, each in rankings.items()},
     )
 
 
-def _labels(found: Scored) -> list[list[str]]:
-    n_layers, n_heads = found.values.shape
-    return [[found.label((layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
+def _labels(ranking: Ranking) -> list[list[str]]:
+    n_layers, n_heads = ranking.values.shape
+    return [[ranking.label((layer, head)) for head in range(n_heads)] for layer in range(n_layers)]

@@ -10,8 +10,8 @@ from headlight.app.exports.data import Count, Data, of_sides
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import Expression, loading, printing
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.found import Found, Scored, changed, changes_table, find, table
 from headlight.app.pages.heads.head_map import draw_map, limit_of
+from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed, changes_table, find, table
 from headlight.app.pages.heads.subjects import Subject, subjects
 from headlight.app.parts import detection
 from headlight.app.parts.labels import SCORES, FinderScore
@@ -33,7 +33,7 @@ def script(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> s
     With two sides it prints all of these of both, and how they change.
     """
     sides = subjects(texts, comparison, chosen)
-    a, on_repeats = sides["A"], chosen.of(Choices).finder_data == "repeats"
+    a, on_repeats = sides["A"], chosen.choices_of(Choices).finder_data == "repeats"
     lines, options = [f"model = {loading(a.run)}"], dict[str, object]()
     if "B" in sides:
         b = sides["B"]
@@ -60,71 +60,71 @@ def _prompts(subject: Subject) -> Mapping[int, str | None]:
     return {place: each.prompt for place, each in enumerate(subject.sequences) if detection.seen(each)}
 
 
-def found_of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, Found]:
+def rankings_of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, HeadRanking]:
     """What is known of the heads of each side; sequences that have not been looked at are looked at.
 
     Raises:
         HeadlightError: none of the sequences can be looked at; it says why.
     """
-    return {side: _found(subject, chosen) for side, subject in subjects(texts, comparison, chosen).items()}
+    return {side: _ranking(subject, chosen) for side, subject in subjects(texts, comparison, chosen).items()}
 
 
-def _found(subject: Subject, chosen: Selection) -> Found:
+def _ranking(subject: Subject, chosen: Selection) -> HeadRanking:
     problem: HeadlightError = InputError("There is nothing to look at the heads on.")
     for each in subject.sequences:
         try:
             detection.look(each)
         except HeadlightError as error:
             problem = error
-    found = find(subject, chosen)
-    if found is None:
+    ranking = find(subject, chosen)
+    if ranking is None:
         raise problem
-    return found
+    return ranking
 
 
 def data(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Data:
     """All scores, labels and ablations, as tables and arrays; with two sides also how they change."""
-    found = found_of(texts, comparison, chosen)
-    scored = {score: _scored(found, chosen, score) for score in WRITTEN}
-    tables = role_tables({side: roles_of(each.subject) for side, each in found.items()})
+    rankings = rankings_of(texts, comparison, chosen)
+    scored = {score: _scored(rankings, chosen, score) for score in WRITTEN}
+    tables = role_tables({side: roles_of(each.subject) for side, each in rankings.items()})
     arrays: dict[str, Measure | Count] = {}
     for score, sides in scored.items():
         arrays |= of_sides(score, {side: each.measure for side, each in sides.items()})
         if score != "copying":
             for end in ("lower", "upper"):
                 arrays |= of_sides(f"{score} {end} end", {side: _end(each, end) for side, each in sides.items()})
-    return Data("heads", _shows(found, chosen), tables, arrays)
+    return Data("heads", _shows(rankings, chosen), tables, arrays)
 
 
-def _scored(found: Mapping[str, Found], chosen: Selection, score: FinderScore) -> dict[str, Scored]:
+def _scored(rankings: Mapping[str, HeadRanking], chosen: Selection, score: FinderScore) -> dict[str, Ranking]:
     """A score of each side and, where there are two, its change."""
-    again = ((side, find(each.subject, chosen.updated(Choices, finder_score=score))) for side, each in found.items())
+    again = ((side, find(each.subject, chosen.updated(Choices, finder_score=score))) for side, each in rankings.items())
     sides = {side: each for side, each in again if each is not None}
     return {**sides, **({difference.DIFFERENCE: changed(sides["A"], sides["B"])} if "B" in sides else {})}
 
 
-def _end(scored: Scored, end: str) -> Measure:
+def _end(scored: Ranking, end: str) -> Measure:
     values = torch.from_numpy(scored.low if end == "lower" else scored.high)
     return replace(scored.measure, name=f"{end} end of {scored.measure.name}", values=values)
 
 
-def _shows(found: Mapping[str, Found], chosen: Selection) -> dict[str, object]:
-    a = found["A"]
-    edits = {side: [describe(edit) for edit in each.subject.edits] for side, each in found.items()}
+def _shows(rankings: Mapping[str, HeadRanking], chosen: Selection) -> dict[str, object]:
+    a = rankings["A"]
+    edits = {side: [describe(edit) for edit in each.subject.edits] for side, each in rankings.items()}
     return {
-        "measured on": "random repeats" if chosen.of(Choices).finder_data == "repeats" else "prompts",
-        "sequences": {side: each.n_sequences for side, each in found.items()},
+        "measured on": "random repeats" if chosen.choices_of(Choices).finder_data == "repeats" else "prompts",
+        "sequences": {side: each.n_sequences for side, each in rankings.items()},
         "seed of the random repeats": chosen.finder_seed,
         "random repeats": f"{len(a.subject.repeats)} times {a.subject.half} tokens, twice",
         "intervals": "95%, Student's t over sequences; of B - A over the differences from sequence to sequence",
-        "models": {side: each.subject.model for side, each in found.items()},
+        "models": {side: each.subject.model for side, each in rankings.items()},
         "edits": edits,
     }
 
 
 def roles_of(subject: Subject) -> Roles:
     """What is known of a side's heads."""
-    seen = {number: found for number, each in enumerate(subject.sequences) if (found := detection.seen(each))}
+    seen = {number: roles for number, each in enumerate(subject.sequences) if (roles := detection.seen(each))}
     losses = {head: detection.losses_of(subject.repeats, head) for head in subject.heads}
     known = {head: [each for each in every if each] for head, every in losses.items() if every and None not in every}
     return Roles(seen, known, detection.copying(subject.model))
@@ -132,15 +132,21 @@ def roles_of(subject: Subject) -> Roles:
 
 def page(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head tells its score, interval, rank and label; with a B on both sides, and the change."""
-    found = found_of(texts, comparison, chosen)
-    maps: dict[str, Scored] = {**found}
-    limit, title, numbers = limit_of([*found.values()]), SCORES[found["A"].score].title.lower(), table(found["A"])
-    if "B" in found:
-        change = changed(found["A"], found["B"])
+    rankings = rankings_of(texts, comparison, chosen)
+    maps: dict[str, Ranking] = {**rankings}
+    limit, title, numbers = (
+        limit_of([*rankings.values()]),
+        SCORES[rankings["A"].score].title.lower(),
+        table(rankings["A"]),
+    )
+    if "B" in rankings:
+        change = changed(rankings["A"], rankings["B"])
         maps[DIFFERENCE], numbers = change, changes_table(change)
     with recorded() as mounted:
         for side, each in maps.items():
             scale = limit_of([each]) if side == DIFFERENCE else limit
-            draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in found else "")
-        file_table(f"Heads by {title}" if "B" not in found else f"Heads by how much {title} changes", numbers)
-    return document("Heads", comparison if "B" in found else Comparison(comparison.a), mounted, "plain", tokens=False)
+            draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in rankings else "")
+        file_table(f"Heads by {title}" if "B" not in rankings else f"Heads by how much {title} changes", numbers)
+    return document(
+        "Heads", comparison if "B" in rankings else Comparison(comparison.a), mounted, "plain", tokens=False
+    )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from headlight.app import selection
 from headlight.app.frame import notices, progress
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.found import Found
+from headlight.app.pages.heads.ranking import HeadRanking
 from headlight.app.pages.heads.subjects import Subject
 from headlight.app.parts import detection
 from headlight.app.parts.detection import AblationJob, Input
@@ -33,14 +33,16 @@ def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:
     return detection.looking_seconds(subject.run.cfg, subject.passes * len(own), n_tokens)
 
 
-def ablate(work: Jobs, found: Mapping[str, Found]) -> None:
+def ablate(work: Jobs, rankings: Mapping[str, HeadRanking]) -> None:
     """Ablate, on each side, the heads that have a label on any, or all of them, in the same way."""
-    labelled = {head for each in found.values() for head in each.labels}
+    labelled = {head for each in rankings.values() for head in each.labels}
     missing, seconds = list[AblationJob](), 0.0
-    for each in found.values():
+    for each in rankings.values():
         subject = each.subject
         if subject.half:
-            heads = [head for head in subject.heads if selection.current().of(Choices).every_head or head in labelled]
+            heads = [
+                head for head in subject.heads if selection.current().choices_of(Choices).every_head or head in labelled
+            ]
             jobs_here = [job for job in detection.ablation_jobs(subject.repeats, heads) if job not in work.refused]
             seconds += detection.ablating_seconds(
                 subject.run.cfg, jobs_here, 2 * subject.half + is_begun(subject.run.bos)

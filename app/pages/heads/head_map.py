@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.components import encode_positive, encode_signed, head_grid
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.found import Change, Scored
+from headlight.app.pages.heads.ranking import Change, Ranking
 from headlight.app.parts.labels import SCORES
 from headlight.app.selection.chosen import Selection
 from headlight.model.runs.edits import Head
@@ -16,48 +16,50 @@ FIRST = 10
 PITCH = 72  # pixels of a head in the map at most
 
 
-def limit_of(found: Sequence[Scored]) -> float:
+def limit_of(rankings: Sequence[Ranking]) -> float:
     """How far the scale goes that these are shown on."""
-    if not found[0].signed:
+    if not rankings[0].signed:
         return 1.0
-    return max(LEAST_EFFECT, *(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in found))
+    return max(LEAST_EFFECT, *(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in rankings))
 
 
-def draw_map(found: Scored, chosen: Selection, epoch: int, key: str, limit: float, side: str = "") -> tuple[Head, ...]:
+def draw_map(
+    ranking: Ranking, chosen: Selection, epoch: int, key: str, limit: float, side: str = ""
+) -> tuple[Head, ...]:
     """The score of every head as a colour, the first of them numbered; returns the heads that are chosen."""
-    encode = encode_signed if found.signed else encode_positive
-    order = found.order()[: chosen.of(Choices).finder_top or FIRST]
+    encode = encode_signed if ranking.signed else encode_positive
+    order = ranking.order()[: chosen.choices_of(Choices).finder_top or FIRST]
     return head_grid(
-        encode(found.values[..., None, None], limit),
+        encode(ranking.values[..., None, None], limit),
         selected=chosen.heads or (),
         epoch=epoch,
         key=key,
         group="finder",
-        captions=captions(found),
-        marks=_marks(order, found.values.shape),
+        captions=captions(ranking),
+        marks=_marks(order, ranking.values.shape),
         largest=PITCH,
-        kind="signed" if found.signed else "positive",
-        legend_title=f"{side and f'{side}: '}{SCORES[found.score].title} ({found.unit})",
+        kind="signed" if ranking.signed else "positive",
+        legend_title=f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
         legend_limit=limit,
     )
 
 
-def captions(found: Scored) -> list[list[str]]:
+def captions(ranking: Ranking) -> list[list[str]]:
     """What is known of each head, in a line."""
-    n_layers, n_heads = found.values.shape
-    return [[caption(found, (layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
+    n_layers, n_heads = ranking.values.shape
+    return [[caption(ranking, (layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
 
 
-def caption(found: Scored, head: Head) -> str:
+def caption(ranking: Ranking, head: Head) -> str:
     """A head's score with its interval and rank, and its label."""
-    value, low, high = (float(each[head]) for each in (found.values, found.low, found.high))
+    value, low, high = (float(each[head]) for each in (ranking.values, ranking.low, ranking.high))
     if np.isnan(value):
-        return found.label(head) or "no such token"
-    sign = "+" if isinstance(found, Change) else ""
+        return ranking.label(head) or "no such token"
+    sign = "+" if isinstance(ranking, Change) else ""
     interval = "" if np.isnan(low) else f" ({low:{sign}.2f} to {high:{sign}.2f})"
     score = f"{value:{sign}.2f}{interval}".replace("-", "−")
-    sides = f"A {found.a.values[head]:.2f}, B {found.b.values[head]:.2f}" if isinstance(found, Change) else ""
-    return " · ".join(filter(None, (score, sides, f"{found.ranks[head]} of {found.n_ranked}", found.label(head))))
+    sides = f"A {ranking.a.values[head]:.2f}, B {ranking.b.values[head]:.2f}" if isinstance(ranking, Change) else ""
+    return " · ".join(filter(None, (score, sides, f"{ranking.ranks[head]} of {ranking.n_ranked}", ranking.label(head))))
 
 
 def _marks(order: Sequence[Head], shape: tuple[int, ...]) -> list[list[str]]:

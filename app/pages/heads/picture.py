@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, maps, origin, write
 from headlight.app.exports.style import Palette
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.exports import found_of
-from headlight.app.pages.heads.found import Found, Scored, changed
+from headlight.app.pages.heads.exports import rankings_of
 from headlight.app.pages.heads.head_map import limit_of
+from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed
 from headlight.app.parts.labels import SCORES, by_kind, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
@@ -27,8 +27,8 @@ def draw(texts: Sequence[str], comparison: Comparison, chosen: Selection, palett
     """A square a head, the first layer on top, with its label's icon where it has one; A, B and B - A side by side."""
     from matplotlib.figure import Figure
 
-    found = found_of(texts, comparison, chosen)
-    sides: dict[str, Scored] = {**found}
+    found = rankings_of(texts, comparison, chosen)
+    sides: dict[str, Ranking] = {**found}
     if "B" in found:
         sides[DIFFERENCE] = changed(found["A"], found["B"])
     down, across = (max(each.values.shape[axis] for each in sides.values()) for axis in (0, 1))
@@ -49,7 +49,7 @@ def draw(texts: Sequence[str], comparison: Comparison, chosen: Selection, palett
 
 
 def _map(
-    figure: "Figure", axes: "Axes", found: Scored, palette: Palette, limit: float, inches: tuple[float, float]
+    figure: "Figure", axes: "Axes", found: Ranking, palette: Palette, limit: float, inches: tuple[float, float]
 ) -> None:
     colours = Colours(f"{found.measure.name} ({found.unit})", limit, found.signed, root=False)
     (image,) = maps(figure, [(axes, found.values, colours)], palette)
@@ -58,17 +58,17 @@ def _map(
         write(image, found.values, palette, partial(_said, found), fontsize=6)
 
 
-def _title(found: Mapping[str, Found], chosen: Selection) -> str:
+def _title(found: Mapping[str, HeadRanking], chosen: Selection) -> str:
     """What is shown, and what the icons stand for."""
     a = found["A"]
-    of = f"{a.n_sequences:,} {'random repeats' if chosen.of(Choices).finder_data == 'repeats' else 'prompts'}"
+    of = f"{a.n_sequences:,} {'random repeats' if chosen.choices_of(Choices).finder_data == 'repeats' else 'prompts'}"
     title = SCORES[a.score].title if a.score == "copying" else f"{SCORES[a.score].title} over {of}"
     kinds = {kind: None for each in found.values() for kind in by_kind(each.labels)}
     return "\n".join(filter(None, (title, "   ".join(map(words, kinds)))))
 
 
-def _said(found: Scored, layer: int, head: int, value: float) -> str:
+def _said(found: Ranking, layer: int, head: int, value: float) -> str:
     """A head's score, and under it the icons of its labels."""
-    labels = found.labels if isinstance(found, Found) else {}
+    labels = found.labels if isinstance(found, HeadRanking) else {}
     icons = " ".join(SCORES[kind].icon for kind in labels.get((layer, head), ()))
     return f"{value:.2f}\n{icons}".strip().replace("-", "−")

@@ -65,7 +65,7 @@ def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection
     model, edits = run.source.name, edits_anywhere(run.edits)
     random = detection.repeats(model, run.bos, repeats, edits)
     prompts = tuple(Input(model, run.bos, text, edits=edits) for text in texts)
-    return Subject(run, edits, random if chosen.of(Choices).finder_data == "repeats" else prompts, random)
+    return Subject(run, edits, random if chosen.choices_of(Choices).finder_data == "repeats" else prompts, random)
 
 
 def why_alone(comparison: Comparison, chosen: Selection) -> str:
@@ -79,7 +79,7 @@ def why_alone(comparison: Comparison, chosen: Selection) -> str:
             f"The edits of B name tokens of its prompt, or take from a prompt as long, and cannot be made elsewhere: "
             f"these are the heads of {comparison.a.source.name} without them."
         )
-    if chosen.of(Choices).finder_data == "repeats":
+    if chosen.choices_of(Choices).finder_data == "repeats":
         return (
             "A and B are the same model: whatever their prompts are, on random repeats its heads do the same. "
             "Look at heads on “my prompts” to hold prompt A against prompt B."
@@ -90,7 +90,7 @@ def why_alone(comparison: Comparison, chosen: Selection) -> str:
 def prompt_against_prompt(comparison: Comparison, chosen: Selection) -> bool:
     """Whether A and B are one model on two prompts, so that the heads are compared on these two alone."""
     same_model = comparison.b is not None and comparison.b.same_model(comparison.a) and not comparison.b.edits
-    return same_model and chosen.of(Choices).finder_data == "prompts"
+    return same_model and chosen.choices_of(Choices).finder_data == "prompts"
 
 
 def edits_left_out(comparison: Comparison) -> list[str]:

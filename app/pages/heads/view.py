@@ -13,8 +13,8 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.heads import charts as own
 from headlight.app.pages.heads import finding
 from headlight.app.pages.heads.choices import Choices, FinderData
-from headlight.app.pages.heads.found import Change, Found, Scored, changed, changes_table, find, table
 from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
+from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking, changed, changes_table, find, table
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 from headlight.app.parts import charts, detection, options, over_corpus
 from headlight.app.parts.labels import SCORES, by_kind, words
@@ -38,16 +38,16 @@ def render(comparison: Comparison) -> None:
         _options(comparison)
     now = selection.current()
     sides = subjects(texts(), comparison, now)
-    work = jobs.of("detection")
+    work = jobs.get_jobs("detection")
     finding.look(work, sides)
-    found = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
-    if len(found) == len(sides):
-        finding.ablate(work, found)
-        _say_what_has_none(found)
-        beside = _compared(found["A"], found["B"], now) if "B" in found else _alone(found["A"], now)
+    rankings = {side: each for side, subject in sides.items() if (each := find(subject, now)) is not None}
+    if len(rankings) == len(sides):
+        finding.ablate(work, rankings)
+        _say_what_has_none(rankings)
+        beside = _compared(rankings["A"], rankings["B"], now) if "B" in rankings else _alone(rankings["A"], now)
         with beside:
-            _labels(found)
-            charts.draw(own.rows(found), "The score of every head with its interval")
+            _labels(rankings)
+            charts.draw(own.rows(rankings), "The score of every head with its interval")
     _about(comparison, sides, now)
     progress.go_on(work, detection.do)
 
@@ -58,7 +58,7 @@ def texts() -> tuple[str, ...]:
 
 
 def _options(comparison: Comparison) -> None:
-    score, n_heads = selection.current().of(Choices).finder_score, comparison.n_layers * comparison.n_heads
+    score, n_heads = selection.current().choices_of(Choices).finder_score, comparison.n_layers * comparison.n_heads
     titles = {each: named.title for each, named in SCORES.items()}
     top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
     options.row(
@@ -82,7 +82,7 @@ def _about(comparison: Comparison, sides: Mapping[str, Subject], chosen: Selecti
     """What the numbers are measured on, and what of B they are not."""
     a = sides["A"]
     repeats = _spelled(a, chosen)
-    if chosen.of(Choices).finder_data == "repeats":
+    if chosen.choices_of(Choices).finder_data == "repeats":
         st.caption(plain(f"Measured on {repeats}." if repeats else _NO_REPEATS))
     else:
         _about_prompts(comparison, a, repeats)
@@ -121,14 +121,14 @@ def _spelled(subject: Subject, chosen: Selection) -> str:
     return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
 
 
-def _labels(found: Mapping[str, Found]) -> None:
+def _labels(rankings: Mapping[str, HeadRanking]) -> None:
     """The heads of each kind, in a line a side."""
-    for side, each in found.items():
+    for side, each in rankings.items():
         lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
-        st.text(f"{f'{side}    ' if len(found) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
+        st.text(f"{f'{side}    ' if len(rankings) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
         if each.doubted:
             names = ", ".join(map(head_name, each.doubted))
-            of = f"In {side} by" if len(found) > 1 else "By"
+            of = f"In {side} by" if len(rankings) > 1 else "By"
             st.caption(
                 plain(
                     f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: "
@@ -137,39 +137,45 @@ def _labels(found: Mapping[str, Found]) -> None:
             )
 
 
-def _alone(found: Found, now: Selection) -> DeltaGenerator:
+def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
     """The map and the table of A; returns the room beside the map."""
     left, right = st.columns([1, 2], gap="large")
     with left:
-        clicked = draw_map(found, now, selection.epoch(), selection.widget_key("finder"), limit_of([found]))
+        clicked = draw_map(ranking, now, selection.epoch(), selection.widget_key("finder"), limit_of([ranking]))
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
         _open(clicked, "the first by this score")
-        _say_over_corpus(found, clicked, now)
-    _table(found, now)
+        _say_over_corpus(ranking, clicked, now)
+    _table(ranking, now)
     return right
 
 
-def _say_over_corpus(found: Found, clicked: tuple[Head, ...], now: Selection) -> None:
+def _say_over_corpus(ranking: HeadRanking, clicked: tuple[Head, ...], now: Selection) -> None:
     """What the first of the chosen heads does over a corpus beside what it does here, where its model has a scan."""
-    head = next(iter(clicked or found.order()), None)
+    head = next(iter(clicked or ranking.order()), None)
     if head is None:
         return
-    here = float(found.values[head])
+    here = float(ranking.values[head])
     elsewhere = (
-        {"on_the_random_repeats": here} if now.of(Choices).finder_data == "repeats" else {"on_your_prompts": here}
+        {"on_the_random_repeats": here}
+        if now.choices_of(Choices).finder_data == "repeats"
+        else {"on_your_prompts": here}
     )
-    said = over_corpus.beside(found.subject.run, head, found.score, now, **elsewhere)
+    said = over_corpus.beside(ranking.subject.run, head, ranking.score, now, **elsewhere)
     with st.container(key="headlight-said-corpus"):
         if said:
             st.text(said)
 
 
-def _compared(a: Found, b: Found, now: Selection) -> DeltaGenerator:
+def _compared(a: HeadRanking, b: HeadRanking, now: Selection) -> DeltaGenerator:
     """The maps of A, of B and of the change, and the heads that change most; returns the room under these."""
     change = changed(a, b)
     limit, chosen = limit_of([a, b]), now.heads or ()
-    maps: list[tuple[str, Scored, float]] = [("A", a, limit), ("B", b, limit), (DIFFERENCE, change, limit_of([change]))]
+    maps: list[tuple[str, Ranking, float]] = [
+        ("A", a, limit),
+        ("B", b, limit),
+        (DIFFERENCE, change, limit_of([change])),
+    ]
     clicked = list[tuple[Head, ...]]()
     for column, (side, scored, scale) in zip(st.columns(3, gap="large"), maps, strict=True):
         with column:
@@ -188,11 +194,11 @@ def _compared(a: Found, b: Found, now: Selection) -> DeltaGenerator:
     return st.container()
 
 
-def _say_what_has_none(found: Mapping[str, Found]) -> None:
+def _say_what_has_none(rankings: Mapping[str, HeadRanking]) -> None:
     """A sentence for a score that no head of a side has."""
-    for side, each in found.items():
+    for side, each in rankings.items():
         if each.n_ranked == 0:
-            of = f" in {side}" if len(found) > 1 else ""
+            of = f" in {side}" if len(rankings) > 1 else ""
             st.info(plain(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}"))
 
 
@@ -216,14 +222,14 @@ def _open(clicked: tuple[Head, ...], numbered: str) -> None:
     )
 
 
-def _table(found: Found, chosen: Selection) -> None:
+def _table(ranking: HeadRanking, chosen: Selection) -> None:
     explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
-    cells = table(found, chosen.of(Choices).finder_top or FIRST)
+    cells = table(ranking, chosen.choices_of(Choices).finder_top or FIRST)
     for done in ABLATIONS.values():  # the mean and its interval in one cell: beside them there is room for the evidence
         means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
         cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]
     row_table(
-        _columns(cells, found.n_ranked, explained, []),
+        _columns(cells, ranking.n_ranked, explained, []),
         title="The first heads by the score, with interval, rank, label and what supports it",
         key=selection.widget_key("finder_table"),
         choosable=False,
@@ -238,7 +244,7 @@ def _changes(change: Change, chosen: Selection) -> None:
     signed = [DIFFERENCE]
     row_table(
         _columns(
-            changes_table(change, chosen.of(Choices).finder_top or FIRST),
+            changes_table(change, chosen.choices_of(Choices).finder_top or FIRST),
             change.n_ranked,
             dict.fromkeys([DIFFERENCE, f"{DIFFERENCE} 95%", "rank"], TERMS["finder_change"]),
             signed,

@@ -76,7 +76,7 @@ def inside_of(comparison: Comparison, chosen: Selection, side: str) -> Inside | 
     if at is None:
         return None
     steps = at.steps
-    component = chosen.of(Choices).component
+    component = chosen.choices_of(Choices).component
     if component is None or component >= len(steps.q.values):
         component = terms(steps.q.values, steps.k.values[at.key], 1).largest[0][0]
     window = window_of(steps, at.query, at.key)
@@ -96,8 +96,8 @@ def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
 
 def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Inside]:
     """What is chosen, of every run that has the query."""
-    found = {side: inside_of(comparison, chosen, side) for side in comparison.sides}
-    return {side: each for side, each in found.items() if each is not None}
+    insides = {side: inside_of(comparison, chosen, side) for side in comparison.sides}
+    return {side: each for side, each in insides.items() if each is not None}
 
 
 def on_common_keys(comparison: Comparison, a: Inside, b: Inside) -> tuple[Inside, Inside]:

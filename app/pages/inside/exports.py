@@ -55,5 +55,13 @@ def page(comparison: Comparison, chosen: Selection) -> bytes:
     with recorded() as mounted:
         for side in [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]:
             title = "" if comparison.b is None else side
-            draw(comparison, sides, side, chosen.of(Choices).convention, epoch=0, key=f"steps {side}", in_file=title)
+            draw(
+                comparison,
+                sides,
+                side,
+                chosen.choices_of(Choices).convention,
+                epoch=0,
+                key=f"steps {side}",
+                in_file=title,
+            )
     return document(f"Inside {head_name(head_of(comparison, chosen))}", comparison, mounted, "plain")

@@ -173,8 +173,8 @@ def _sink(at: Inside, largest: float, total: float) -> list[str]:
         return []
     score = float(at.steps.sink.values)
     share = number(math.exp(score - largest) / total)
-    told = f"exp({number(score)} − {_factor(largest)}) / {number(total)} = {share}"
-    return [f"The sink takes {told}, so that the weights of all keys sum to 1 less that"]
+    formula = f"exp({number(score)} − {_factor(largest)}) / {number(total)} = {share}"
+    return [f"The sink takes {formula}, so that the weights of all keys sum to 1 less that"]
 
 
 def weighted(at: Inside) -> list[str]:

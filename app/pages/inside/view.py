@@ -32,8 +32,8 @@ def render(comparison: Comparison) -> None:
     sides = sides_of(comparison, selection.current())
     _options(comparison, sides.get(side) or sides.get("A") or sides.get("B"))
     if not is_there(sides, side):
-        lacking = " and ".join(sorted(set(comparison.sides) - set(sides)))
-        st.info(plain(f"{lacking} has no token at the query's place. Choose another query, or show the other run."))
+        without = " and ".join(sorted(set(comparison.sides) - set(sides)))
+        st.info(plain(f"{without} has no token at the query's place. Choose another query, or show the other run."))
         return
     if any(touches(edit, each.head, each.run.cfg) for each in sides.values() for edit in each.run.edits):
         st.caption(
@@ -42,7 +42,7 @@ def render(comparison: Comparison) -> None:
         )
     table = selection.current().table
     if not table:
-        draw(comparison, sides, side, selection.current().of(Choices).convention, selection.epoch(), _key(side))
+        draw(comparison, sides, side, selection.current().choices_of(Choices).convention, selection.epoch(), _key(side))
         _say_which_keys(sides, side)
     if comparison.b is not None and len(sides) == 2:
         _compared(comparison, sides)
@@ -184,10 +184,10 @@ def _compared(comparison: Comparison, sides: Mapping[str, Inside]) -> None:
 def _tables(comparison: Comparison, sides: Mapping[str, Inside], side: str) -> None:
     """Every step, key, component and entry in numbers."""
     at = sides.get(side)
-    for step in [] if at is None else steps_of(at, selection.current().of(Choices).convention):
+    for step in [] if at is None else steps_of(at, selection.current().choices_of(Choices).convention):
         st.text(f"{step.title}:  {step.formula}\n" + "\n".join(step.spelled))
-    found = (by_key(comparison, sides), by_component(sides), by_entry(sides))
-    of_side = (as_shown(each).get(side, {}) for each in found)
+    by_rows = (by_key(comparison, sides), by_component(sides), by_entry(sides))
+    of_side = (as_shown(each).get(side, {}) for each in by_rows)
     keys, components, entries = ({name: values.numpy() for name, values in each.items()} for each in of_side)
     labels = {"Place": range(len(comparison.labels)), "Token": comparison.labels}
     for title, names, columns in (

@@ -19,7 +19,7 @@ EXPORT = Export("lens", exports.script, exports.data, picture.draw, exports.page
 def export() -> Export | None:
     """The page's files, whose names say which lens it is; none where that lens is refused."""
     now = selection.current()
-    if (kind := now.of(Choices).lens) == "logit":
+    if (kind := now.choices_of(Choices).lens) == "logit":
         return EXPORT
     with suppress(HeadlightError):
         lens_by_side(comparisons.for_selection(now), now)

@@ -12,7 +12,7 @@ from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True)
-class Asked:
+class PatchscopeQuestion:
     """A run, one of its positions, and the prompt that its states are put into."""
 
     inputs: runs.EditedInputs
@@ -22,9 +22,9 @@ class Asked:
 
 def is_answered(comparison: Comparison, place: int, scope: Scope) -> bool:
     """Whether what the prompt says is there, or quickly is; else there is a button, or a bar."""
-    work, here = jobs.of("patchscope"), positions_at(comparison, place)
+    work, here = jobs.get_jobs("patchscope"), positions_at(comparison, place)
     missing = {
-        Asked(runs.inputs_of(run), here[side], scope): _seconds(run, scope)
+        PatchscopeQuestion(runs.inputs_of(run), here[side], scope): _seconds(run, scope)
         for side, run in comparison.sides.items()
         if side in here and runs.kept((*run.key, scope_key(here[side], scope))) is None
     }
@@ -38,8 +38,8 @@ def is_answered(comparison: Comparison, place: int, scope: Scope) -> bool:
     return False
 
 
-def _ask(asked: Asked) -> None:
-    patchscopes(runs.run(*asked.inputs), asked.position, asked.scope)
+def _ask(question: PatchscopeQuestion) -> None:
+    patchscopes(runs.run(*question.inputs), question.position, question.scope)
 
 
 def _seconds(run: Run, scope: Scope) -> float:

@@ -35,7 +35,7 @@ def lens_by_side(comparison: Comparison, chosen: Selection) -> dict[str, Lens]:
     Raises:
         HeadlightError: there is no such lens, or it was made for another model.
     """
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     return {
         side: lenses.lens(run, own.lens, name_for(comparison, run, own.lens_from))
         for side, run in comparison.sides.items()
@@ -44,7 +44,7 @@ def lens_by_side(comparison: Comparison, chosen: Selection) -> dict[str, Lens]:
 
 def title_of(comparison: Comparison, chosen: Selection) -> str:
     """What the lens is called, and whose it is where that is told by no model."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     (title,) = {lens.title for lens in lens_by_side(comparison, chosen).values()}
     title = title[0].upper() + title[1:]
     return title if own.lens == "logit" or not own.lens_from else f"{title} {own.lens_from}"
@@ -52,7 +52,7 @@ def title_of(comparison: Comparison, chosen: Selection) -> str:
 
 def scope_of(comparison: Comparison, chosen: Selection) -> Scope | None:
     """The prompt that a state is put into, if the models can tell anything by it."""
-    scope = chosen.of(Choices).scope
+    scope = chosen.choices_of(Choices).scope
     return None if any(map(no_scope, comparison.runs)) else scope
 
 

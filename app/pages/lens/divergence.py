@@ -54,20 +54,20 @@ def draw(comparison: Comparison, by: Mapping[str, Lens]) -> None:
 
 def rows(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
     """The lines as plots: side by side, but for two runs, whose lines on the prompt have a row of their own."""
-    found = [_plot(comparison, title, lines) for title, lines in _all(comparison, by, chosen).items()]
-    return [found] if comparison.b is None else list(filter(None, [found[:1], found[1:]]))
+    panels = [_plot(comparison, title, lines) for title, lines in _all(comparison, by, chosen).items()]
+    return [panels] if comparison.b is None else list(filter(None, [panels[:1], panels[1:]]))
 
 
 def _all(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:
     """By title the lines' values, by their names."""
-    found = {f"{WHAT}, mean over this prompt": _on_prompt(comparison, by)}
-    given = chosen.of(Choices).lens_from
+    panels = {f"{WHAT}, mean over this prompt": _on_prompt(comparison, by)}
+    source = chosen.choices_of(Choices).lens_from
     for side, run in comparison.sides.items():
-        held = lenses.held_out(run, by[side].kind, name_for(comparison, run, given))
-        if held is not None:
-            lines = {TITLES[kind]: np.array(values, dtype=float) for kind, values in held.kl.items()}
-            found[f"{WHAT}, {run.source.name}'s {held.n_tokens:,} held-out tokens"] = lines
-    return found
+        held_out = lenses.held_out(run, by[side].kind, name_for(comparison, run, source))
+        if held_out is not None:
+            lines = {TITLES[kind]: np.array(values, dtype=float) for kind, values in held_out.kl.items()}
+            panels[f"{WHAT}, {run.source.name}'s {held_out.n_tokens:,} held-out tokens"] = lines
+    return panels
 
 
 def _on_prompt(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, Values]:

@@ -21,7 +21,7 @@ PURPOSE = "What the model would say after each layer: the {}."
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the lens, the ten best of the cell looked at, and the followed token's way to it."""
     token, (layer, place) = followed_token(comparison, chosen), cell_of(comparison, chosen)
-    own, scope = chosen.of(Choices), scope_of(comparison, chosen)
+    own, scope = chosen.choices_of(Choices), scope_of(comparison, chosen)
     options: dict[str, object] = {} if own.lens == "logit" else {"lens": own.lens}
     if own.lens != "logit" and own.lens_from:
         options["lens_from"] = own.lens_from
@@ -34,11 +34,11 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """The lens as a table, the ten best tokens of the cell looked at, and the followed token's way to it."""
     token, (layer, place) = followed_token(comparison, chosen), cell_of(comparison, chosen)
-    own, by, scope = chosen.of(Choices), lens_by_side(comparison, chosen), scope_of(comparison, chosen)
-    found = readings(comparison, token, by)
-    measures = measures_of(comparison, found)
-    arrays = {key: measure for name, found in measures.items() for key, measure in of_sides(name, found).items()}
-    for side, reading in found.items():
+    own, by, scope = chosen.choices_of(Choices), lens_by_side(comparison, chosen), scope_of(comparison, chosen)
+    reads = readings(comparison, token, by)
+    measures = measures_of(comparison, reads)
+    arrays = {key: measure for name, reads in measures.items() for key, measure in of_sides(name, reads).items()}
+    for side, reading in reads.items():
         arrays |= {f"{side} top tokens": reading.lens.top_tokens, f"{side} top probabilities": reading.lens.top_probs}
     shows = {
         "lens": title_of(comparison, chosen),
@@ -56,7 +56,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file with the lens in the colours chosen."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     lenses = lens.lenses_of(comparison, lens_by_side(comparison, chosen))
     values = lens.coloured(comparison, own.measure, followed_token(comparison, chosen), lenses)
     with recorded() as mounted:

@@ -45,10 +45,10 @@ def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
 def rows(comparison: Comparison, pin: LensPin, token: int, by: By) -> charts.Rows:
     """The ten best tokens of each run, on one scale, and the followed token's way beside or under them."""
     at, best = f"after {comparison.layer_labels[pin.layer]}, position {pin.position}", _best(comparison, pin, by)
-    reach = max((float(found.max()) for _, found in best.values()), default=0.0)
+    reach = max((float(probs.max()) for _, probs in best.values()), default=0.0)
     lists = [
-        likeliest(labels, found, f"Best tokens {at}{side and f' in {side}'}{_by(by)}", reach)
-        for side, (labels, found) in named(comparison, best, "").items()
+        likeliest(labels, probs, f"Best tokens {at}{side and f' in {side}'}{_by(by)}", reach)
+        for side, (labels, probs) in named(comparison, best, "").items()
     ]
     way = _way(comparison, pin.position, token, by)
     return [lists, [way]] if comparison.b is not None else [[*lists, way]]
@@ -63,13 +63,13 @@ def _by(by: By) -> str:
 def _best(comparison: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[str], Float[np.ndarray, " k"]]]:
     """The labels and probabilities of the pinned cell's best tokens, of the runs that have it."""
     cells = {side: (pin.layer, position) for side, position in positions_at(comparison, pin.position).items()}
-    found: dict[str, tuple[list[str], Float[np.ndarray, " k"]]] = {}
+    best: dict[str, tuple[list[str], Float[np.ndarray, " k"]]] = {}
     for side, run in comparison.sides.items():
         if side in cells and pin.layer in by[side].reads(run.cfg.n_layers):
             read = logit_lens(run, by[side])
             labels = run.tokenizer.labels(read.top_tokens.values[cells[side]])
-            found[side] = labels, read.top_probs.values[cells[side]].numpy()
-    return found
+            best[side] = labels, read.top_probs.values[cells[side]].numpy()
+    return best
 
 
 def _way(comparison: Comparison, place: int, token: int, by: By) -> Plot:
@@ -106,9 +106,9 @@ def _followed_at(
 
 
 def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
-    for side, (labels, found) in named(comparison, _best(comparison, pin, by), "").items():
+    for side, (labels, probs) in named(comparison, _best(comparison, pin, by), "").items():
         of = f" in {side}" if side else ""
-        tables.draw({"Token": labels, "Probability": found}, f"Best tokens of the pinned cell{of}{_by(by)}")
+        tables.draw({"Token": labels, "Probability": probs}, f"Best tokens of the pinned cell{of}{_by(by)}")
     probabilities, ranks = _followed_at(comparison, pin.position, token, by)
     both = named(comparison, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}

@@ -55,7 +55,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     layers = comparison.layer_labels
     width, height = len(places) * CELL[0] + 0.6, len(layers) * CELL[1] + 1.0
     figure = Figure(figsize=(max(4.0, width), height * len(pictures) + 0.3), layout="constrained")
-    measure = chosen.of(Choices).measure
+    measure = chosen.choices_of(Choices).measure
     title = TITLES[measure].format(comparison.a.tokenizer.labels([followed_token(comparison, chosen)])[0])
     title = f"{title_of(comparison, chosen)}: {title}"
     rows = figure.subplots(len(pictures), 1, squeeze=False)[:, 0]
@@ -74,7 +74,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
 
 def _measures(comparison: Comparison, chosen: Selection, read: dict[str, Reading]) -> dict[str, Measure]:
     """What colours the cells [layer, place], of A, B and B - A."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     if own.measure != "rank":
         names = dict(zip(("top", "entropy", "kl", "target"), MEASURES, strict=True))
         return measures_of(comparison, read)[names[own.measure]]

@@ -28,7 +28,7 @@ class Part:
 
 def is_read(comparison: Comparison, by: Mapping[str, Lens]) -> bool:
     """Whether the lens of these runs is there, or quickly is; else how far it is, with the button that stops it."""
-    work, missing = jobs.of("lens"), _missing(comparison, by)
+    work, missing = jobs.get_jobs("lens"), _missing(comparison, by)
     every = [part for parts in missing.values() for part in parts]
     every.sort(key=lambda part: -part.begin)  # the last tokens are in sight at first
     seconds = sum(_seconds(run) * len(missing[side]) for side, run in comparison.sides.items())
@@ -72,7 +72,7 @@ def _joined(
 
 def go_on() -> None:
     """Read some of what is waiting, and draw the page again."""
-    progress.go_on(jobs.of("lens"), read)
+    progress.go_on(jobs.get_jobs("lens"), read)
 
 
 def read(part: Part) -> None:

@@ -24,7 +24,7 @@ from headlight.model.runs.run import Run
 
 BEST = 10
 SAME = -1  # the layer that the state is from
-Found = Mapping[str, tuple[Run, Patchscopes]]
+ScopesBySide = Mapping[str, tuple[Run, Patchscopes]]
 
 
 def draw(comparison: Comparison, pin: LensPin) -> None:
@@ -35,19 +35,22 @@ def draw(comparison: Comparison, pin: LensPin) -> None:
         return
     _options(comparison)
     with boundary.guard(_refused):
-        _answer(comparison, pin, selection.current().of(Choices).scope)
+        _answer(comparison, pin, selection.current().choices_of(Choices).scope)
 
 
 def _refused(reason: str) -> None:
     """What is wrong with the prompt; of the one that stands there unasked it is no fault."""
-    if selection.current().of(Choices).scope_prompt == IDENTITY:
+    if selection.current().choices_of(Choices).scope_prompt == IDENTITY:
         st.caption(plain(f"The prompt that asks to repeat does not go with this model. {reason}"))
     else:
         notices.refused(reason, "patchscope")
 
 
 def _options(comparison: Comparison) -> None:
-    own, labels = selection.current().of(Choices), _labels(comparison.a, selection.current().of(Choices).scope)
+    own, labels = (
+        selection.current().choices_of(Choices),
+        _labels(comparison.a, selection.current().choices_of(Choices).scope),
+    )
     last = len(labels) - 1
 
     def ask(prompt: str) -> None:
@@ -91,8 +94,8 @@ def _labels(run: Run, scope: Scope) -> list[str]:
 def _answer(comparison: Comparison, pin: LensPin, scope: Scope) -> None:
     if not asking.is_answered(comparison, pin.position, scope):
         return
-    found = _found(comparison, pin.position, scope)
-    _, example = next(iter(found.values()))
+    answers = _scopes(comparison, pin.position, scope)
+    _, example = next(iter(answers.values()))
     into = pin.layer if scope.layer is None else scope.layer
     st.caption(
         plain(
@@ -107,7 +110,7 @@ def _answer(comparison: Comparison, pin: LensPin, scope: Scope) -> None:
             for number, (column, plot) in enumerate(zip(columns, plots, strict=True)):
                 with column:
                     charts.alone([[plot]], plot.title, f"patchscope{side}{number}")
-    for side, (run, scopes) in named(comparison, found, "").items():
+    for side, (run, scopes) in named(comparison, answers, "").items():
         st.caption(plain(f"Every state of the position, put in the same place{side and f': {side}'}"))
         tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
 
@@ -121,7 +124,7 @@ def rows(comparison: Comparison, pin: LensPin, scope: Scope | None) -> charts.Ro
     return [] if scope is None else list(_plots(comparison, pin, scope).values())
 
 
-def _found(comparison: Comparison, place: int, scope: Scope) -> Found:
+def _scopes(comparison: Comparison, place: int, scope: Scope) -> ScopesBySide:
     here = positions_at(comparison, place)
     return {side: (run, patchscopes(run, here[side], scope)) for side, run in comparison.sides.items() if side in here}
 
@@ -129,7 +132,7 @@ def _found(comparison: Comparison, place: int, scope: Scope) -> Found:
 def _plots(comparison: Comparison, pin: LensPin, scope: Scope) -> dict[str, list[Plot]]:
     """On one scale."""
     lists: dict[str, list[tuple[str, list[str], np.ndarray]]] = {}
-    for side, (run, scopes) in named(comparison, _found(comparison, pin.position, scope), "").items():
+    for side, (run, scopes) in named(comparison, _scopes(comparison, pin.position, scope), "").items():
         of = f" in {side}" if side else ""
         states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
         tops = {title: best(scopes.logits[row].softmax(-1), BEST) for title, row in states.items()}

@@ -56,7 +56,7 @@ class Lenses:
     """
 
     by: Mapping[str, Lens]
-    of: Mapping[str, LogitLens]
+    readings: Mapping[str, LogitLens]
     vocabulary: list[str]
     top: Mapping[str, Int[np.ndarray, "layer pos k"]]
 
@@ -73,7 +73,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
-    measure = selection.current().of(Choices).measure
+    measure = selection.current().choices_of(Choices).measure
     if not reading.is_read(comparison, by):
         _so_far(comparison, measure, by)
         reading.go_on()
@@ -102,7 +102,7 @@ def _so_far(comparison: Comparison, measure: ColourBy, by: Mapping[str, Lens]) -
 
 def _followed(comparison: Comparison) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
-    run, own = comparison.a, selection.current().of(Choices)
+    run, own = comparison.a, selection.current().choices_of(Choices)
     predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{own.measure}"]
     with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}"):
         options.row(
@@ -177,7 +177,7 @@ def _lenses(comparison: Comparison, by: Mapping[str, Lens], read: Mapping[str, L
 
 def coloured(comparison: Comparison, measure: ColourBy, token: int, lenses: Lenses) -> Cells:
     """The measure of each run on the page's places; ranks by their logarithm."""
-    read = {run.key: (lenses.by[side], lenses.of[side]) for side, run in comparison.sides.items()}
+    read = {run.key: (lenses.by[side], lenses.readings[side]) for side, run in comparison.sides.items()}
     values = on_places(comparison, lambda run: _measure(run, *read[run.key], measure, token))
     if measure != "rank":
         return values
@@ -237,7 +237,7 @@ def _cells(comparison: Comparison, side: str, lenses: Lenses, measure: Float[np.
     return LensCells(
         layer_labels=run.layer_labels,
         top=placed(lenses.top[side], positions, -1),
-        probabilities=placed(lenses.of[side].top_probs.values.numpy(), positions, 0.0),
+        probabilities=placed(lenses.readings[side].top_probs.values.numpy(), positions, 0.0),
         measure=measure,
     )
 

@@ -6,6 +6,6 @@ from headlight.app.pages.mlp import charts, exports, picture, view
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.parts import needs
 
-EXPORT = Export("mlp", exports.script, exports.data, picture.draw, exports.page, charts.of)
+EXPORT = Export("mlp", exports.script, exports.data, picture.draw, exports.page, charts.rows_for)
 
 VIEW = View("mlp", "MLP", view.render, lambda: EXPORT, needs.neurons, group=BELOW, choices=Choices)

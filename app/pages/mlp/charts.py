@@ -1,7 +1,7 @@
 """The plot of the page *MLP*: the first neurons' bars, and what the others and the biases add to the MLPs' write."""
 
 from headlight.app.figures import Plot, Row, bar_list
-from headlight.app.pages.mlp.found import Found, find
+from headlight.app.pages.mlp.neuron_view import NeuronView, find
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import signed
 from headlight.app.selection.chosen import Selection
@@ -12,27 +12,27 @@ from headlight.model.runs.edits import neuron_name
 SERIES = ("direct, all else held still", "measured, without it")
 
 
-def of(comparison: Comparison, chosen: Selection) -> Rows:
+def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
     """The page's plot, as a file."""
     return [[neurons(find(comparison, chosen))]]
 
 
-def neurons(found: Found) -> Plot:
+def neurons(view: NeuronView) -> Plot:
     """A bar for each listed neuron; of effects also all the others, so that what they add up to is seen."""
-    name, layer = found.ranked_by, found.asked.layer
-    values = found.of_listed(name).tolist()
-    measured = found.of_listed(MEASURED).tolist() if found.asked.measured and name != MEASURES["activation"] else []
+    name, layer = view.ranked_by, view.question.layer
+    values = view.of_listed(name).tolist()
+    measured = view.of_listed(MEASURED).tolist() if view.question.measured and name != MEASURES["activation"] else []
     listed = [
         Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
-        for at, (neuron, value) in enumerate(zip(found.neurons, values, strict=True))
+        for at, (neuron, value) in enumerate(zip(view.neurons, values, strict=True))
     ]
-    target, distractor = found.comparison.a.tokenizer.labels([found.asked.target, found.asked.distractor])
+    target, distractor = view.comparison.a.tokenizer.labels([view.question.target, view.question.distractor])
     where = "every layer" if layer is None else f"L{layer}"
-    at = found.comparison.labels[found.asked.place]
-    side = "" if found.comparison.b is None else f", {found.called}"
+    at = view.comparison.labels[view.question.place]
+    side = "" if view.comparison.b is None else f", {view.called}"
     is_effect = name != MEASURES["activation"]
     return bar_list.rows(
-        [*listed, *(_rest(found, name, values, len(measured) > 0) if is_effect else [])],
+        [*listed, *(_rest(view, name, values, len(measured) > 0) if is_effect else [])],
         title=f"Neurons of {where} at {at}{side}",
         unit="logits" if is_effect else "activation",
         what=f"{name} on {target} − {distractor}" if is_effect else name,
@@ -50,17 +50,17 @@ def said(value: float, measured: list[float]) -> str:
     return signed((value, *measured)[-1])
 
 
-def _rest(found: Found, name: str, values: list[float], twice: bool) -> list[Row]:
+def _rest(view: NeuronView, name: str, values: list[float], twice: bool) -> list[Row]:
     """All other neurons, the biases, what edits changed behind them, and the sum."""
-    total = found.total_of(name)
-    n_others = found.n_ranked - len(values)
+    total = view.total_of(name)
+    n_others = view.n_ranked - len(values)
     rows = [(f"the other {n_others:,}", total - sum(values), "rest")] if n_others else []
     if name == MEASURES["direct"]:
-        if BIASES in found.sums:
-            rows.append((BIASES, found.sum_of(BIASES), "rest"))
-        if abs(edits := found.sum_of(EDITS)) > 0:
+        if BIASES in view.sums:
+            rows.append((BIASES, view.sum_of(BIASES), "rest"))
+        if abs(edits := view.sum_of(EDITS)) > 0:
             rows.append((EDITS, edits, "rest"))
-        rows.append(("MLP’s write" if found.asked.layer is not None else "MLPs’ writes", found.sum_of(WRITTEN), "sum"))
+        rows.append(("MLP’s write" if view.question.layer is not None else "MLPs’ writes", view.sum_of(WRITTEN), "sum"))
     else:
         rows.append((f"all {NEURONS}", total, "sum"))
     beside = [(0.0, 0.0)] * twice  # only neurons were measured

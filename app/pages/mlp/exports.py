@@ -5,7 +5,7 @@ from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
-from headlight.app.pages.mlp.found import find
+from headlight.app.pages.mlp.neuron_view import find
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import by_side, named
 from headlight.app.selection.chosen import Selection
@@ -19,43 +19,43 @@ TABLES = {"sums": "What adds up", "weights": "{}: tokens", "heads": "{}: heads"}
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the first neurons, what they add up to, and all there is of the chosen one."""
-    return report(PURPOSE, comparison, chosen.align, "mlp_tables", asked=find(comparison, chosen).asked)
+    return report(PURPOSE, comparison, chosen.align, "mlp_tables", asked=find(comparison, chosen).question)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of the first neurons and of the chosen one; the measures of all neurons as arrays."""
-    found = find(comparison, chosen)
-    asked = found.asked
+    view = find(comparison, chosen)
+    question = view.question
     arrays = {
         f"{side.replace(' ', '')} {name}": measure
-        for sides in (values_of(comparison, asked), sums_of(comparison, asked))
+        for sides in (values_of(comparison, question), sums_of(comparison, question))
         for side, measures in sides.items()
         for name, measure in measures.items()
     }
-    target, distractor = comparison.a.tokenizer.labels([asked.target, asked.distractor])
+    target, distractor = comparison.a.tokenizer.labels([question.target, question.distractor])
     shows = {
-        "neurons at place": asked.place,
-        "ranked by": found.ranked_by,
-        "of layer": "every layer" if asked.layer is None else asked.layer,
-        "target": {"token id": asked.target, "token": target},
-        "distractor": {"token id": asked.distractor, "token": distractor},
-        "neuron": neuron_name(found.neuron),
+        "neurons at place": question.place,
+        "ranked by": view.ranked_by,
+        "of layer": "every layer" if question.layer is None else question.layer,
+        "target": {"token id": question.target, "token": target},
+        "distractor": {"token id": question.distractor, "token": distractor},
+        "neuron": neuron_name(view.neuron),
         "the final norm": "its scale is the run's own",
         "soft cap": said_of_cap(comparison.runs) or None,
     }
-    arrays |= of_sides("over the prompt", strip_of(comparison, found.neuron))
-    return Data("mlp", shows, mlp_tables(comparison, asked), arrays)
+    arrays |= of_sides("over the prompt", strip_of(comparison, view.neuron))
+    return Data("mlp", shows, mlp_tables(comparison, question), arrays)
 
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file whose tables can be sorted, and in which every token tells the neuron's activation."""
-    found = find(comparison, chosen)
-    tables, name = mlp_tables(comparison, found.asked), neuron_name(found.neuron)
+    view = find(comparison, chosen)
+    tables, name = mlp_tables(comparison, view.question), neuron_name(view.neuron)
     with recorded() as mounted:
         file_table("Neurons", tables["neurons"])
-        lines = named(comparison, by_side(strip_of(comparison, found.neuron)), "")
+        lines = named(comparison, by_side(strip_of(comparison, view.neuron)), "")
         title = f"activation of {name}"
-        token_values(comparison.labels, lines, title=title, signed=True, chosen=found.asked.place, key="strip")
+        token_values(comparison.labels, lines, title=title, signed=True, chosen=view.question.place, key="strip")
         for table, called in TABLES.items():
             if any(tables[table].values()):
                 file_table(called.format(name), tables[table])

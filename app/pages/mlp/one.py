@@ -9,7 +9,7 @@ from headlight.app import selection
 from headlight.app.components import Column, Number, Option, row_table, token_values
 from headlight.app.components.options.kinds import Listed
 from headlight.app.frame.edits import drawer
-from headlight.app.pages.mlp.found import Found
+from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
@@ -28,19 +28,19 @@ PAGES = {"inside": "Inside", "why": "Why"}
 ABLATE = "Shows A without this neuron as B, on every page. The edits' drawer clamps it or takes it from another prompt."
 
 
-def draw(found: Found) -> None:
+def draw(view: NeuronView) -> None:
     """The strip of tokens, and the tables under it."""
-    name = neuron_name(found.neuron)
+    name = neuron_name(view.neuron)
     with title_row(f"Neuron {name}", "neuron", key="neuron"):
-        options.row(*_which(found), _ablate(found), name="neuron", whole=True)
-    st.text(_said(found))
-    _strip(found)
+        options.row(*_which(view), _ablate(view), name="neuron", whole=True)
+    st.text(_said(view))
+    _strip(view)
     left, right = st.columns(2, gap="large")
     with left:
-        _tokens(found)
+        _tokens(view)
     with right:
-        _heads(found)
-    unit_windows.draw(found.at[0], "mlp", "neurons", *found.neuron)
+        _heads(view)
+    unit_windows.draw(view.at[0], "mlp", "neurons", *view.neuron)
 
 
 def choose(neuron: Neuron) -> None:
@@ -48,10 +48,10 @@ def choose(neuron: Neuron) -> None:
     selection.choose(neuron=neuron)
 
 
-def _which(found: Found) -> list[Option]:
-    (layer, index), cfg = found.neuron, found.at[0].cfg
-    most = min((run.cfg.d_mlp or 1) for run in found.comparison.runs) - 1
-    layers = {at: f"L{at}" for at in range(found.comparison.n_layers)}
+def _which(view: NeuronView) -> list[Option]:
+    (layer, index), cfg = view.neuron, view.at[0].cfg
+    most = min((run.cfg.d_mlp or 1) for run in view.comparison.runs) - 1
+    layers = {at: f"L{at}" for at in range(view.comparison.n_layers)}
     return (
         [
             options.tie(
@@ -66,63 +66,63 @@ def _which(found: Found) -> list[Option]:
     )
 
 
-def _ablate(found: Found) -> Option:
-    return drawer.ablating("ablate_neuron", AblateNeurons((found.neuron,)), ABLATE)
+def _ablate(view: NeuronView) -> Option:
+    return drawer.ablating("ablate_neuron", AblateNeurons((view.neuron,)), ABLATE)
 
 
-def _said(found: Found) -> str:
+def _said(view: NeuronView) -> str:
     """The neuron at the token, in a line."""
-    run, at = found.at
+    run, at = view.at
     values = (
         {}
-        if found.called == DIFFERENCE
-        else {name: float(measure.values[at]) for name, measure in over_prompt(run, found.neuron).reads.items()}
+        if view.called == DIFFERENCE
+        else {name: float(measure.values[at]) for name, measure in over_prompt(run, view.neuron).reads.items()}
     )
-    values |= {name: float(found.values[name].values[found.neuron]) for name in ORDER if name in found.values}
-    side = "" if found.comparison.b is None else f"{found.called}: "
-    told = ", ".join(f"{name} {number(value)}" for name, value in values.items())
-    return f"{side}at {found.comparison.token_at(run, at)}: {told}"
+    values |= {name: float(view.values[name].values[view.neuron]) for name in ORDER if name in view.values}
+    side = "" if view.comparison.b is None else f"{view.called}: "
+    readings = ", ".join(f"{name} {number(value)}" for name, value in values.items())
+    return f"{side}at {view.comparison.token_at(run, at)}: {readings}"
 
 
-def _strip(found: Found) -> None:
+def _strip(view: NeuronView) -> None:
     place = token_values(
-        found.comparison.labels,
-        strip(found),
-        title=f"activation of {neuron_name(found.neuron)}",
+        view.comparison.labels,
+        strip(view),
+        title=f"activation of {neuron_name(view.neuron)}",
         signed=True,
-        chosen=found.asked.place,
+        chosen=view.question.place,
         epoch=selection.epoch(),
         key=selection.widget_key("neuron_strip"),
     )
-    if place is not None and place != found.asked.place:
+    if place is not None and place != view.question.place:
         selection.choose(position=place)
         st.rerun()
 
 
-def strip(found: Found) -> Mapping[str, np.ndarray]:
+def strip(view: NeuronView) -> Mapping[str, np.ndarray]:
     """The activation at every place of each run; of a gated neuron of one run also what makes it."""
-    values = by_side(strip_of(found.comparison, found.neuron))
-    reads = over_prompt(found.comparison.a, found.neuron).reads
-    if found.comparison.b is None and len(reads) > 1:
+    values = by_side(strip_of(view.comparison, view.neuron))
+    reads = over_prompt(view.comparison.a, view.neuron).reads
+    if view.comparison.b is None and len(reads) > 1:
         return {name: each.values.numpy() for name, each in reads.items()} | {"product": values["A"]}
-    return named(found.comparison, values, "")
+    return named(view.comparison, values, "")
 
 
-def _tokens(found: Found) -> None:
+def _tokens(view: NeuronView) -> None:
     heading("Weights as tokens", "neuron_tokens", key="neuron_tokens")
-    run, at = found.at
-    tokens = neuron_tokens(run, found.neuron, at)
+    run, at = view.at
+    tokens = neuron_tokens(run, view.neuron, at)
     if tokens.written is None:
         st.caption(plain(no_reading(run.model)))
     else:
-        _table(found, "Writes", ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
+        _table(view, "Writes", ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
     for name, read in tokens.read.items():
         of = f"Its {name} reads" if name != "input" else "Reads"
-        _table(found, of, ("raised by", "lowered by"), read, "Embeddings, at a scale of 1 of the norm before it.")
+        _table(view, of, ("raised by", "lowered by"), read, "Embeddings, at a scale of 1 of the norm before it.")
 
 
-def _table(found: Found, title: str, sides: tuple[str, str], tokens: Promoted, caption: str) -> None:
-    label = found.at[0].tokenizer.labels
+def _table(view: NeuronView, title: str, sides: tuple[str, str], tokens: Promoted, caption: str) -> None:
+    label = view.at[0].tokenizer.labels
     raised, lowered = (label(each.values[:MOST_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
     by = [each.values[:MOST_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
     row_table(
@@ -132,7 +132,7 @@ def _table(found: Found, title: str, sides: tuple[str, str], tokens: Promoted, c
             Column(sides[1], lowered),
             Column("by ", by[1], 3, signed=True),
         ],
-        title=f"{title}: tokens of neuron {neuron_name(found.neuron)}",
+        title=f"{title}: tokens of neuron {neuron_name(view.neuron)}",
         caption=f"{title}. {caption}",
         key=selection.widget_key(f"neuron_{title}"),
         choosable=False,
@@ -140,25 +140,25 @@ def _table(found: Found, title: str, sides: tuple[str, str], tokens: Promoted, c
     )
 
 
-def _heads(found: Found) -> None:
+def _heads(view: NeuronView) -> None:
     heading("Heads it composes with", "neuron_heads", key="neuron_heads")
-    run = found.at[0]
-    rows = composed_of(run, found.neuron)[:MOST_HEADS]
+    run = view.at[0]
+    rows = composed_of(run, view.neuron)[:MOST_HEADS]
     if not rows:
         st.caption("No head comes before it or after it.")
         return
-    random = neuron_composition(run, found.neuron).random
+    random = neuron_composition(run, view.neuron).random
     place = row_table(
         [
             Column("head", [head_name(head) for _, head, _ in rows]),
             Column("how", [how for how, _, _ in rows]),
             Column("composition", [score for *_, score in rows], 3),
         ],
-        title=f"Heads that {neuron_name(found.neuron)} composes with",
+        title=f"Heads that {neuron_name(view.neuron)} composes with",
         caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
-        epoch=selection.epoch(found.neuron),
+        epoch=selection.epoch(view.neuron),
         key=selection.widget_key("neuron_heads_table"),
         whole=True,
     )
-    links = options.to_head(PAGES, rows[place or 0][1], found.asked.place)
+    links = options.to_head(PAGES, rows[place or 0][1], view.question.place)
     options.row(*links, name="neuron_head", whole=True)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from headlight.app import selection
 from headlight.app.components import Column, row_table, token_values
 from headlight.app.frame import means, notices, progress
-from headlight.app.pages.mlp.found import Found
+from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.app.parts import options
 from headlight.app.parts.parts import heading
 from headlight.app.runs import jobs, runs
@@ -38,27 +38,27 @@ class Row:
         return int(self.values.argmax())
 
 
-def draw(found: Found) -> None:
+def draw(view: NeuronView) -> None:
     """The button that runs the list, and what is known of it."""
-    name, wanted = neuron_name(found.neuron), _wanted(found)
+    name, wanted = neuron_name(view.neuron), _wanted(view)
     heading(f"{name} over your prompts", "neuron_prompts", key="neuron_prompts")
     if len(wanted) < means.LEAST:
         st.caption("Run other prompts, or upload a list on the page Prompts, to see where else it is active.")
         return
     _work(wanted)
-    if rows := known(found, wanted):
-        _draw(found, rows)
+    if rows := known(view, wanted):
+        _draw(view, rows)
     progress.go_on(_jobs(), lambda inputs: runs.neuron_over(*inputs))
 
 
 def _jobs() -> Jobs:
-    return jobs.of("neuron over prompts")
+    return jobs.get_jobs("neuron over prompts")
 
 
-def _wanted(found: Found) -> list[Inputs]:
-    run = found.comparison.a
-    own = (each.prompt for each in found.comparison.runs)  # which join the list once they are drawn
-    return [(run.source.name, text, run.bos, found.neuron) for text in dict.fromkeys((*own, *means.texts()))]
+def _wanted(view: NeuronView) -> list[Inputs]:
+    run = view.comparison.a
+    own = (each.prompt for each in view.comparison.runs)  # which join the list once they are drawn
+    return [(run.source.name, text, run.bos, view.neuron) for text in dict.fromkeys((*own, *means.texts()))]
 
 
 def _work(wanted: Sequence[Inputs]) -> None:
@@ -72,9 +72,9 @@ def _work(wanted: Sequence[Inputs]) -> None:
     progress.bar(work, "prompts run", "neuron_prompts")
 
 
-def known(found: Found, wanted: Sequence[Inputs]) -> list[Row]:
+def known(view: NeuronView, wanted: Sequence[Inputs]) -> list[Row]:
     """The prompts that were run, those first on which the neuron is most active."""
-    rows, tokenizer = [], found.comparison.a.tokenizer
+    rows, tokenizer = [], view.comparison.a.tokenizer
     for inputs in wanted:
         if (measure := runs.neuron_over_or_none(*inputs)) is not None:
             _, text, bos, _ = inputs
@@ -83,7 +83,7 @@ def known(found: Found, wanted: Sequence[Inputs]) -> list[Row]:
     return sorted(rows, key=lambda row: -float(row.values.max()))
 
 
-def _draw(found: Found, rows: Sequence[Row]) -> None:
+def _draw(view: NeuronView, rows: Sequence[Row]) -> None:
     place = row_table(
         [
             Column("prompt", [row.text[:CUT] for row in rows]),
@@ -91,27 +91,27 @@ def _draw(found: Found, rows: Sequence[Row]) -> None:
             Column("at", [f"{row.at}  {row.labels[row.at]}" for row in rows]),
             Column("mean", [float(row.values.mean()) for row in rows], 3),
         ],
-        title=f"Prompts by how active {neuron_name(found.neuron)} is",
+        title=f"Prompts by how active {neuron_name(view.neuron)} is",
         caption=f"{len(rows):,} prompts. Choose a row to look at it there.",
-        epoch=selection.epoch(found.neuron, len(rows)),
+        epoch=selection.epoch(view.neuron, len(rows)),
         key=selection.widget_key("neuron_prompts_table"),
     )
     row = rows[place or 0]
     token_values(
         row.labels,
         {"": row.values},
-        title=f"activation of {neuron_name(found.neuron)}",
+        title=f"activation of {neuron_name(view.neuron)}",
         signed=True,
         chosen=row.at,
-        epoch=selection.epoch(found.neuron, row.text),
+        epoch=selection.epoch(view.neuron, row.text),
         key=selection.widget_key("neuron_prompt"),
     )
-    opened = options.button("neuron_prompt_open", "Open as prompt A", lambda: open_as_a(found, row))
+    opened = options.button("neuron_prompt_open", "Open as prompt A", lambda: open_as_a(view, row))
     options.row(opened, name="neuron_prompt", whole=True)
 
 
-def open_as_a(found: Found, row: Row) -> None:
+def open_as_a(view: NeuronView, row: Row) -> None:
     """Show a prompt as A, at the token where the neuron is most active in it."""
     now = replace(selection.current(), prompt=row.text, prompt_b=None, model_b="", edits=(), edits_off=())
     new = now.after(Change(prompt=True))
-    selection.ask(replace(new, neuron=found.neuron, position=row.at, queries=(), keys=()), "mlp")
+    selection.ask(replace(new, neuron=view.neuron, position=row.at, queries=(), keys=()), "mlp")

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.exports.picture import Colours, label_axis, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.mlp.charts import neurons
-from headlight.app.pages.mlp.found import Found, find
+from headlight.app.pages.mlp.neuron_view import NeuronView, find
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.measure.difference import DIFFERENCE
@@ -47,7 +47,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     return figure
 
 
-def _bars(axes: "Axes", found: Found, palette: Palette) -> None:
+def _bars(axes: "Axes", found: NeuronView, palette: Palette) -> None:
     plot = neurons(found)
     bars = [trace for trace in plot.traces if trace.get("type") == "bar"]
     height = 0.8 / len(bars)

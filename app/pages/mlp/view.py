@@ -11,7 +11,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.mlp import charts as own
 from headlight.app.pages.mlp import one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
-from headlight.app.pages.mlp.found import Found, find
+from headlight.app.pages.mlp.neuron_view import NeuronView, find
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import said_of_cap
@@ -27,46 +27,49 @@ BY: dict[Ranking, str] = {"direct": "Direct effect", "gradient": "Gradient × ac
 
 def render(comparison: Comparison) -> None:
     """The options, the first neurons as bars and as a table, and the chosen one."""
-    found = find(comparison, selection.current())
-    _options(found)
-    for slot, remark in enumerate(found.pair.remarks):
+    view = find(comparison, selection.current())
+    _options(view)
+    for slot, remark in enumerate(view.pair.remarks):
         notices.refused(remark, f"pair_{slot}")
     say_what_is_common(comparison)
-    say_what_is_missing(comparison, found.asked.place)
+    say_what_is_missing(comparison, view.question.place)
     if reason := next(filter(None, (no_reading(run.model) for run in comparison.runs)), ""):
         st.info(plain(f"{reason} So neurons have no direct effects here."))
     if capped := said_of_cap(comparison.runs):
         st.caption(plain(capped))
-    found = replace(found, asked=replace(found.asked, measured=_is_measured(found)))
+    view = replace(view, question=replace(view.question, measured=_is_measured(view)))
     if selection.current().table:
-        _tables(found)
+        _tables(view)
         return
     left, right = st.columns(2, gap="large")
     with right:
-        _list(found)
+        _list(view)
     with left:
-        charts.draw([[own.neurons(found)]], f"The first neurons by {found.ranked_by}")
-    one.draw(found)
-    over_prompts.draw(found)
+        charts.draw([[own.neurons(view)]], f"The first neurons by {view.ranked_by}")
+    one.draw(view)
+    over_prompts.draw(view)
 
 
-def _is_measured(found: Found) -> bool:
+def _is_measured(view: NeuronView) -> bool:
     """Whether the model has been run without each neuron, which is done now where it is asked for, unless stopped."""
-    asked = found.asked
-    if not asked.measured:
+    question = view.question
+    if not question.measured:
         return False
-    subject = tuple(run.key for run in found.comparison.runs), asked, tuple(found.neurons)
+    subject = tuple(run.key for run in view.comparison.runs), question, tuple(view.neurons)
     said = "running the model without each neuron"
     made = progress.watched(
-        said, "layers done", "neurons", subject, lambda: measured_of(found.comparison, asked, found.neurons)
+        said, "layers done", "neurons", subject, lambda: measured_of(view.comparison, question, view.neurons)
     )
     return made is not None
 
 
-def _options(found: Found) -> None:
-    shown, labels = found.comparison, found.comparison.a.tokenizer.labels([found.asked.target, found.asked.distractor])
-    ways = BY if reads_logits(shown) else {by: name for by, name in BY.items() if by != "direct"}
-    layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(shown.n_layers)}
+def _options(view: NeuronView) -> None:
+    comparison, labels = (
+        view.comparison,
+        view.comparison.a.tokenizer.labels([view.question.target, view.question.distractor]),
+    )
+    ways = BY if reads_logits(comparison) else {by: name for by, name in BY.items() if by != "direct"}
+    layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(comparison.n_layers)}
     with title_row("Neurons", "mlp", key="mlp"):
         options.row(
             options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=selection.choose),
@@ -79,23 +82,23 @@ def _options(found: Found) -> None:
                 options=layers,
                 width=120,
             ),
-            _token(found),
+            _token(view),
             options.token("target", labels[0], width=120),
             options.token("distractor", labels[1], width=120),
-            options.side(shown.b is not None, "Show"),
+            options.side(comparison.b is not None, "Show"),
             options.bind(Switch, "neurons_measured", "Measure", page=Choices),
             _count(),
             options.as_tables(),
         )
 
 
-def _token(found: Found) -> Option:
-    labels, place = found.comparison.labels, found.asked.place
+def _token(view: NeuronView) -> Option:
+    labels, place = view.comparison.labels, view.question.place
     return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
 
 
 def _count() -> Listed:
-    counts = sorted({8, 16, 32, 64, 100, selection.current().of(Choices).neurons_count})
+    counts = sorted({8, 16, 32, 64, 100, selection.current().choices_of(Choices).neurons_count})
     return options.bind(
         Listed,
         "neurons_count",
@@ -108,27 +111,27 @@ def _count() -> Listed:
     )
 
 
-def _list(found: Found) -> None:
+def _list(view: NeuronView) -> None:
     """The listed neurons as a table of all measures, of which a row chooses the neuron shown in full."""
     heading("All measures of these", "neurons_list", key="neurons_list")
-    known = (name for name in found.values if name in MEASURES.values())  # what a gate reads is told of the chosen one
-    names = [*known, *([MEASURED] if found.asked.measured else [])]
+    known = (name for name in view.values if name in MEASURES.values())  # what a gate reads is told of the chosen one
+    names = [*known, *([MEASURED] if view.question.measured else [])]
     place = row_table(
         [
-            Column("neuron", [neuron_name(neuron) for neuron in found.neurons]),
+            Column("neuron", [neuron_name(neuron) for neuron in view.neurons]),
             *(
-                Column(_short(name), found.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name))
+                Column(_short(name), view.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name))
                 for name in names
             ),
         ],
-        title=f"The first neurons by {found.ranked_by}",
-        caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if found.called == DIFFERENCE else ""),
-        epoch=selection.epoch(found.side, tuple(found.neurons)),
+        title=f"The first neurons by {view.ranked_by}",
+        caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if view.called == DIFFERENCE else ""),
+        epoch=selection.epoch(view.side, tuple(view.neurons)),
         key=selection.widget_key("neurons_table"),
-        whole=len(found.neurons) <= Choices().neurons_count,
+        whole=len(view.neurons) <= Choices().neurons_count,
     )
-    if place is not None and found.neurons[place] != found.neuron:
-        selection.update(neuron=found.neurons[place])
+    if place is not None and view.neurons[place] != view.neuron:
+        selection.update(neuron=view.neurons[place])
         st.rerun()
 
 
@@ -141,7 +144,7 @@ def _help(name: str) -> str:
     return TERMS.get(f"neurons_{known.get(name, name)}", "")
 
 
-def _tables(found: Found) -> None:
-    for name, table in mlp_tables(found.comparison, found.asked).items():
+def _tables(view: NeuronView) -> None:
+    for name, table in mlp_tables(view.comparison, view.question).items():
         st.caption(plain(name.capitalize()))
         tables.draw(table, f"MLP: {name}")

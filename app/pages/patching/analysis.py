@@ -35,7 +35,7 @@ PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon
 
 
 @dataclass(frozen=True)
-class Asked:
+class PatchQuestion:
     """A map by name: two prompts, the logit difference at a position of each, and what is patched into which.
 
     B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. What does not count for
@@ -58,12 +58,12 @@ class Asked:
 class Piece:
     """Cells of a map that follow one another, row by row."""
 
-    asked: Asked
+    question: PatchQuestion
     start: int
     stop: int
 
 
-def patching_of(asked: Asked) -> Patching:
+def patching_of(question: PatchQuestion) -> Patching:
     """The two runs, ready to be patched.
 
     Raises:
@@ -71,44 +71,44 @@ def patching_of(asked: Asked) -> Patching:
     """
 
     def made() -> Patching:
-        a = runs.run(asked.model, asked.a, asked.bos)
-        b = runs.run(asked.model_b, asked.b, asked.bos, asked.edits)
-        return patch_runs(a, b, asked.measured, asked.into, asked.align)
+        a = runs.run(question.model, question.a, question.bos)
+        b = runs.run(question.model_b, question.b, question.bos, question.edits)
+        return patch_runs(a, b, question.measured, question.into, question.align)
 
-    return runs.keep(("patching", replace(asked, parts=EVERY_HEAD)), made)
+    return runs.keep(("patching", replace(question, parts=EVERY_HEAD)), made)
 
 
-def cells_of(asked: Asked) -> Cells:
+def cells_of(question: PatchQuestion) -> Cells:
     """The map's cells.
 
     Raises:
         HeadlightError: as `patching_of`.
     """
-    return Cells(patching_of(asked), asked.parts)
+    return Cells(patching_of(question), question.parts)
 
 
-def pieces_of(asked: Asked) -> tuple[Piece, ...]:
+def pieces_of(question: PatchQuestion) -> tuple[Piece, ...]:
     """The map in pieces, each quick and within the memory that a run may take.
 
     Raises:
         InputError: the model has no such map, or not even one variant fits.
     """
-    cells, most = cells_of(asked), patching_of(asked).most_at_once(_at_once())
-    found, start, planned = list[Piece](), 0, 0.0
+    cells, most = cells_of(question), patching_of(question).most_at_once(_at_once())
+    pieces, start, planned = list[Piece](), 0, 0.0
     costs = [_seconds(cells, variant) for variant in cells.grid.variants]
     for place, cost in enumerate(costs):
         if place > start and (planned + cost > PIECE_SECONDS or place - start >= most):
-            found.append(Piece(asked, start, place))
+            pieces.append(Piece(question, start, place))
             start, planned = place, 0.0
         planned += cost
-    return (*found, Piece(asked, start, len(costs)))
+    return (*pieces, Piece(question, start, len(costs)))
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
     """How long these, which are of one map, are estimated to take."""
     if not pieces:
         return 0.0
-    cells = cells_of(pieces[0].asked)
+    cells = cells_of(pieces[0].question)
     variants = cells.grid.variants
     return sum(_seconds(cells, variant) for piece in pieces for variant in variants[piece.start : piece.stop])
 
@@ -129,7 +129,7 @@ def do(piece: Piece) -> Float[Tensor, " cell"]:
     """
 
     def made() -> Float[Tensor, " cell"]:
-        cells = cells_of(piece.asked)
+        cells = cells_of(piece.question)
         with runs.turn():
             return cells.shares(piece.start, piece.stop, _at_once())
 
@@ -141,26 +141,26 @@ def is_done(piece: Piece) -> bool:
     return runs.kept(("patched", piece)) is not None
 
 
-def known(asked: Asked) -> Measure:
+def known(question: PatchQuestion) -> Measure:
     """The map as far as it has been done; NaN for the rest, and at positions that are not matched."""
-    cells = cells_of(asked)
+    cells = cells_of(question)
     shares = torch.full((len(cells.grid.variants),), torch.nan)
-    for piece in pieces_of(asked):
-        if (found := runs.kept(("patched", piece))) is not None:
-            shares[piece.start : piece.stop] = found.float()
+    for piece in pieces_of(question):
+        if (values := runs.kept(("patched", piece))) is not None:
+            shares[piece.start : piece.stop] = values.float()
     return cells.as_map(shares)
 
 
-def estimate(asked: Asked) -> Measure:
+def estimate(question: PatchQuestion) -> Measure:
     """The map by attribution patching: from one run's gradients.
 
     Raises:
         HeadlightError: as `patching_of`.
     """
-    cells = cells_of(asked)
+    cells = cells_of(question)
 
     def made() -> Measure:
         with runs.turn():
             return cells.estimate()
 
-    return runs.keep(("attribution patching", asked), made)
+    return runs.keep(("attribution patching", question), made)

@@ -8,7 +8,7 @@ from headlight.app import selection
 from headlight.app.components import Link, MapCell, Option
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.patching.choices import Choices
-from headlight.app.pages.patching.patches import Patched, axes, measured_at
+from headlight.app.pages.patching.patches import PatchedMap, axes, measured_at
 from headlight.app.parts import options
 from headlight.app.parts.labels import number
 from headlight.app.selection.chosen import Selection
@@ -29,36 +29,36 @@ class Subject:
     place: int
 
 
-def chosen_cell(found: Patched) -> MapCell | None:
+def chosen_cell(patched: PatchedMap) -> MapCell | None:
     """The cell that is chosen, if this map has it."""
-    cell = selection.current().of(Choices).patch_cell
-    down, across = found.exact.values.shape
+    cell = selection.current().choices_of(Choices).patch_cell
+    down, across = patched.exact.values.shape
     return MapCell(*cell) if cell and cell[0] < down and cell[1] < across else None
 
 
-def subject_of(comparison: Comparison, found: Patched, cell: MapCell) -> Subject:
+def subject_of(comparison: Comparison, patched: PatchedMap, cell: MapCell) -> Subject:
     """What a cell of the map patches."""
-    parts = found.asked.parts
+    parts = patched.question.parts
     if parts.what == "z" or parts.what in PATHS:
         position = measured_at(comparison, selection.current())[0]
         return Subject((cell.row, cell.column), cell.row, comparison.place_of(comparison.a, position))
-    into = comparison.b if found.asked.into == "B" and comparison.b else comparison.a
+    into = comparison.b if patched.question.into == "B" and comparison.b else comparison.a
     place = comparison.place_of(into, cell.column)
     if parts.what == "z_by_position":
         return Subject((parts.layer, cell.row), parts.layer, place)
     return Subject(None, cell.row + (parts.what != "resid_pre"), place)
 
 
-def draw(comparison: Comparison, found: Patched) -> None:
+def draw(comparison: Comparison, patched: PatchedMap) -> None:
     """The chosen cell's share, and links with what it patches; without a cell, that one can be chosen."""
-    cell = chosen_cell(found)
+    cell = chosen_cell(patched)
     if cell is None:
         st.caption("Choose a cell, or a row of the largest effects, for links to what explains it.")
         return
-    subject = subject_of(comparison, found, cell)
-    between = " at " if axes(found.asked)[1] == "position" else ""
-    name = f"{found.exact.rows[cell.row]}{between}{found.exact.columns[cell.column]}"
-    st.text(f"{name}: share {number(float(found.exact.values[cell]))}")
+    subject = subject_of(comparison, patched, cell)
+    between = " at " if axes(patched.question)[1] == "position" else ""
+    name = f"{patched.exact.rows[cell.row]}{between}{patched.exact.columns[cell.column]}"
+    st.text(f"{name}: share {number(float(patched.exact.values[cell]))}")
     links = _of_state(subject) if subject.head is None else _of_head(subject.head, subject.place)
     options.row(*links, name="patched_cell", whole=True)
 

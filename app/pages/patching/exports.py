@@ -8,7 +8,7 @@ from headlight.app.exports.html.document import document, file_table
 from headlight.app.exports.script import report
 from headlight.app.pages.patching import analysis
 from headlight.app.pages.patching.choices import Choices
-from headlight.app.pages.patching.patches import asked_of, axes, finished, said_after, said_of_b, table, title
+from headlight.app.pages.patching.patches import axes, finished, question_of, said_after, said_of_b, table, title
 from headlight.app.pages.patching.view import draw_map, drawn
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
@@ -22,44 +22,46 @@ PURPOSE = "What parts of one run change in another."
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that makes the map once more, with its estimate where one was asked for."""
-    asked = asked_of(comparison, chosen)
-    options: dict[str, object] = {"measured": asked.measured, "parts": asked.parts, "into": asked.into}
-    if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
+    question = question_of(comparison, chosen)
+    options: dict[str, object] = {"measured": question.measured, "parts": question.parts, "into": question.into}
+    if chosen.choices_of(Choices).patch_estimate and question.parts.what not in PATHS:
         options["estimate"] = True
     return report(PURPOSE, comparison, chosen.align, "patching_tables", **options)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """The map as a table and an array; what of it has not been done is done."""
-    found = finished(comparison, chosen)
-    asked, measured = found.asked, found.asked.measured
+    patched = finished(comparison, chosen)
+    question, measured = patched.question, patched.question.measured
     target, distractor = comparison.a.tokenizer.labels([measured.target, measured.distractor])
-    matrices = {"exact": found.exact} | ({} if found.estimate is None else {"estimate": found.estimate})
+    matrices = {"exact": patched.exact} | ({} if patched.estimate is None else {"estimate": patched.estimate})
     arrays = {
-        name: Measure("share of the logit difference", "share", axes(asked), torch.tensor(matrix.values))
+        name: Measure("share of the logit difference", "share", axes(question), torch.tensor(matrix.values))
         for name, matrix in matrices.items()
     }
-    tables = map_tables(comparison, analysis.cells_of(asked), arrays["exact"], arrays.get("estimate"))
+    tables = map_tables(comparison, analysis.cells_of(question), arrays["exact"], arrays.get("estimate"))
     shows = {
-        "map": title(asked),
+        "map": title(question),
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",
         "target": target,
         "distractor": distractor,
         "predicted after": said_after(comparison, chosen),
         "soft cap": said_of_cap(comparison.runs) or None,
-        "nothing patched": found.unpatched,
+        "nothing patched": patched.unpatched,
         "of B": said_of_b(comparison, chosen),
-        "estimate": None if found.estimate is None else "attribution patching",
-        "rank correlation with the estimate": None if found.agreement != found.agreement else found.agreement,
+        "estimate": None if patched.estimate is None else "attribution patching",
+        "rank correlation with the estimate": None if patched.agreement != patched.agreement else patched.agreement,
     }
     return Data("patching", shows, tables, arrays)
 
 
 def page(comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every cell tells its share."""
-    found = finished(comparison, chosen)
+    patched = finished(comparison, chosen)
     with recorded() as mounted:
-        for matrix, called in drawn(found):
-            draw_map(found, matrix, called, called)
-        file_table("Cells, that which moves the prediction most first", table(found))
-    return document(f"Patching, {title(found.asked)},", comparison, mounted, "plain", note=said_of_cap(comparison.runs))
+        for matrix, called in drawn(patched):
+            draw_map(patched, matrix, called, called)
+        file_table("Cells, that which moves the prediction most first", table(patched))
+    return document(
+        f"Patching, {title(patched.question)},", comparison, mounted, "plain", note=said_of_cap(comparison.runs)
+    )

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.exports.csv_files import Cell
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.patching import analysis
-from headlight.app.pages.patching.analysis import Asked
+from headlight.app.pages.patching.analysis import PatchQuestion
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.matrix import Matrix
@@ -36,14 +36,14 @@ MOST_LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Patched:
+class PatchedMap:
     """A map of shares as far as it is known, with its estimate where that was asked for.
 
     Positions that are not matched have no share. `a` and `b` are the logit difference in the two runs; `complete` says
     whether every cell is known.
     """
 
-    asked: Asked
+    question: PatchQuestion
     exact: Matrix
     estimate: Matrix | None
     agreement: float | None
@@ -54,7 +54,7 @@ class Patched:
     @property
     def unpatched(self) -> float:
         """The share of the run that is patched, before anything is."""
-        return 0.0 if self.asked.into == "A" else 1.0
+        return 0.0 if self.question.into == "A" else 1.0
 
     def limit(self, matrix: Matrix) -> float:
         """How far from the share with nothing patched the colours of a map go."""
@@ -68,7 +68,7 @@ class Patched:
         return [divmod(int(place), moved.shape[1]) for place in places]
 
 
-def lacking(comparison: Comparison, chosen: Selection) -> str:
+def obstacle(comparison: Comparison, chosen: Selection) -> str:
     """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
     if comparison.b is None:
         return (
@@ -114,7 +114,7 @@ def measured_at(comparison: Comparison, chosen: Selection) -> tuple[int, int]:
 
 def layer_of(comparison: Comparison, chosen: Selection) -> int:
     """The layer whose heads are shown by position: the one chosen, or the last."""
-    layer = chosen.of(Choices).patch_layer
+    layer = chosen.choices_of(Choices).patch_layer
     return comparison.a.cfg.n_layers - 1 if layer is None else layer
 
 
@@ -124,30 +124,30 @@ def receiver_of(comparison: Comparison, chosen: Selection) -> Head:
     Without any it is the first of the last layer.
     """
     above = (head for head in heads_of(comparison, chosen) if head[0] > 0)
-    return chosen.of(Choices).patch_head or next(above, (comparison.a.cfg.n_layers - 1, 0))
+    return chosen.choices_of(Choices).patch_head or next(above, (comparison.a.cfg.n_layers - 1, 0))
 
 
-def asked_of(comparison: Comparison, chosen: Selection) -> Asked:
+def question_of(comparison: Comparison, chosen: Selection) -> PatchQuestion:
     """The map that is chosen.
 
     Raises:
         InputError: these runs cannot be patched into one another.
     """
-    if comparison.b is None or lacking(comparison, chosen):
-        raise InputError(lacking(comparison, chosen))
-    found, (position, position_b) = pair(comparison, chosen), measured_at(comparison, chosen)
-    own = chosen.of(Choices)
+    if comparison.b is None or obstacle(comparison, chosen):
+        raise InputError(obstacle(comparison, chosen))
+    tokens, (position, position_b) = pair(comparison, chosen), measured_at(comparison, chosen)
+    own = chosen.choices_of(Choices)
     which = own.patch_map if own.patch_map in maps_of(comparison, own.patch_into) else "z"
     if which in PATHS:
         parts = Parts(which, receiver=receiver_of(comparison, chosen), through_mlps=own.patch_mlps)
     else:
         parts = Parts(which, layer_of(comparison, chosen) if which == "z_by_position" else 0)
-    return Asked(
+    return PatchQuestion(
         comparison.a.source.name,
         comparison.a.prompt,
         comparison.b.prompt,
         comparison.a.bos,
-        LogitDifference(found.target, found.distractor, position, position_b),
+        LogitDifference(tokens.target, tokens.distractor, position, position_b),
         comparison.b.source.name,
         comparison.b.edits,
         chosen.align,
@@ -156,32 +156,32 @@ def asked_of(comparison: Comparison, chosen: Selection) -> Asked:
     )
 
 
-def patched_of(comparison: Comparison, chosen: Selection) -> Patched:
+def patched_of(comparison: Comparison, chosen: Selection) -> PatchedMap:
     """The map as far as it has been done.
 
     Raises:
         HeadlightError: the runs do not differ in what is measured, or cannot be patched.
     """
-    asked = asked_of(comparison, chosen)
-    cells, exact = analysis.cells_of(asked), analysis.known(asked)
+    question = question_of(comparison, chosen)
+    cells, exact = analysis.cells_of(question), analysis.known(question)
     rows, columns = cells_named(comparison, cells)
     estimate = agreement = None
-    if chosen.of(Choices).patch_estimate and asked.parts.what not in PATHS:
-        estimated = analysis.estimate(asked)
+    if chosen.choices_of(Choices).patch_estimate and question.parts.what not in PATHS:
+        estimated = analysis.estimate(question)
         estimate = Matrix(rows, columns, estimated.values.numpy())
         agreement = rank_correlation(exact.values, estimated.values)
-    complete = all(map(analysis.is_done, analysis.pieces_of(asked)))
+    complete = all(map(analysis.is_done, analysis.pieces_of(question)))
     a, b = cells.patching.a, cells.patching.b
-    return Patched(asked, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
+    return PatchedMap(question, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
 
 
-def finished(comparison: Comparison, chosen: Selection) -> Patched:
+def finished(comparison: Comparison, chosen: Selection) -> PatchedMap:
     """The whole map; what of it has not been done is done.
 
     Raises:
         HeadlightError: as `patched_of`.
     """
-    for piece in analysis.pieces_of(asked_of(comparison, chosen)):
+    for piece in analysis.pieces_of(question_of(comparison, chosen)):
         analysis.do(piece)
     return patched_of(comparison, chosen)
 
@@ -198,30 +198,30 @@ def said_after(comparison: Comparison, chosen: Selection) -> str:
 def said_of_b(comparison: Comparison, chosen: Selection) -> list[str]:
     """What is special about B: of another length, with edits, or of another model."""
     assert comparison.b is not None
-    told, n_a, n_b = list[str](), len(comparison.a.tokens), len(comparison.b.tokens)
+    remarks, n_a, n_b = list[str](), len(comparison.a.tokens), len(comparison.b.tokens)
     if n_a != n_b:
         matches, how = matches_of(comparison, chosen), "tokens" if chosen.align == "tokens" else "position"
         changed = sum(int(comparison.a.tokens[a] != comparison.b.tokens[b]) for a, b in matches)
-        told.append(
+        remarks.append(
             f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them hold "
             "another token. What is not matched (−, +) is not patched."
         )
     if comparison.b.edits:
-        told.append(
+        remarks.append(
             "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
             "or the edited ones into A. Paths are followed into A alone."
         )
     if not comparison.b.same_model(comparison.a):
-        told.append(
+        remarks.append(
             f"B is run by {comparison.b.source.name}. Its parts have the same shapes; they mean the same only if one "
             "of the two models was trained from the other."
         )
-    return told
+    return remarks
 
 
-def title(asked: Asked) -> str:
+def title(question: PatchQuestion) -> str:
     """What is patched, in words."""
-    into, parts = INTO[asked.into], asked.parts
+    into, parts = INTO[question.into], question.parts
     if parts.what in PATHS:
         through = ", through MLPs too" if parts.through_mlps else ""
         return f"{into}: from each head to the {_READ[parts.what]} of {head_name(parts.receiver)}{through}"
@@ -232,20 +232,20 @@ def title(asked: Asked) -> str:
 _READ: dict[PatchMap, str] = {"path_q": "query", "path_k": "key", "path_v": "value"}
 
 
-def table(found: Patched, most: int | None = None) -> dict[str, list[Cell]]:
+def table(patched: PatchedMap, most: int | None = None) -> dict[str, list[Cell]]:
     """The cells that move the prediction most, one row a cell."""
-    cells, exact = found.order[:most], found.exact
-    rows, columns = axes(found.asked)
+    cells, exact = patched.order[:most], patched.exact
+    rows, columns = axes(patched.question)
     listed: dict[str, list[Cell]] = {
         rows: [exact.rows[row] for row, _ in cells],
         columns: [exact.columns[column] for _, column in cells],
         "share": [float(exact.values[cell]) for cell in cells],
     }
-    if found.estimate is not None:
-        listed["estimate"] = [float(found.estimate.values[cell]) for cell in cells]
+    if patched.estimate is not None:
+        listed["estimate"] = [float(patched.estimate.values[cell]) for cell in cells]
     return listed
 
 
-def axes(asked: Asked) -> tuple[str, str]:
+def axes(question: PatchQuestion) -> tuple[str, str]:
     """What the map's rows and columns are."""
-    return cells_axes(analysis.cells_of(asked))
+    return cells_axes(analysis.cells_of(question))

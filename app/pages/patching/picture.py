@@ -25,7 +25,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     maps = drawn(found)
     height = min(LARGEST, max(SMALLEST, ROW * len(found.exact.rows)))
     figure = Figure(figsize=(WIDTH, len(maps) * (height + 1.0) + 0.6), layout="constrained")
-    figure.suptitle(title(found.asked), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(title(found.question), fontsize=10, x=0.01, ha="left")
     for axes, (values, called) in zip(figure.subplots(len(maps), 1, squeeze=False)[:, 0], maps, strict=True):
         away = values.values - found.unpatched
         limit = found.limit(values)

@@ -15,15 +15,15 @@ from headlight.app.pages.patching.patches import (
     INTO,
     MOST_LISTED,
     TITLES,
-    Patched,
-    asked_of,
+    PatchedMap,
     axes,
-    lacking,
     maps_of,
     matches_of,
     measured_at,
+    obstacle,
     pair,
     patched_of,
+    question_of,
     receiver_of,
     said_after,
     said_of_b,
@@ -50,16 +50,16 @@ ESTIMATE = "estimate of that, from gradients"
 def render(comparison: Comparison) -> None:
     """The question, how far the work is, the map, and its strongest cells."""
     title = title_row("Patching", "patching")
-    if reason := lacking(comparison, selection.current()):
+    if reason := obstacle(comparison, selection.current()):
         _refuse(comparison, reason)
         return
     with title:
         _options(comparison)
     for slot, remark in enumerate(pair(comparison, selection.current()).remarks):
         notices.refused(remark, f"pair_{slot}")
-    asked = asked_of(comparison, selection.current())
-    work = jobs.of("patching")
-    pieces = analysis.pieces_of(asked)
+    question = question_of(comparison, selection.current())
+    work = jobs.get_jobs("patching")
+    pieces = analysis.pieces_of(question)
     _working(work, pieces)
     _draw(comparison, patched_of(comparison, selection.current()))
     _say_difference(comparison)
@@ -68,7 +68,7 @@ def render(comparison: Comparison) -> None:
 
 def is_complete(comparison: Comparison) -> bool:
     """Whether the map that is chosen is there to be taken along."""
-    if lacking(comparison, selection.current()):
+    if obstacle(comparison, selection.current()):
         return False
     try:
         return patched_of(comparison, selection.current()).complete
@@ -78,7 +78,7 @@ def is_complete(comparison: Comparison) -> bool:
 
 def _refuse(comparison: Comparison, reason: str) -> None:
     """What is missing, and an example that has it."""
-    with st.container(key="headlight-lacking"):
+    with st.container(key="headlight-obstacle"):
         st.info(plain(reason))
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
     for example in pairs:
@@ -92,7 +92,7 @@ def _refuse(comparison: Comparison, reason: str) -> None:
 
 def _options(comparison: Comparison) -> None:
     now = selection.current()
-    own = now.of(Choices)
+    own = now.choices_of(Choices)
     titles = {each: TITLES[each] for each in maps_of(comparison, own.patch_into)}
     which = own.patch_map if own.patch_map in titles else "z"
     options.row(
@@ -117,7 +117,7 @@ def _options(comparison: Comparison) -> None:
 
 def _where(comparison: Comparison, now: Selection) -> Iterator[Option]:
     """The layer or the receiver, where the map is of one."""
-    cfg, which = comparison.a.cfg, now.of(Choices).patch_map
+    cfg, which = comparison.a.cfg, now.choices_of(Choices).patch_map
     if which == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
         last = cfg.n_layers - 1
@@ -137,8 +137,8 @@ def _where(comparison: Comparison, now: Selection) -> Iterator[Option]:
 
 def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
     """The two tokens and the position."""
-    found = pair(comparison, now)
-    labels = comparison.a.tokenizer.labels([found.target, found.distractor])
+    tokens = pair(comparison, now)
+    labels = comparison.a.tokenizer.labels([tokens.target, tokens.distractor])
     for field, label in zip(("target", "distractor"), labels, strict=True):
         yield options.token(field, label, help=TERMS[f"patch_{field}"], width=170, folded=True)
     yield options.tie(
@@ -173,8 +173,8 @@ def _token(comparison: Comparison, place: int) -> str:
 
 def _say_difference(comparison: Comparison) -> None:
     now = selection.current()
-    runs, found = analysis.patching_of(asked_of(comparison, now)), pair(comparison, now)
-    target, distractor = comparison.a.tokenizer.labels([found.target, found.distractor])
+    runs, tokens = analysis.patching_of(question_of(comparison, now)), pair(comparison, now)
+    target, distractor = comparison.a.tokenizer.labels([tokens.target, tokens.distractor])
     st.text(
         f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(comparison, now))}:  "
         f"A {number(runs.a)},  B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
@@ -197,70 +197,70 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
 
 
-def _draw(comparison: Comparison, found: Patched) -> None:
+def _draw(comparison: Comparison, patched: PatchedMap) -> None:
     if selection.current().table:
-        tables.draw(table(found), title(found.asked))
-        _agreement(found)
+        tables.draw(table(patched), title(patched.question))
+        _agreement(patched)
         return
     left, right = st.columns([3, 1], gap="large")
     with left:
-        for matrix, called in drawn(found):
+        for matrix, called in drawn(patched):
             key = selection.widget_key(f"patched {called}")
-            _choose(draw_map(found, matrix, called, key, cell.chosen_cell(found), choosable=True))
+            _choose(draw_map(patched, matrix, called, key, cell.chosen_cell(patched), choosable=True))
         left_out = LEFT_OUT if comparison.a.cfg.attention_dir == "causal" else ""
         st.caption(
             plain(
-                f"{title(found.asked)}. Colours are centred on {found.unpatched:.0f}, the share with nothing patched; "
-                f"shares are not clipped.{left_out}"
+                f"{title(patched.question)}. Colours are centred on {patched.unpatched:.0f}, the share with nothing "
+                f"patched; shares are not clipped.{left_out}"
             )
         )
-        cell.draw(comparison, found)
-        _agreement(found)
+        cell.draw(comparison, patched)
+        _agreement(patched)
     with right:
-        _largest(found)
+        _largest(patched)
 
 
-def _largest(found: Patched) -> None:
+def _largest(patched: PatchedMap) -> None:
     """The cells that move the prediction most; a row chooses its cell."""
     heading("Largest effects")
-    cells = table(found, MOST_LISTED)
+    cells = table(patched, MOST_LISTED)
     place = row_table(
-        [Column(name, each, None if name in axes(found.asked) else 3) for name, each in cells.items()],
+        [Column(name, each, None if name in axes(patched.question) else 3) for name, each in cells.items()],
         title="The strongest cells",
-        epoch=selection.epoch(found.asked),
+        epoch=selection.epoch(patched.question),
         key=selection.widget_key("patching_largest"),
     )
-    _choose(None if place is None else found.order[place])
+    _choose(None if place is None else patched.order[place])
 
 
 def _choose(chosen: tuple[int, int] | None) -> None:
     """Look at a cell; the maps and the table, which hold one each, have to learn of it."""
-    if chosen is not None and tuple(chosen) != selection.current().of(Choices).patch_cell:
+    if chosen is not None and tuple(chosen) != selection.current().choices_of(Choices).patch_cell:
         selection.choose(Choices, patch_cell=tuple(chosen))
         st.rerun()
 
 
-def drawn(found: Patched) -> list[tuple[Matrix, str]]:
+def drawn(patched: PatchedMap) -> list[tuple[Matrix, str]]:
     """The map, and its estimate where there is one, with what each is called."""
-    nothing = f"; nothing patched: {found.unpatched:.0f}"
-    estimate = [] if found.estimate is None else [(found.estimate, f"{ESTIMATE}{nothing}")]
-    return [(found.exact, f"{SHARE}{nothing}"), *estimate]
+    nothing = f"; nothing patched: {patched.unpatched:.0f}"
+    estimate = [] if patched.estimate is None else [(patched.estimate, f"{ESTIMATE}{nothing}")]
+    return [(patched.exact, f"{SHARE}{nothing}"), *estimate]
 
 
 def draw_map(
-    found: Patched, matrix: Matrix, called: str, key: str, chosen: MapCell | None = None, choosable: bool = False
+    patched: PatchedMap, matrix: Matrix, called: str, key: str, chosen: MapCell | None = None, choosable: bool = False
 ) -> MapCell | None:
     """A map of shares; returns the chosen cell."""
-    rows, columns = axes(found.asked)
+    rows, columns = axes(patched.question)
     return cell_map(
         matrix.values,
         CellAxis(rows, matrix.rows),
         CellAxis(columns, matrix.columns),
         title=called,
         scale="signed",
-        ends=(0.0, found.limit(matrix)),
-        centre=found.unpatched,
-        lacks="not matched" if found.complete else "not done yet",
+        ends=(0.0, patched.limit(matrix)),
+        centre=patched.unpatched,
+        lacks="not matched" if patched.complete else "not done yet",
         choosable=choosable,
         chosen=chosen,
         epoch=selection.epoch(),
@@ -268,16 +268,18 @@ def draw_map(
     )
 
 
-def spelled_agreement(found: Patched) -> str:
+def spelled_agreement(patched: PatchedMap) -> str:
     """How well the estimate ranks the cells; nothing without one, or before the map is whole."""
-    if found.agreement is None or not found.complete:
+    if patched.agreement is None or not patched.complete:
         return ""
-    told = (
-        "none, one of them is the same everywhere" if found.agreement != found.agreement else f"{found.agreement:.3f}"
+    correlation = (
+        "none, one of them is the same everywhere"
+        if patched.agreement != patched.agreement
+        else f"{patched.agreement:.3f}"
     )
-    return f"Attribution patching is an estimate. Its rank correlation with the map (Spearman): {told}."
+    return f"Attribution patching is an estimate. Its rank correlation with the map (Spearman): {correlation}."
 
 
-def _agreement(found: Patched) -> None:
-    if told := spelled_agreement(found):
-        st.text(told)
+def _agreement(patched: PatchedMap) -> None:
+    if sentence := spelled_agreement(patched):
+        st.text(sentence)

@@ -28,16 +28,16 @@ from headlight.model.runs.edits import Head, head_name
 
 def script(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a statistic of each prompt that was run, and of every head over all of them."""
-    found, statistic = found_of(listed, comparison, chosen), chosen.of(Choices).statistic
-    literals = "".join(f"    {row.prompt.text!r},\n" for row in found.rows if row.known)
-    options = {"head": found.head, "statistic": statistic, "prepend_bos": comparison.a.bos}
+    statistics, statistic = statistics_of(listed, comparison, chosen), chosen.choices_of(Choices).statistic
+    literals = "".join(f"    {row.prompt.text!r},\n" for row in statistics.rows if row.known)
+    options = {"head": statistics.head, "statistic": statistic, "prepend_bos": comparison.a.bos}
     lines = [f"model = {loading(comparison.a)}", f"prompts = [\n{literals}]"]
-    purpose = f"{SCORES[statistic].title} of every head {found.over}."
+    purpose = f"{SCORES[statistic].title} of every head {statistics.over}."
     return printing(purpose, {"load"}, lines, "prompt_tables", "model", "prompts", **options)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class PromptStatistics:
     """The prompts with their statistics, the head that is listed, and every head over the prompts that were run."""
 
     rows: tuple[Row, ...]
@@ -51,12 +51,12 @@ class Found:
         return f"over {self.n_prompts:,} prompt{'' if self.n_prompts == 1 else 's'}"
 
 
-def found_of(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Found:
+def statistics_of(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> PromptStatistics:
     """The statistics of A's model; those that the cache has lost in the meantime are taken again."""
     rows = tuple(Row(each.prompt, _statistics(each, chosen) if each.run else None, each.refused) for each in listed)
     known = prompts.distinct(rows)
     head = prompt_statistics.listed_head(comparison.a, known, chosen)
-    return Found(rows, head, len(known), prompt_statistics.over(known, chosen.of(Choices).statistic))
+    return PromptStatistics(rows, head, len(known), prompt_statistics.over(known, chosen.choices_of(Choices).statistic))
 
 
 def _statistics(each: Listed, chosen: Selection) -> HeadStatistics:
@@ -66,35 +66,37 @@ def _statistics(each: Listed, chosen: Selection) -> HeadStatistics:
 
 def data(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Data:
     """The list with its statistic, every head's mean and deviation, and every prompt's heads as an array."""
-    found = found_of(listed, comparison, chosen)
-    spread = found.spread
-    tables = {"prompts": prompts_table(found, chosen), "heads": heads_table(spread)}
+    statistics = statistics_of(listed, comparison, chosen)
+    spread = statistics.spread
+    tables = {"prompts": prompts_table(statistics, chosen), "heads": heads_table(spread)}
     arrays: dict[str, Measure | Count] = {
-        "statistic": _statistic(found, chosen),
+        "statistic": _statistic(statistics, chosen),
         "mean": spread.mean,
         "standard deviation": spread.sd,
         "count": Count("prompts that have a value", "prompts", spread.mean.axes, spread.count),
     }
     shows = {
-        "statistic": SCORES[chosen.of(Choices).statistic].title,
+        "statistic": SCORES[chosen.choices_of(Choices).statistic].title,
         "unit": spread.mean.unit,
-        "head listed in prompts.csv": head_name(found.head),
+        "head listed in prompts.csv": head_name(statistics.head),
         "model": "A's; every prompt begins as A's does",
-        "prompts run": found.n_prompts,
+        "prompts run": statistics.n_prompts,
         "prompt axis": "the rows of prompts.csv; NaN where one was not run",
     }
     return Data("prompts", shows, tables, arrays)
 
 
-def prompts_table(found: Found, chosen: Selection) -> Table:
+def prompts_table(statistics: PromptStatistics, chosen: Selection) -> Table:
     """Every prompt of the list with its labels, run or not."""
-    return prompts.columns(found.rows, found.head, chosen.of(Choices).statistic)
+    return prompts.columns(statistics.rows, statistics.head, chosen.choices_of(Choices).statistic)
 
 
-def _statistic(found: Found, chosen: Selection) -> Measure:
-    mean = found.spread.mean
+def _statistic(statistics: PromptStatistics, chosen: Selection) -> Measure:
+    mean = statistics.spread.mean
     absent = torch.full_like(mean.values, torch.nan)
-    measures = [row.known.scores[chosen.of(Choices).statistic] if row.known else None for row in found.rows]
+    measures = [
+        row.known.scores[chosen.choices_of(Choices).statistic] if row.known else None for row in statistics.rows
+    ]
     first = next(filter(None, measures))
     values = torch.stack([absent if measure is None else measure.values for measure in measures])
     return Measure(first.name, first.unit, ("prompt", *first.axes), values)
@@ -102,18 +104,20 @@ def _statistic(found: Found, chosen: Selection) -> Measure:
 
 def page(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> bytes:
     """A file in which every head can be looked at; long prompts are cut as on the page."""
-    found = found_of(listed, comparison, chosen)
-    prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(found, chosen).items()}
-    title = f"{SCORES[chosen.of(Choices).statistic].title} {found.over}"
+    statistics = statistics_of(listed, comparison, chosen)
+    prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(statistics, chosen).items()}
+    title = f"{SCORES[chosen.choices_of(Choices).statistic].title} {statistics.over}"
     with recorded() as mounted:
         for which in get_args(prompt_statistics.Measured):
-            prompt_statistics.draw_map(found.spread, which, f"statistic {which}")
-        file_table("Heads", prompt_statistics.by_mean(found.spread))
+            prompt_statistics.draw_map(statistics.spread, which, f"statistic {which}")
+        file_table("Heads", prompt_statistics.by_mean(statistics.spread))
         file_table("Prompts", prompts)
     return document(f"Prompts, {title},", Comparison(comparison.a), mounted, "plain", tokens=False)
 
 
 def plots(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Rows:
     """The page's plots, of the prompts that were run."""
-    found = found_of(listed, comparison, chosen)
-    return prompt_statistics.rows(prompts.distinct(found.rows), found.head, chosen.of(Choices).statistic)
+    statistics = statistics_of(listed, comparison, chosen)
+    return prompt_statistics.rows(
+        prompts.distinct(statistics.rows), statistics.head, chosen.choices_of(Choices).statistic
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from headlight.app.exports.picture import LARGEST, PITCH, Colours, label_heads, largest, maps, origin
 from headlight.app.exports.style import Palette
 from headlight.app.pages.prompts.choices import Choices
-from headlight.app.pages.prompts.exports import found_of
+from headlight.app.pages.prompts.exports import statistics_of
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.parts.scores import SCORES
 from headlight.app.selection.chosen import Selection
@@ -22,12 +22,14 @@ def draw(listed: Sequence[Listed], comparison: Comparison, chosen: Selection, pa
     """A square a head, the first layer on top; each map on a scale of its own, from 0."""
     from matplotlib.figure import Figure
 
-    found = found_of(listed, comparison, chosen)
+    found = statistics_of(listed, comparison, chosen)
     down, across = found.spread.count.shape
     sizes = (across, down)
     width, height = (min(most, max(least, PITCH * n)) for least, most, n in zip(SMALLEST, LARGEST, sizes, strict=True))
     figure = Figure(figsize=(2 * width + 0.6, height + 1.2), layout="constrained")
-    figure.suptitle(f"{SCORES[chosen.of(Choices).statistic].title} {found.over}", fontsize=10, x=0.01, ha="left")
+    figure.suptitle(
+        f"{SCORES[chosen.choices_of(Choices).statistic].title} {found.over}", fontsize=10, x=0.01, ha="left"
+    )
     measures = {"mean": found.spread.mean, "standard deviation": found.spread.sd}
     for axes, (name, measure) in zip(figure.subplots(1, 2), measures.items(), strict=True):
         values = measure.values.numpy()

@@ -31,7 +31,7 @@ Measured = Literal["mean", "standard deviation"]
 
 def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The boxes that choose a statistic, and the head whose values the table of prompts lists."""
-    now = selection.current().of(Choices).statistic
+    now = selection.current().choices_of(Choices).statistic
     titles = {each: SCORES[each].title for each in get_args(Statistic)}
     heads = options.heads(range(run.cfg.n_layers), run.cfg.n_heads)
     options.row(
@@ -52,7 +52,7 @@ def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
 
 def listed_head(run: Run, known: Sequence[HeadStatistics], chosen: Selection) -> Head:
     """The head whose values the table of prompts lists."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     return own.statistic_head or strongest(run, known, own.statistic)
 
 
@@ -69,30 +69,30 @@ def over(known: Sequence[HeadStatistics], name: str) -> Spread:
 
 def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
     """The maps of all heads and the table sorted by mean."""
-    own = selection.current().of(Choices)
-    found = over(known, own.statistic)
+    own = selection.current().choices_of(Choices)
+    over_prompts = over(known, own.statistic)
     title = SCORES[own.statistic].title
     many = "1 prompt" if len(known) == 1 else f"{len(known):,} different prompts"
     heading(f"{title} over {many}", "over_prompts", key="over")
     left, right = st.columns(2, gap="large")
     with left:
-        draw_map(found, "mean", selection.widget_key("statistic mean"))
+        draw_map(over_prompts, "mean", selection.widget_key("statistic mean"))
     with right:
-        if found.sd.values.isnan().all():
+        if over_prompts.sd.values.isnan().all():
             st.caption("There is no standard deviation before two prompts with such a token have been run.")
         else:
-            draw_map(found, "standard deviation", selection.widget_key("statistic standard deviation"))
-    _table(by_mean(found))
+            draw_map(over_prompts, "standard deviation", selection.widget_key("statistic standard deviation"))
+    _table(by_mean(over_prompts))
 
 
-def draw_map(found: Spread, which: Measured, key: str) -> None:
+def draw_map(over_prompts: Spread, which: Measured, key: str) -> None:
     """One of a statistic's two numbers of every head, which tells the other one too."""
-    numbers = _numbers(found)
+    numbers = _numbers(over_prompts)
     values = numbers.pop(which)
     cell_map(
         values,
         *head_axes(values.shape),
-        title=f"{which} ({found.mean.unit})",
+        title=f"{which} ({over_prompts.mean.unit})",
         lacks="in no prompt so far",
         told=numbers,
         group="statistic",
@@ -100,19 +100,19 @@ def draw_map(found: Spread, which: Measured, key: str) -> None:
     )
 
 
-def _numbers(found: Spread) -> dict[str, PerHead]:
+def _numbers(over_prompts: Spread) -> dict[str, PerHead]:
     return {
-        "mean": found.mean.values.numpy(),
-        "standard deviation": found.sd.values.numpy(),
-        "prompts": found.count.numpy(),
+        "mean": over_prompts.mean.values.numpy(),
+        "standard deviation": over_prompts.sd.values.numpy(),
+        "prompts": over_prompts.count.numpy(),
     }
 
 
-def by_mean(found: Spread) -> dict[str, list[Cell]]:
+def by_mean(over_prompts: Spread) -> dict[str, list[Cell]]:
     """Every head with its numbers, one row a head, the largest mean first."""
-    numbers = _numbers(found)
+    numbers = _numbers(over_prompts)
     order = np.argsort(-np.nan_to_num(numbers["mean"], nan=-1.0), axis=None, kind="stable")
-    n_heads = found.count.shape[1]
+    n_heads = over_prompts.count.shape[1]
     known = {name: values.ravel()[order].tolist() for name, values in numbers.items()}
     return {
         "head": [head_name(divmod(int(place), n_heads)) for place in order],
@@ -132,9 +132,12 @@ def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
 
 def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> Rows:
     """How many prompts have which value, and every head's mean with one standard deviation."""
-    found, own = over(known, statistic), np.stack([each.scores[statistic].values[head].numpy() for each in known])
-    mean, sd = found.mean.values.numpy(), found.sd.values.numpy()
-    title, unit = SCORES[statistic].title, found.mean.unit
+    over_prompts, own = (
+        over(known, statistic),
+        np.stack([each.scores[statistic].values[head].numpy() for each in known]),
+    )
+    mean, sd = over_prompts.mean.values.numpy(), over_prompts.sd.values.numpy()
+    title, unit = SCORES[statistic].title, over_prompts.mean.unit
     return [several.prompts(own, mean, sd, head=head_name(head), title=title, unit=unit)]
 
 

@@ -81,12 +81,12 @@ def render(comparison: Comparison) -> None:
     _table(rows, head)
     if known:
         prompt_statistics.draw(comparison.a, known)
-        plots = prompt_statistics.rows(known, head, selection.current().of(Choices).statistic)
+        plots = prompt_statistics.rows(known, head, selection.current().choices_of(Choices).statistic)
         charts.draw(
             plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"
         )
     _past_runs()
-    progress.go_on(jobs.of("prompts"), lambda inputs: runs.head_statistics(*inputs))
+    progress.go_on(jobs.get_jobs("prompts"), lambda inputs: runs.head_statistics(*inputs))
 
 
 def listed() -> tuple[Listed, ...]:
@@ -105,7 +105,7 @@ def _inputs() -> list[runs.Inputs]:
 
 
 def _rows() -> list[Row]:
-    refused = jobs.of("prompts").refused
+    refused = jobs.get_jobs("prompts").refused
     return [
         Row(prompt, runs.head_statistics_or_none(*inputs), refused.get(inputs, ""))
         for prompt, inputs in zip(prompt_list.prompts(), _inputs(), strict=True)
@@ -155,7 +155,7 @@ def _take(key: str) -> None:
 
 def _progress(rows: Sequence[Row]) -> None:
     """The button that runs all prompts, and while it does, how far it is and the button that stops it."""
-    running, open_rows = jobs.of("prompts"), sum(row.status == "not run" for row in rows)
+    running, open_rows = jobs.get_jobs("prompts"), sum(row.status == "not run" for row in rows)
     unknown = [each for each in _inputs() if runs.head_statistics_or_none(*each) is None] if open_rows else []
     progress.bar(running, "prompts run", "prompts")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -168,7 +168,7 @@ def _progress(rows: Sequence[Row]) -> None:
 
 
 def _table(rows: Sequence[Row], head: Head) -> None:
-    statistic = selection.current().of(Choices).statistic
+    statistic = selection.current().choices_of(Choices).statistic
     own, labels = _own_columns(rows, head, statistic), _label_columns(rows)
     text, value, *others = (Column(name, list(map(cut, cells))) for name, cells in [*own.items(), *labels.items()])
     value = replace(value, decimals=3, help=TERMS[SCORES[statistic].term])
@@ -237,8 +237,8 @@ def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | N
 
 def _open(text: str, side: str) -> None:
     now = selection.current()
-    asked = replace(now, prompt=text) if side == "A" else replace(now, prompt_b=text)
-    selection.ask_instead(asked, OPENED_ON)
+    selected = replace(now, prompt=text) if side == "A" else replace(now, prompt_b=text)
+    selection.ask_instead(selected, OPENED_ON)
 
 
 def edits_said(chosen: selection.Selection) -> str | None:

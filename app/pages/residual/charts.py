@@ -89,14 +89,14 @@ def places_of(comparison: Comparison) -> tuple[str, ...]:
 
 def by_kind(comparison: Comparison, values: Float[np.ndarray, " component"]) -> dict[str, Float[np.ndarray, " place"]]:
     """The components' values by what these are, such as attention or an embedding, NaN at places without one."""
-    places, found = places_of(comparison), dict[str, Float[np.ndarray, " place"]]()
+    places, sizes = places_of(comparison), dict[str, Float[np.ndarray, " place"]]()
     for name, value in zip(component_names(comparison), values.tolist(), strict=True):
         if (layered := LAYERED.fullmatch(name)) is not None:
             place, kind = places.index(layered["layer"]), layered["kind"]
         else:
             place, kind = places.index(BEHIND[name]) if name in BEHIND else 0, name
-        found.setdefault(kind, np.full(len(places), np.nan))[place] = value
-    return {kind: at for kind, at in found.items() if np.isfinite(at).any()}
+        sizes.setdefault(kind, np.full(len(places), np.nan))[place] = value
+    return {kind: at for kind, at in sizes.items() if np.isfinite(at).any()}
 
 
 def _written(comparison: Comparison, parts: Parts, place: int, title: str, unit: str) -> list[Plot]:
@@ -108,9 +108,9 @@ def _written(comparison: Comparison, parts: Parts, place: int, title: str, unit:
         for side, of_run in of_runs.items()
         if kind in of_run
     ]
-    found = [plots.bars(beside, places_of(comparison), title=title, unit=unit)]
+    panels = [plots.bars(beside, places_of(comparison), title=title, unit=unit)]
     if len(of_runs) == 2:
         kinds = by_kind(comparison, parts[DIFFERENCE][:, place])
         change = [Bars(kind, kinds[kind], COLOURS[kind]) for kind in COLOURS if kind in kinds]
-        found.append(plots.bars(change, places_of(comparison), title=f"{title}, {DIFFERENCE}", unit=unit))
-    return found
+        panels.append(plots.bars(change, places_of(comparison), title=f"{title}, {DIFFERENCE}", unit=unit))
+    return panels

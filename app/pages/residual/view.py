@@ -82,8 +82,8 @@ def _tables(comparison: Comparison, norms: own.Norms, parts: Mapping[str, own.Pa
     here = {side: values[:, place] for side, values in norms.items()}
     columns = tables.of_rows("After layer", layers, named(comparison, here, "L2 norm"))
     tables.draw(columns, "L2 norm of the chosen token's stream by layer")
-    for unit, found in parts.items():
-        here = {side: values[:, place] for side, values in found.items() if np.isfinite(values[:, place]).any()}
+    for unit, sizes in parts.items():
+        here = {side: values[:, place] for side, values in sizes.items() if np.isfinite(values[:, place]).any()}
         table = tables.of_rows("Component", component_names(comparison), named(comparison, here, unit))
         tables.draw(table, f"{unit} of what each component writes at the chosen token")
     for side, values in by_side(layer_cosines(comparison)).items():

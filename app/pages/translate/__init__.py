@@ -8,10 +8,10 @@ from headlight.app.runs import translations
 TRANSLATED = Kind(
     source_bar.draw,
     source_bar.menus,
-    translations.of,
+    translations.for_selection,
     choices.within,
     source_bar.about,
-    lambda found: tuple(dict.fromkeys(each.source_text for each in found.sides.values())),
+    lambda pair: tuple(dict.fromkeys(each.source_text for each in pair.sides.values())),
     source_bar.look_at,
     source_bar.on_default,
 )

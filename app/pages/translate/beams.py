@@ -13,18 +13,18 @@ from headlight.model.decoding.translations import Translations
 BRANCHES = {"A": "branch", "B": "branch_b"}
 
 
-def draw(found: Translations) -> None:
+def draw(translations: Translations) -> None:
     """A tree for each translation that was searched for."""
-    for side, each in found.sides.items():
+    for side, each in translations.sides.items():
         if each.search is not None:
-            heading("Beam search" if found.b is None else f"{side}: beam search", "beam_search")
+            heading("Beam search" if translations.b is None else f"{side}: beam search", "beam_search")
             _tree(each, side)
 
 
-def _tree(found: Translation, side: str) -> None:
-    assert found.search is not None  # asked before
+def _tree(translation: Translation, side: str) -> None:
+    assert translation.search is not None  # asked before
     st.caption("From left to right, a token a step. Choose a token: the page then shows the branch that ends there.")
-    named = labels(found.model, "target", [each.token for each in found.search.tree])
+    named = labels(translation.model, "target", [each.token for each in translation.search.tree])
     nodes = [
         BeamNode(
             label=label,
@@ -35,14 +35,14 @@ def _tree(found: Translation, side: str) -> None:
             score=each.score,
             state=each.fate,
         )
-        for label, each in zip(named, found.search.tree, strict=True)
+        for label, each in zip(named, translation.search.tree, strict=True)
     ]
     if selection.current().table:
         tables.draw(_table(nodes), "Every expansion of the beams, step by step")
         return
     key = selection.widget_key("beam_tree" if side == "A" else f"beam_tree_{side}")
-    leaf = beam_tree(nodes, selected=found.leaf, epoch=selection.epoch(), key=key)
-    if leaf != found.leaf:  # None: back to the best
+    leaf = beam_tree(nodes, selected=translation.leaf, epoch=selection.epoch(), key=key)
+    if leaf != translation.leaf:  # None: back to the best
         selection.choose(Choices, **{BRANCHES[side]: leaf}, pair_queries=(), pair_keys=())
         st.rerun(scope="fragment")
 

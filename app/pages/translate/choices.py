@@ -23,10 +23,10 @@ class Choices(PageChoices):
     pair_queries: tuple[int, ...] = ()
     pair_keys: tuple[int, ...] = ()
 
-    def among(self, found: Translations) -> Self:
+    def among(self, pair: Translations) -> Self:
         """Without the heads and tokens that these translations do not have."""
-        down, across = found.axes(self.attends, self.rows)
-        n_layers, n_heads = found.shape(self.attends)
+        down, across = pair.axes(self.attends, self.rows)
+        n_layers, n_heads = pair.shape(self.attends)
         heads = self.pair_heads and tuple(
             (layer, head) for layer, head in self.pair_heads if layer < n_layers and head < n_heads
         )
@@ -38,7 +38,7 @@ class Choices(PageChoices):
         )
 
 
-def within(chosen: Selection, found: Translations) -> Selection:
+def within(chosen: Selection, pair: Translations) -> Selection:
     """The selection without what these translations do not have."""
-    own = chosen.of(Choices).among(found)
-    return translations.within(chosen, found).updated(Choices, **vars(own))
+    own = chosen.choices_of(Choices).among(pair)
+    return translations.within(chosen, pair).updated(Choices, **vars(own))

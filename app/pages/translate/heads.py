@@ -30,51 +30,51 @@ from headlight.model.runs.edits import Head, head_name
 FIRST_HEADS = 3
 
 
-def chosen_of(found: Translations, chosen: Selection) -> tuple[Head, ...]:
+def chosen_of(translations: Translations, chosen: Selection) -> tuple[Head, ...]:
     """The chosen heads, or those worth a first look."""
-    own = chosen.of(Choices)
-    return clearest(found, own.attends, FIRST_HEADS) if own.pair_heads is None else own.pair_heads
+    own = chosen.choices_of(Choices)
+    return clearest(translations, own.attends, FIRST_HEADS) if own.pair_heads is None else own.pair_heads
 
 
-def token_axes(found: Translations, attends: Attends, rows: Rows) -> tuple[TokenAxis, TokenAxis | None]:
+def token_axes(translations: Translations, attends: Attends, rows: Rows) -> tuple[TokenAxis, TokenAxis | None]:
     """The axes for the components; columns of their own only where they are other tokens."""
-    down, across = (TokenAxis(axis.labels, axis.presence) for axis in found.axes(attends, rows))
+    down, across = (TokenAxis(axis.labels, axis.presence) for axis in translations.axes(attends, rows))
     return down, across if attends == "cross" else None
 
 
-def pictures(found: Translations) -> None:
+def pictures(translations: Translations) -> None:
     """The strips of tokens, the grid of all heads and the chosen ones."""
     now = selection.current()
-    own = now.of(Choices)
-    rows, across = token_axes(found, own.attends, own.rows)
+    own = now.choices_of(Choices)
+    rows, across = token_axes(translations, own.attends, own.rows)
     group = f"pair-{own.attends}"
-    all_heads, strip, large = grid.places(found.b is not None)
+    all_heads, strip, large = grid.places(translations.b is not None)
     with all_heads:
-        chosen = _grid(found, group)
+        chosen = _grid(translations, group)
     with large:
         if not chosen:
             grid.say_none_is_chosen()
             return
-        panels = [panel(found, head, own.attends, own.rows) for head in chosen]
+        panels = [panel(translations, head, own.attends, own.rows) for head in chosen]
         _heads(panels, rows, across, group)
     with strip:
         key = selection.widget_key(f"strip.{own.attends}")
         token_strip(rows, panels[0], columns=across, key=key, group=group, scale=now.scale)
 
 
-def _grid(found: Translations, group: str) -> tuple[Head, ...]:
+def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
-        if found.b is not None:
+        if translations.b is not None:
             options.row(grid.side_option(True), _sorting(), name="grid")
-    now, side = selection.current(), grid.side_of(found.b is not None)
-    own = now.of(Choices)
-    before = chosen_of(found, now)
-    order, captions = (None, None) if found.b is None else _by_divergence(found)
-    seen = thumbnails(found, side, own.attends, own.rows)
+    now, side = selection.current(), grid.side_of(translations.b is not None)
+    own = now.choices_of(Choices)
+    before = chosen_of(translations, now)
+    order, captions = (None, None) if translations.b is None else _by_divergence(translations)
+    seen = thumbnails(translations, side, own.attends, own.rows)
     chosen = grid.draw(
         grid.pictures(seen),
         "attention weight",
-        found.b is not None,
+        translations.b is not None,
         before,
         f"grid.{group}",
         group,
@@ -98,31 +98,31 @@ def _sorting() -> Switch:
     )
 
 
-def _by_divergence(found: Translations) -> tuple[list[Head] | None, list[list[str]]]:
+def _by_divergence(translations: Translations) -> tuple[list[Head] | None, list[list[str]]]:
     """The heads by how differently they attend in A and B, if that is asked for, and how differently each does."""
     now = selection.current()
-    own = now.of(Choices)
-    values = found.divergence(own.attends, own.rows).values.numpy()
+    own = now.choices_of(Choices)
+    values = translations.divergence(own.attends, own.rows).values.numpy()
     order = [divmod(int(place), values.shape[1]) for place in np.argsort(-values, axis=None, kind="stable")]
     return order if now.sort == "divergence" else None, [[f"{value:.3g}" for value in layer] for layer in values]
 
 
-def thumbnails(found: Translations, side: Side, attends: Attends, rows: Rows) -> Thumbnails:
+def thumbnails(translations: Translations, side: Side, attends: Attends, rows: Rows) -> Thumbnails:
     """Every head's picture: of each bin the largest cell, of a difference the one farthest from zero."""
     signed = side == "difference"
-    values = (farthest_from_zero if signed else largest)(found.cells(side, attends, rows)).numpy()
+    values = (farthest_from_zero if signed else largest)(translations.cells(side, attends, rows)).numpy()
     return Thumbnails(values, scale_end(float(np.nanmax(np.abs(values), initial=0))) if signed else 1.0, signed)
 
 
-def panel(found: Translations, head: Head, attends: Attends, rows: Rows) -> HeadPanel:
+def panel(translations: Translations, head: Head, attends: Attends, rows: Rows) -> HeadPanel:
     """One head as the browser draws it, in A, or in A and B on their common axes."""
-    down, across = found.axes(attends, rows)
-    coded = [_coded(each, head, attends, down, across, at) for at, each in enumerate(found.sides.values())]
-    return HeadPanel(coded[0], coded[1] if found.b is not None else None)
+    down, across = translations.axes(attends, rows)
+    coded = [_coded(each, head, attends, down, across, at) for at, each in enumerate(translations.sides.values())]
+    return HeadPanel(coded[0], coded[1] if translations.b is not None else None)
 
 
-def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across: Axis, at: int) -> HeadPattern:
-    attended = found.attention[attends]
+def _coded(translation: Translation, head: Head, attends: Attends, down: Axis, across: Axis, at: int) -> HeadPattern:
+    attended = translation.attention[attends]
     return HeadPattern(
         *head,
         weights=encode_weights(attended.pattern[head].numpy(), attended.masked.numpy()),
@@ -133,7 +133,7 @@ def _coded(found: Translation, head: Head, attends: Attends, down: Axis, across:
 
 def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, group: str) -> None:
     now = selection.current()
-    own = now.of(Choices)
+    own = now.choices_of(Choices)
     before = Pin(own.pair_queries, own.pair_keys) if own.pair_queries or own.pair_keys else None
     pin = heads(
         panels,
@@ -145,23 +145,23 @@ def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, g
         group=group,
         scale=now.scale,
         own_scale=now.own_scale,
-        title=grid.chosen_title("target token" if now.of(Choices).attends == "decoder" else "source token"),
+        title=grid.chosen_title("target token" if now.choices_of(Choices).attends == "decoder" else "source token"),
     )
     if pin != before:
         selection.update(Choices, pair_queries=pin.queries if pin else (), pair_keys=pin.keys if pin else ())
 
 
-def as_tables(found: Translations) -> None:
+def as_tables(translations: Translations) -> None:
     """The chosen heads' cells."""
     now = selection.current()
-    own = now.of(Choices)
-    down, across = found.axes(own.attends, own.rows)
-    for layer, head in chosen_of(found, now):
-        for side in list(SIDES)[: 1 if found.b is None else None]:
-            called = f"{head_name((layer, head))}{'' if found.b is None else f' {SIDES[side]}'}"
+    own = now.choices_of(Choices)
+    down, across = translations.axes(own.attends, own.rows)
+    for layer, head in chosen_of(translations, now):
+        for side in list(SIDES)[: 1 if translations.b is None else None]:
+            called = f"{head_name((layer, head))}{'' if translations.b is None else f' {SIDES[side]}'}"
             heading(called)
             st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
-            cells = found.cells(side, own.attends, own.rows)[layer, head].numpy()
+            cells = translations.cells(side, own.attends, own.rows)[layer, head].numpy()
             columns = of_pattern(cells, down.labels, across.labels)
             st.dataframe(
                 columns,

@@ -21,7 +21,7 @@ ACROSS = 3  # panels beside each other
 
 def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
     """One heatmap a head and side (row = query, column = key). Where no head is chosen, the clearest ones."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     from matplotlib.figure import Figure
 
     heads = chosen_of(found, chosen) or clearest(found, own.attends, FIRST_HEADS)

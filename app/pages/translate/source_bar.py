@@ -78,38 +78,38 @@ def _begin() -> None:
 
 def _open(example: prompts.SourceExample) -> None:
     alone = replace(selection.current(), translation=None, translator_b="", source_b=None, translation_b=None)
-    asked = replace(alone, translator=example.model, source=example.source)
-    selection.ask_instead(asked)
+    selected = replace(alone, translator=example.model, source=example.source)
+    selection.ask_instead(selected)
 
 
-def on_default(asked: Selection) -> Selection:
+def on_default(chosen: Selection) -> Selection:
     """What was asked, on the model of the first example."""
-    return replace(asked, translator=prompts.first_source("").model, translator_b="")
+    return replace(chosen, translator=prompts.first_source("").model, translator_b="")
 
 
-def look_at(found: Translations) -> str:
+def look_at(translations: Translations) -> str:
     """What to look at, if what is shown is one of the examples in its model; else what the model is good for."""
-    shown = found.a.source.name, found.a.source_text
-    examples = (each for each in prompts.source_examples() if (each.model, each.source) == shown)
+    current = translations.a.source.name, translations.a.source_text
+    examples = (each for each in prompts.source_examples() if (each.model, each.source) == current)
     hints = (f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}" for example in examples)
-    return next(hints, trust.in_a_line(found.a.source))
+    return next(hints, trust.in_a_line(translations.a.source))
 
 
-def about(found: Translations) -> None:
+def about(translations: Translations) -> None:
     """What was read and written by which models, and behind it where they come from."""
-    models = names([each.source for each in found.sides.values()])
-    for (side, each), model in zip(found.sides.items(), models, strict=True):
+    models = names([each.source for each in translations.sides.values()])
+    for (side, each), model in zip(translations.sides.items(), models, strict=True):
         with line(side):
-            named = "" if found.b is None else f"{side}  "
+            named = "" if translations.b is None else f"{side}  "
             n_source, n_target = len(each.source_tokens), len(each.written)
-            given = "target given" if each.search is None else f"{n_target:,} written"
-            st.text(f"{named}{model} · {n_source:,} source tokens read, {given}", width="content")
+            length = "target given" if each.search is None else f"{n_target:,} written"
+            st.text(f"{named}{model} · {n_source:,} source tokens read, {length}", width="content")
             details(side, partial(_details, each, side))
 
 
-def _details(found: Translation, side: str) -> None:
-    cfg, source = found.model.cfg, found.source
-    n_parameters = sum(parameter.numel() for parameter in found.model.parameters())
+def _details(translation: Translation, side: str) -> None:
+    cfg, source = translation.model.cfg, translation.source
+    n_parameters = sum(parameter.numel() for parameter in translation.model.parameters())
     rows = {
         "model": source.name,
         "family": source.family,
@@ -121,8 +121,8 @@ def _details(found: Translation, side: str) -> None:
         "shared embeddings": cfg.shared_embeddings,
         "parameters": f"{n_parameters:,}",
         "weights' SHA-256": source.sha256,
-        "token ids read": " ".join(map(str, found.source_tokens.tolist())),
-        "token ids written": " ".join(map(str, found.written.tolist())),
+        "token ids read": " ".join(map(str, translation.source_tokens.tolist())),
+        "token ids written": " ".join(map(str, translation.written.tolist())),
     }
     trust.purpose(source)
     trust.table(rows)

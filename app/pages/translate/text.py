@@ -13,37 +13,37 @@ from headlight.model.decoding.translations import Translations
 from headlight.model.measure.alignment import on_axis
 
 
-def draw(found: Translations) -> None:
+def draw(translations: Translations) -> None:
     """The target of each translation, with its probabilities; of two, how much likelier B's is."""
-    for side, each in found.sides.items():
-        _target(each, "" if found.b is None else f"{side}: ", side)
-    if found.b is not None:
-        change = float(found.b.log_probs.sum() - found.a.log_probs.sum())
+    for side, each in translations.sides.items():
+        _target(each, "" if translations.b is None else f"{side}: ", side)
+    if translations.b is not None:
+        change = float(translations.b.log_probs.sum() - translations.a.log_probs.sum())
         st.caption(plain(f"Log-probability of B's target, all together, less that of A's: {_number(change)} nats."))
         if selection.current().table:
-            tables.draw(_side_by_side(found), "The targets side by side, with every token's log-probability")
+            tables.draw(_side_by_side(translations), "The targets side by side, with every token's log-probability")
 
 
-def _target(found: Translation, before: str, side: str) -> None:
-    given = "The target you gave" if not before else "the target you gave"
+def _target(translation: Translation, before: str, side: str) -> None:
+    provided = "The target you gave" if not before else "the target you gave"
     wrote = "What it wrote" if not before else "what it wrote"
-    heading(f"{before}{wrote if found.search else given}", "log_prob")
-    nothing = "Nothing but special tokens." if len(found.written_labels) > 1 else "Nothing: it ended at once."
-    st.text(found.text or nothing)
-    probabilities = zip(found.written_labels, found.log_probs.exp().tolist(), strict=True)
+    heading(f"{before}{wrote if translation.search else provided}", "log_prob")
+    nothing = "Nothing but special tokens." if len(translation.written_labels) > 1 else "Nothing: it ended at once."
+    st.text(translation.text or nothing)
+    probabilities = zip(translation.written_labels, translation.log_probs.exp().tolist(), strict=True)
     with st.container(key=f"headlight-probabilities{side}"):
         st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))
-    total = _number(float(found.log_probs.sum()))
+    total = _number(float(translation.log_probs.sum()))
     st.caption(plain(f"Each token's probability, given those before it. All together: {total} nats."))
 
 
-def _side_by_side(found: Translations) -> tables.Columns:
+def _side_by_side(translations: Translations) -> tables.Columns:
     """The tokens on their common axis; B - A where both wrote one."""
-    axis, _ = found.axes("cross", "written")
+    axis, _ = translations.axes("cross", "written")
     columns: tables.Columns = {"Place": range(len(axis.labels)), "Token": axis.labels}
     log_probs = {
         side: on_axis(each.log_probs, positions, float("nan")).numpy()
-        for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True)
+        for (side, each), positions in zip(translations.sides.items(), axis.positions, strict=True)
     }
     for side, values in with_difference(log_probs).items():
         columns[f"Log-probability {side} (nats)"] = values

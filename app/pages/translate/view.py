@@ -19,23 +19,23 @@ ATTENDS: dict[Attends, str] = {
 ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
 
 
-def render(found: Translations) -> None:
+def render(translations: Translations) -> None:
     """The targets, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
     _options()
     if selection.current().table:
-        text.draw(found)
-        heads.as_tables(found)
+        text.draw(translations)
+        heads.as_tables(translations)
     else:
-        heads.pictures(found)
-        text.draw(found)
-    _say_what_is_common(found)
-    beams.draw(found)
+        heads.pictures(translations)
+        text.draw(translations)
+    _say_what_is_common(translations)
+    beams.draw(translations)
 
 
-def _say_what_is_common(found: Translations) -> None:
+def _say_what_is_common(translations: Translations) -> None:
     """One line for the heads that only one of two models has."""
-    attends = selection.current().of(Choices).attends
-    counts = {side: each.attention[attends].pattern.shape[:2] for side, each in found.sides.items()}
+    attends = selection.current().choices_of(Choices).attends
+    counts = {side: each.attention[attends].pattern.shape[:2] for side, each in translations.sides.items()}
     if len(set(counts.values())) > 1:
         said = " and ".join(f"{side} {layers} layers of {n_heads} heads" for side, (layers, n_heads) in counts.items())
         st.caption(plain(f"Here {said}: the heads that both have are shown."))
@@ -45,7 +45,7 @@ def _options() -> None:
     rows = options.bind(Choice, "rows", "A row is called by the", page=Choices, options=ROWS, folded=True)
     options.row(
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
-        rows if selection.current().of(Choices).attends == "cross" else None,
+        rows if selection.current().choices_of(Choices).attends == "cross" else None,
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
         options.bind(Switch, "own_scale", "Own scale each", folded=True),

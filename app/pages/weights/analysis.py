@@ -13,7 +13,7 @@ from headlight.model.weights.qk_ov_circuits import Directions
 
 
 @dataclass(frozen=True)
-class Asked:
+class CircuitKey:
     """One circuit of one head of a model; that of the model `less`, if one is named, is taken away from it.
 
     With rotary positions a QK circuit is that of a key `distance` tokens before its query.
@@ -30,28 +30,28 @@ class Asked:
 class Piece:
     """Some blocks of rows of a circuit, in which pairs are looked for after those of the pieces before."""
 
-    asked: Asked
+    circuit: CircuitKey
     number: int
 
 
-def circuit_of(asked: Asked) -> HeadCircuit:
+def circuit_of(circuit: CircuitKey) -> HeadCircuit:
     """The circuit that is asked for; what is found of it is kept."""
-    less = models.open_model(asked.less) if asked.less else None
-    return HeadCircuit(models.open_model(asked.model), asked.head, asked.kind, less, runs.HOST, asked.distance)
+    less = models.open_model(circuit.less) if circuit.less else None
+    return HeadCircuit(models.open_model(circuit.model), circuit.head, circuit.kind, less, runs.HOST, circuit.distance)
 
 
-def directions_of(asked: Mapping[str, Asked]) -> dict[str, Directions]:
+def directions_of(circuits: Mapping[str, CircuitKey]) -> dict[str, Directions]:
     """The singular directions of each circuit, by the names of their sides; the host is told how many are done."""
-    found, steps = {}, Steps(runs.HOST, len(asked))
-    for side, each in asked.items():
-        found[side] = circuit_of(each).directions()
+    directions, steps = {}, Steps(runs.HOST, len(circuits))
+    for side, each in circuits.items():
+        directions[side] = circuit_of(each).directions()
         steps.add()
-    return found
+    return directions
 
 
-def pieces_of(asked: Asked) -> tuple[Piece, ...]:
+def pieces_of(circuit: CircuitKey) -> tuple[Piece, ...]:
     """The search for the outermost pairs, in pieces that follow one another."""
-    return tuple(Piece(asked, number) for number in range(circuit_of(asked).n_pieces))
+    return tuple(Piece(circuit, number) for number in range(circuit_of(circuit).n_pieces))
 
 
 def look(piece: Piece) -> Found:
@@ -60,26 +60,26 @@ def look(piece: Piece) -> Found:
     Raises:
         BusyError: too many runs at once.
     """
-    return circuit_of(piece.asked).look(piece.number)
+    return circuit_of(piece.circuit).look(piece.number)
 
 
 def is_done(piece: Piece) -> bool:
     """Whether a piece was looked at."""
-    return runs.kept(circuit_of(piece.asked).piece_key(piece.number)) is not None
+    return runs.kept(circuit_of(piece.circuit).piece_key(piece.number)) is not None
 
 
-def known_pairs(asked: Asked) -> Ends | None:
+def known_pairs(circuit: CircuitKey) -> Ends | None:
     """The highest and the lowest entries, where every piece was looked at."""
-    return circuit_of(asked).pairs() if is_done(pieces_of(asked)[-1]) else None
+    return circuit_of(circuit).pairs() if is_done(pieces_of(circuit)[-1]) else None
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
     """How long these are estimated to take at most: as if every entry had to be bounded, and then made."""
     if not pieces:
         return 0.0
-    asked = pieces[0].asked
-    cfgs = [models.open_model(name).cfg for name in (asked.model, asked.less) if name]
-    rank = sum((cfg.d_head if asked.kind == "qk" else cfg.d_value) or cfg.d_head for cfg in cfgs)
+    circuit = pieces[0].circuit
+    cfgs = [models.open_model(name).cfg for name in (circuit.model, circuit.less) if name]
+    rank = sum((cfg.d_head if circuit.kind == "qk" else cfg.d_value) or cfg.d_head for cfg in cfgs)
     bounds = 2 * (LEADING + 2)
     n_entries = PIECE_BLOCKS * BLOCK_ROWS * len(pieces) * max(cfg.d_vocab for cfg in cfgs)
     return 2 * n_entries * (rank + bounds) / FLOPS

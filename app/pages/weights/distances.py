@@ -16,11 +16,11 @@ def turning(of: Weights) -> bool:
     return of.kind == "qk" and any(turns(run, of.head) for run in of.models.values())
 
 
-def over_distances(of: Weights, found: Pairs) -> Plot:
+def over_distances(of: Weights, strongest: Pairs) -> Plot:
     """The strongest pairs' scores in the model that is listed, from next to each other to far apart."""
-    scores = circuit_of(of.key).over_distances(found, FARTHEST).values.numpy()[:MOST_PAIRS]
+    scores = circuit_of(of.key).over_distances(strongest, FARTHEST).values.numpy()[:MOST_PAIRS]
     names = of.run.tokenizer.labels
-    pairs = zip(names(found.rows.values.tolist()), names(found.columns.values.tolist()), strict=True)
+    pairs = zip(names(strongest.rows.values.tolist()), names(strongest.columns.values.tolist()), strict=True)
     series = {f"{query} → {key}": line for (query, key), line in zip(pairs, scores, strict=False)}
     return plots.lines(
         {"": scores.mean(0)},

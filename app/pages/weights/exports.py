@@ -55,8 +55,8 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     arrays: dict[str, Measure] = {"strengths": directions.strengths, "shares": directions.shares}
     for end, each in (("highest", pairs.highest), ("lowest", pairs.lowest)):
         arrays |= {f"{end} rows": each.rows, f"{end} columns": each.columns, f"{end} values": each.values}
-    for side, found in (("row", directions.rows), ("column", directions.columns)):
-        arrays |= {f"direction {side} tokens": found.tokens, f"direction {side} loads": found.loads}
+    for side, vectors in (("row", directions.rows), ("column", directions.columns)):
+        arrays |= {f"direction {side} tokens": vectors.tokens, f"direction {side} loads": vectors.loads}
     for through in THROUGH:
         measures = {side: each.scores[through] for side, each in composed.items()}
         called = f"composition by {through}"

@@ -62,41 +62,41 @@ def is_complete(comparison: Comparison) -> bool:
         return False
     if analysis.known_pairs(of.key) is not None:
         return True
-    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, analysis.directions_of(of.asked))
+    return not progress.is_stopped(DIRECTIONS, of.key) and is_nothing(of, analysis.directions_of(of.circuits))
 
 
 def render(comparison: Comparison) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
-    of, work = weights_of(comparison, selection.current()), jobs.of("weights")
+    of, work = weights_of(comparison, selection.current()), jobs.get_jobs("weights")
     with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), key="of"):
         _options(comparison, of)
     if said := unchanged(comparison):
         st.info(plain(said))
-    if of.kind == "ov" and (lacking := needs.sums(comparison)):
-        st.info(plain(f"{lacking} So no head has an OV circuit from tokens to tokens."))
+    if of.kind == "ov" and (reason := needs.sums(comparison)):
+        st.info(plain(f"{reason} So no head has an OV circuit from tokens to tokens."))
         _composition(of)
         return
     said, done = "taking the circuit apart", "circuits taken apart"
-    found = progress.watched(said, done, DIRECTIONS, of.key, lambda: analysis.directions_of(of.asked))
-    if found is not None:
-        _circuit(of, found, work)
+    directions = progress.watched(said, done, DIRECTIONS, of.key, lambda: analysis.directions_of(of.circuits))
+    if directions is not None:
+        _circuit(of, directions, work)
     _composition(of)
     progress.go_on(work, analysis.look)
 
 
-def _circuit(of: Weights, found: Mapping[str, Directions], work: Jobs) -> None:
+def _circuit(of: Weights, directions: Mapping[str, Directions], work: Jobs) -> None:
     _strengths(of)
-    if is_nothing(of, found):
+    if is_nothing(of, directions):
         st.info(plain(_says_nothing(of)))
         return
     _pairs(of, work)
     _token(of)
-    _directions(of, found[of.listed])
+    _directions(of, directions[of.listed])
 
 
-def is_nothing(of: Weights, found: Mapping[str, Directions]) -> bool:
+def is_nothing(of: Weights, directions: Mapping[str, Directions]) -> bool:
     """Whether the circuit that is listed is zero, but for rounding."""
-    strengths = {side: float(each.strengths.values[0]) for side, each in found.items()}
+    strengths = {side: float(each.strengths.values[0]) for side, each in directions.items()}
     return strengths[of.listed] <= NOTHING * max(strengths.values())
 
 
@@ -127,11 +127,11 @@ def _distance(of: Weights) -> Number | None:
     )
 
 
-def _over_distances(of: Weights, found: Ends) -> None:
+def _over_distances(of: Weights, pairs: Ends) -> None:
     """What becomes of the strongest pairs as their tokens stand farther apart."""
     if turning(of):
         heading("Over distances", "distance")
-        charts.draw([[over_distances(of, found.highest)]], "The scores of the strongest pairs over distances")
+        charts.draw([[over_distances(of, pairs.highest)]], "The scores of the strongest pairs over distances")
 
 
 def _strengths(of: Weights) -> None:
@@ -147,9 +147,9 @@ def _pairs(of: Weights, work: Jobs) -> None:
     heading("Strongest token pairs", "circuit_pairs")
     n_pairs = of.run.cfg.d_vocab**2
     _working(of, work, n_pairs)
-    if (found := analysis.known_pairs(of.key)) is not None:
-        draw_pairs(of, found, n_pairs)
-        _over_distances(of, found)
+    if (pairs := analysis.known_pairs(of.key)) is not None:
+        draw_pairs(of, pairs, n_pairs)
+        _over_distances(of, pairs)
 
 
 def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
@@ -173,11 +173,11 @@ def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
     progress.bar(work, f"parts of {n_pairs:,} pairs searched", "pairs")
 
 
-def draw_pairs(of: Weights, found: Ends, n_pairs: int) -> None:
+def draw_pairs(of: Weights, pairs: Ends, n_pairs: int) -> None:
     """Both ends, side by side."""
     where = f" in {of.listed}" if of.compares else ""
     for column, title, each in zip(
-        st.columns(2, gap="large"), ("Highest", "Lowest"), (found.highest, found.lowest), strict=True
+        st.columns(2, gap="large"), ("Highest", "Lowest"), (pairs.highest, pairs.lowest), strict=True
     ):
         with column:
             unit = f" ({VALUES[of.kind].lower()})" if of.compares else ""
@@ -201,7 +201,7 @@ def _token(of: Weights) -> None:
             _table(columns, f"{title}, {head_name(of.head)}", f"partners_{place}", title)
 
 
-def _directions(of: Weights, found: Directions) -> None:
+def _directions(of: Weights, directions: Directions) -> None:
     rows, columns = AXES[of.kind]
     heading(
         f"Singular directions{f' of {of.listed}' if of.compares else ''}",
@@ -209,7 +209,7 @@ def _directions(of: Weights, found: Directions) -> None:
         caption=f"{rows} and {columns.lower()} at the same end (+ with +, − with −) raise {_what(of)}; at opposite "
         "ends they lower it.",
     )
-    _table(directions_table(of, found), f"Singular directions of {head_name(of.head)}", "directions", whole=True)
+    _table(directions_table(of, directions), f"Singular directions of {head_name(of.head)}", "directions", whole=True)
 
 
 def _what(of: Weights) -> str:
@@ -223,22 +223,22 @@ def _composition(of: Weights) -> None:
         st.info("A head of the first layer has no earlier heads. Choose a head of a later layer to see what it reads.")
         return
     said, done = "multiplying circuits", "layers compared"
-    asked = of.head, tuple(run.source.name for run in of.models.values())
-    found = progress.watched(said, done, "compositions", asked, lambda: compositions_of(of))
-    if found is None:
+    subject = of.head, tuple(run.source.name for run in of.models.values())
+    compositions = progress.watched(said, done, "compositions", subject, lambda: compositions_of(of))
+    if compositions is None:
         return
     if selection.current().table:
         title = f"Composition of {head_name(of.head)} with earlier heads"
-        _table(composition_table(found), title, "composition_table")
+        _table(composition_table(compositions), title, "composition_table")
         return
-    above = above_random(found)
+    above = above_random(compositions)
     for side, maps in above.items():
         if of.compares:
             st.caption(f"**{plain(side)}**")
         for column, through in zip(st.columns(3, gap="medium"), THROUGH, strict=True):
             with column:
                 key = selection.widget_key(f"composition_{through}_{side}")
-                said = spelled_composition(found[side], through) if side in found else ""
+                said = spelled_composition(compositions[side], through) if side in compositions else ""
                 draw_map(maps[through], called(through, side, of), farthest(above), key, said)
 
 
@@ -254,5 +254,5 @@ def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, 
 
 def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:
     """Tokens with their numbers, to four digits."""
-    shown = [Column(each, list(cells)) for each, cells in columns.items()]
-    row_table(shown, title=title, caption=caption, key=selection.widget_key(key), choosable=False, whole=whole)
+    drawn = [Column(each, list(cells)) for each, cells in columns.items()]
+    row_table(drawn, title=title, caption=caption, key=selection.widget_key(key), choosable=False, whole=whole)

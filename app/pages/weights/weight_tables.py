@@ -42,7 +42,7 @@ class Weights:
     """
 
     models: dict[str, Run]
-    asked: dict[str, analysis.Asked]
+    circuits: dict[str, analysis.CircuitKey]
     listed: str
 
     @property
@@ -51,9 +51,9 @@ class Weights:
         return self.models["A"]
 
     @property
-    def key(self) -> analysis.Asked:
+    def key(self) -> analysis.CircuitKey:
         """The circuit whose tokens are listed."""
-        return self.asked[self.listed]
+        return self.circuits[self.listed]
 
     @property
     def head(self) -> Head:
@@ -75,12 +75,14 @@ def weights_of(comparison: Comparison, chosen: Selection) -> Weights:
     """The chosen head's circuit in A's model, beside B's where that is another."""
     two = comparison.b is not None and not comparison.b.same_model(comparison.a)
     sides = comparison.sides if two else {"A": comparison.a}
-    head, kind = head_of(comparison, chosen), chosen.of(Choices).circuit
-    apart = chosen.of(Choices).distance if kind == "qk" and any(turns(run, head) for run in sides.values()) else 0
-    asked = {side: analysis.Asked(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
+    head, kind = head_of(comparison, chosen), chosen.choices_of(Choices).circuit
+    apart = (
+        chosen.choices_of(Choices).distance if kind == "qk" and any(turns(run, head) for run in sides.values()) else 0
+    )
+    circuits = {side: analysis.CircuitKey(run.source.name, head, kind, distance=apart) for side, run in sides.items()}
     if two:
-        asked[DIFFERENCE] = analysis.Asked(asked["B"].model, head, kind, asked["A"].model, apart)
-    return Weights(sides, asked, SIDES[chosen.side or "difference"] if two else "A")
+        circuits[DIFFERENCE] = analysis.CircuitKey(circuits["B"].model, head, kind, circuits["A"].model, apart)
+    return Weights(sides, circuits, SIDES[chosen.side or "difference"] if two else "A")
 
 
 def turns(run: Run, head: Head) -> bool:
@@ -107,7 +109,7 @@ def token_of(run: Run, chosen: Selection) -> int | None:
     Raises:
         InputError: what was typed is not one token of the model's.
     """
-    typed = chosen.of(Choices).circuit_token
+    typed = chosen.choices_of(Choices).circuit_token
     return run.tokenizer.to_single_token(typed) if typed else None
 
 
@@ -128,26 +130,26 @@ def folded(of: Weights) -> str:
     norms = f"the {norm} before the head" if of.kind == "qk" else f"the {norm}s before the head and at the end"
     folded_in = "the centring and the gain" if layer_norm else "gains, and centring where there is any,"
     where = "the model runs" if not of.compares else "the models run"
-    lacking = "" if len(with_norm) == len(of.models) else f" ({with_norm[0]} alone has them)"
+    only_one = "" if len(with_norm) == len(of.models) else f" ({with_norm[0]} alone has them)"
     return (
         f"{left_out}, at a {norm} scale of 1. For this reading only, {folded_in} of {norms} are "
-        f"folded into the weights{lacking}; {where} without that."
+        f"folded into the weights{only_one}; {where} without that."
     )
 
 
-def pairs_table(of: Weights, found: Pairs) -> Columns:
+def pairs_table(of: Weights, pairs: Pairs) -> Columns:
     """One row a pair, with its entry in each of the circuits."""
     return {
-        found.rows.name.capitalize(): of.run.tokenizer.labels(found.rows.values.tolist()),
-        found.columns.name.capitalize(): of.run.tokenizer.labels(found.columns.values.tolist()),
-    } | _values(of, found)
+        pairs.rows.name.capitalize(): of.run.tokenizer.labels(pairs.rows.values.tolist()),
+        pairs.columns.name.capitalize(): of.run.tokenizer.labels(pairs.columns.values.tolist()),
+    } | _values(of, pairs)
 
 
-def _values(of: Weights, found: Pairs) -> Columns:
+def _values(of: Weights, pairs: Pairs) -> Columns:
     """Their entries: in the one circuit, or in A's, B's and their difference."""
     if not of.compares:
-        return {VALUES[of.kind]: found.values.values.tolist()}
-    return {side: circuit_of(asked).entries(found).values.tolist() for side, asked in of.asked.items()}
+        return {VALUES[of.kind]: pairs.values.values.tolist()}
+    return {side: circuit_of(circuit).entries(pairs).values.tolist() for side, circuit in of.circuits.items()}
 
 
 def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
@@ -174,7 +176,7 @@ def _ends_table(of: Weights, ends: Ends) -> Columns:
 
 def _compared(of: Weights, ends: Ends, turned: bool = False) -> Columns:
     """The highest partners, and under them the lowest, with their entries in each circuit."""
-    columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in of.asked}
+    columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in of.circuits}
     for title, each in (("highest", ends.highest), ("lowest", ends.lowest)):
         columns["End"] += [title] * len(each.values.values)
         columns["Token"] += of.run.tokenizer.labels(each.columns.values.tolist())
@@ -185,24 +187,26 @@ def _compared(of: Weights, ends: Ends, turned: bool = False) -> Columns:
 
 def strengths_table(of: Weights) -> Columns:
     """The strongest singular values of each circuit, one row a place in their order."""
-    found = {side: circuit_of(asked).directions().strengths.values.tolist() for side, asked in of.asked.items()}
-    n = max(map(len, found.values()))
-    filled = {side: [*values, *[float("nan")] * (n - len(values))] for side, values in found.items()}
+    strengths = {
+        side: circuit_of(circuit).directions().strengths.values.tolist() for side, circuit in of.circuits.items()
+    }
+    n = max(map(len, strengths.values()))
+    filled = {side: [*values, *[float("nan")] * (n - len(values))] for side, values in strengths.items()}
     return {"Direction": list(range(1, n + 1)), **filled}
 
 
-def directions_table(of: Weights, found: Directions) -> Columns:
+def directions_table(of: Weights, directions: Directions) -> Columns:
     """Two rows a direction, one an end: the tokens there on both sides."""
     rows, columns = AXES[of.kind]
     table: dict[str, list[Any]] = {"Direction": [], "Strength": [], "Share": [], rows: [], columns: []}
     for place, (strength, share) in enumerate(
-        zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
+        zip(directions.strengths.values.tolist(), directions.shares.values.tolist(), strict=True)
     ):
         for end, sign in enumerate(SIGNS):
             table["Direction"].append(f"{place + 1} {sign}")
             table["Strength"].append(strength)
             table["Share"].append(share)
-            for side, tokens in ((rows, found.rows.tokens), (columns, found.columns.tokens)):
+            for side, tokens in ((rows, directions.rows.tokens), (columns, directions.columns.tokens)):
                 table[side].append(of.run.tokenizer.labels(tokens.values[place, end].tolist()))
     return dict(table)
 
@@ -215,13 +219,13 @@ def compositions_of(of: Weights) -> dict[str, Composed]:
     return {side: compositions(run.model, of.head, run.host) for side, run in of.models.items()}
 
 
-def above_random(found: dict[str, Composed]) -> Compositions:
+def above_random(composition: dict[str, Composed]) -> Compositions:
     """Each earlier head's score less the mean of random heads, by model and way of reading; with two models B − A."""
-    return compared(found, lambda composed: {through: _above(composed, through) for through in composed.scores})
+    return compared(composition, lambda composed: {through: _above(composed, through) for through in composed.scores})
 
 
-def _above(found: Composed, through: Through) -> Float[np.ndarray, "layer head"]:
-    return (found.scores[through].values - float(found.random[through].mean.values)).numpy()
+def _above(composition: Composed, through: Through) -> Float[np.ndarray, "layer head"]:
+    return (composition.scores[through].values - float(composition.random[through].mean.values)).numpy()
 
 
 def farthest(above: Compositions) -> float:
@@ -230,22 +234,22 @@ def farthest(above: Compositions) -> float:
     return float(np.nanmax(np.concatenate([*every, [0.0]])))
 
 
-def composition_table(found: dict[str, Composed]) -> Columns:
+def composition_table(composition: dict[str, Composed]) -> Columns:
     """One row an earlier head, a column a way of reading, with what random heads score; of two models a column each."""
-    shapes = [composed.scores["key"].values.shape for composed in found.values()]
+    shapes = [composed.scores["key"].values.shape for composed in composition.values()]
     layers, heads = map(min, zip(*shapes, strict=True))
     columns: Columns = {"Earlier head": [head_name((layer, head)) for layer in range(layers) for head in range(heads)]}
     for through, letter in LETTERS.items():
-        for side, composed in found.items():
-            called = letter if len(found) == 1 else f"{letter} in {side}"
+        for side, composed in composition.items():
+            called = letter if len(composition) == 1 else f"{letter} in {side}"
             columns[called] = composed.scores[through].values[:layers, :heads].flatten().tolist()
             columns[f"{called} of random heads"] = [float(composed.random[through].mean.values)] * (layers * heads)
     return columns
 
 
-def spelled_composition(found: Composed, through: Through) -> str:
+def spelled_composition(composition: Composed, through: Through) -> str:
     """The head that is read most, and what random heads score."""
-    values, baseline = found.scores[through].values, found.random[through]
+    values, baseline = composition.scores[through].values, composition.random[through]
     if values.isnan().all():
         return "No earlier head writes anything, or this one reads nothing."
     best = int(values.nan_to_num(-1).argmax())

@@ -6,6 +6,6 @@ from headlight.app.pages.why import charts, exports, picture, view
 from headlight.app.pages.why.choices import Choices
 from headlight.app.parts import needs
 
-EXPORT = Export("why", exports.script, exports.data, picture.draw, exports.page, charts.of)
+EXPORT = Export("why", exports.script, exports.data, picture.draw, exports.page, charts.rows_for)
 
 VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.attribution, group=EXPLAIN, choices=Choices)

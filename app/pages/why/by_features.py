@@ -46,19 +46,19 @@ class Reader:
 
 def reader_of(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """A dictionary of the stream that a layer's heads read in all runs: the one that is chosen, or that comes along."""
-    found = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
-    return None if found is None else Reader(*found)
+    opened = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
+    return None if opened is None else Reader(*opened)
 
 
 def wanted(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """The same where the score is to be split by features."""
-    return reader_of(comparison, chosen, layer) if chosen.of(Choices).why_by == "features" else None
+    return reader_of(comparison, chosen, layer) if chosen.choices_of(Choices).why_by == "features" else None
 
 
 def score_matrix(reader: Reader, at: Explained) -> Matrix:
     """All pairs of what the query's stream and the key's are made of."""
-    found = reader.why(at)
-    return Matrix(found.query_names, found.key_names, found.found.matrix.values.numpy())
+    score = reader.why(at)
+    return Matrix(score.query_names, score.key_names, score.found.matrix.values.numpy())
 
 
 def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matrix:
@@ -148,14 +148,14 @@ def link_to_carriers(comparison: Comparison, at: Explained) -> None:
     """A button to the features of the last stream that do most to the prediction, where a dictionary is of that."""
     reader = reader_of(comparison, selection.current(), at.run.cfg.n_layers)
     place = comparison.positions(at.run).index(at.question.position)
-    if reader is None or (found := carried(at.run, reader.dictionary, at.question)) is None:
+    if reader is None or (carriers := carried(at.run, reader.dictionary, at.question)) is None:
         return
-    first = found.strongest(1)
+    first = carriers.strongest(1)
 
     def open_features() -> None:
         which = (reader.dictionary.layer, first[0]) if first else None
-        asked = replace(selection.current(), dictionary=reader.name, feature=which, position=place)
-        selection.ask(replace(asked, features_by="effect"), "features")
+        selected = replace(selection.current(), dictionary=reader.name, feature=which, position=place)
+        selection.ask(replace(selected, features_by="effect"), "features")
 
     st.button(
         "The features that carry it",

@@ -18,7 +18,7 @@ from headlight.model.runs.comparison import Comparison
 MOST = 5  # tokens that a cell promotes, and that it suppresses
 
 
-def of(comparison: Comparison, chosen: Selection) -> Rows:
+def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
     """The plots of the side that is explained; none where there is no such cell."""
     sides, _ = sides_of(comparison, chosen)
     side = side_of(comparison, chosen)
@@ -42,14 +42,14 @@ def rows(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
 def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plot]:
     at, tokens = sides.get(side) or sides["B"], numbers.promoted_of(sides)[side]
     halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
-    found = []
+    plots = []
     for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
         listed = panels.promoted_rows(at.run, ids.values.tolist()[:MOST], by.values.tolist()[:MOST])
         said = title.removesuffix(" (logits)")
-        found.append(
+        plots.append(
             bar_list.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect")
         )
-    return found
+    return plots
 
 
 def _outcomes(changes: Sequence[Change], named: str) -> Plot:

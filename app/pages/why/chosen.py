@@ -12,7 +12,7 @@ def query_place(comparison: Comparison, chosen: Selection) -> int:
     return chosen.queries[0] if chosen.queries else place_of(comparison, chosen)
 
 
-def asked_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
+def question_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
     """The head, cell, tokens and place that are chosen, or stand for what is not."""
     pair = pair_of(comparison, chosen)
     return CellQuestion(
@@ -28,4 +28,4 @@ def asked_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
 
 def sides_of(comparison: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:
     """What is chosen, of every run that has it, and for the others why not."""
-    return explain(comparison, asked_of(comparison, chosen))
+    return explain(comparison, question_of(comparison, chosen))

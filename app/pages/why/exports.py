@@ -14,7 +14,7 @@ from headlight.app.exports.script import names_of, opening, report, runs_made, w
 from headlight.app.pages.why import by_features, panels, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
-from headlight.app.pages.why.chosen import asked_of, query_place, sides_of
+from headlight.app.pages.why.chosen import query_place, question_of, sides_of
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.matrix import Matrix
@@ -35,15 +35,17 @@ from headlight.model.runs.edits import Head, head_name
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a cell's score in parts, its write, what cutting it changes, and who made the prediction."""
-    asked = asked_of(comparison, chosen)
-    layer, head = asked.head
+    question = question_of(comparison, chosen)
+    layer, head = question.head
     purpose = f"Why head {head} of layer {layer} looks there, and what of it."
     if (reader := wanted(comparison, chosen, layer)) is not None:
-        return _with_features(purpose, comparison, chosen, asked, reader)
-    return report(purpose, comparison, chosen.align, "why_tables", asked=asked)
+        return _with_features(purpose, comparison, chosen, question, reader)
+    return report(purpose, comparison, chosen.align, "why_tables", asked=question)
 
 
-def _with_features(purpose: str, comparison: Comparison, chosen: Selection, asked: CellQuestion, reader: Reader) -> str:
+def _with_features(
+    purpose: str, comparison: Comparison, chosen: Selection, question: CellQuestion, reader: Reader
+) -> str:
     """The same script, and then the score and what the head moves by features."""
     names = names_of(comparison) | {
         "open_dictionary",
@@ -54,7 +56,7 @@ def _with_features(purpose: str, comparison: Comparison, chosen: Selection, aske
     }
     lines = [
         *runs_made(comparison, chosen.align),
-        f"asked = {asked!r}",
+        f"asked = {question!r}",
         f"dictionary = {opening(reader.name, 'model')}[{reader.dictionary.layer}]",
         "print_tables(why_tables(comparison, asked))",
         "print_tables(why_feature_tables(comparison, asked, dictionary))",
@@ -101,7 +103,7 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
         if at.run.cfg.output_logits_soft_cap is not None:
             difference = torch.tensor(capped_difference(at))
             capped["difference behind the soft cap"] = Measure("logit difference", "logits", (), difference)
-        found = capped | {
+        of_side = capped | {
             "score parts": at.why.found.matrix,
             "score": replace(at.why.found.score, name=spelled.score_name(at)),
             "score residual": at.why.found.residual,
@@ -116,7 +118,7 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
             "interventions total": at.outcomes.total,
             "interventions KL": at.outcomes.kl,
         }
-        arrays |= {f"{side} {name}": measure for name, measure in found.items()}
+        arrays |= {f"{side} {name}": measure for name, measure in of_side.items()}
     return arrays
 
 
@@ -173,9 +175,9 @@ def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
 
 
 def _attribution(
-    found: tuple[dict[str, Matrix], ...], called: str, at: Explained | None, side: str, head: Head
+    tables: tuple[dict[str, Matrix], ...], called: str, at: Explained | None, side: str, head: Head
 ) -> None:
-    effects, layers, taken = found
+    effects, layers, taken = tables
     title, said = f"{called}{panels.EFFECT}", "" if at is None else spelled.effects(at)
     panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", title, said, choosable=False)
     panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")

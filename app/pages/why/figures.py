@@ -26,8 +26,8 @@ BIAS, MLP = "bias", "MLP"
 
 def score_matrix(at: Explained) -> Matrix:
     """All parts of a cell's score: row the query's, column the key's."""
-    found = at.why
-    return Matrix(found.query_names, found.key_names, found.found.matrix.values.numpy())
+    score = at.why
+    return Matrix(score.query_names, score.key_names, score.found.matrix.values.numpy())
 
 
 def condensed(matrix: Matrix, count: int = STRONGEST) -> Matrix:
@@ -72,14 +72,14 @@ def fall(effects: Mapping[str, float], count: int = LONGEST_FALL) -> list[Step]:
 
 def effect_map(at: Explained) -> Matrix:
     """The direct effect of every head, MLP and, where there is one, attention bias: row the layer."""
-    cfg, found = at.run.cfg, dict[tuple[int, str], float]()
+    cfg, effects = at.run.cfg, dict[tuple[int, str], float]()
     for part, value in zip(at.effects.parts, at.effects.values.values.tolist(), strict=True):
         if part.layer is not None:
             cell = part.layer, _column(part)
-            found[cell] = found.get(cell, 0.0) + value  # experts share the MLPs' column
-    present = {column for _, column in found}
+            effects[cell] = effects.get(cell, 0.0) + value  # experts share the MLPs' column
+    present = {column for _, column in effects}
     columns = tuple(name for name in (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, MLP) if name in present)
-    values = [[found.get((layer, column), np.nan) for column in columns] for layer in range(cfg.n_layers)]
+    values = [[effects.get((layer, column), np.nan) for column in columns] for layer in range(cfg.n_layers)]
     return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, np.array(values))
 
 

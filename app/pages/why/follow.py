@@ -36,7 +36,7 @@ def sources(at: Explained) -> list[Source]:
     matrix = at.why.found.matrix.values
     least = LEAST * abs(float(at.why.found.score.values))
     positions: dict[Half, int] = {"key": at.cell.key, "query": at.cell.query}
-    found: list[Source] = []
+    links: list[Source] = []
     for others, (side, position) in enumerate(positions.items()):  # rows are the query's parts, columns the key's
         parts = names_at(at.run, position, at.cell.layer)
         heads = [
@@ -44,8 +44,8 @@ def sources(at: Explained) -> list[Source]:
             for part, score in zip(parts, matrix.sum(others).tolist(), strict=False)  # biases follow the parts
             if part.layer is not None and part.head is not None and score > least
         ]
-        found += sorted(heads, key=lambda source: -source.score)[:MOST]
-    return found
+        links += sorted(heads, key=lambda source: -source.score)[:MOST]
+    return links
 
 
 def _token(comparison: Comparison, at: Explained, source: Source) -> str:
@@ -54,12 +54,12 @@ def _token(comparison: Comparison, at: Explained, source: Source) -> str:
 
 def draw(comparison: Comparison, at: Explained) -> None:
     """A button for each of them, and one to the page that says what they do on any text."""
-    found = sources(at)
-    if found:
+    links = sources(at)
+    if links:
         st.caption("Trace back to an earlier head that contributed to this score:", help=TERMS["why_follow"])
     places = {position: place for place, position in enumerate(comparison.positions(at.run)) if position is not None}
     with st.container(horizontal=True, key="headlight-follow"):
-        for slot, source in enumerate(found):
+        for slot, source in enumerate(links):
             st.button(
                 plain(f"{head_name(source.head)} at {_token(comparison, at, source)}: {source.score:+.2f}"),
                 icon=":material/subdirectory_arrow_right:",

@@ -25,11 +25,11 @@ SERIES = ("direct, all else held still", "total, measured")
 def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE, caption: str = "") -> None:
     """The score's strongest parts, row the query's and column the key's."""
     parts = {each: condensed(matrix) for each, matrix in sides.items()}
-    shown = parts[side]
+    side_parts = parts[side]
     cell_map(
-        shown.values,
-        CellAxis("query's part", shown.rows),
-        CellAxis("key's part", shown.columns),
+        side_parts.values,
+        CellAxis("query's part", side_parts.rows),
+        CellAxis("key's part", side_parts.columns),
         title=title,
         caption=caption,
         scale="signed",

@@ -19,11 +19,11 @@ def rounding(value: float) -> str:
 
 def score(comparison: Comparison, at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
-    found = at.why.found
+    scored = at.why.found
     names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {rounding(float(found.residual.values))}.{_shared(at)}"
+        f"The parts' sum is off by {rounding(float(scored.residual.values))}.{_shared(at)}"
     )
 
 
@@ -94,8 +94,8 @@ def resampled(at: Explained) -> str:
         return "With a prompt B the head can also be given what it gives there."
     if at.given.can_resample(at.run):
         n_matched = len(at.given.matches)
-        told = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
-        return told if n_matched < n_own else ""
+        sentence = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
+        return sentence if n_matched < n_own else ""
     if not other.same_model(at.run):
         return "The other run is another model's: what a head gives there means nothing to this one."
     return "None of the other run's tokens is matched with one of this one's: match them by position."

@@ -41,10 +41,10 @@ def render(comparison: Comparison) -> None:
     if selection.current().table:
         _say_difference(comparison, pair, place_of(comparison, selection.current()))
     inputs = means.wanted(comparison.runs, selection.current().mean_over)
-    sides, lacking = sides_of(comparison, _with_known_mean(inputs))
+    sides, reasons = sides_of(comparison, _with_known_mean(inputs))
     _cell(comparison, sides)
     side = side_of(comparison, selection.current())
-    for reason in lacking.values() if side == DIFFERENCE else filter(None, [lacking.get(side)]):
+    for reason in reasons.values() if side == DIFFERENCE else filter(None, [reasons.get(side)]):
         st.info(plain(reason))
     if not is_there(sides, side):
         return
@@ -92,8 +92,10 @@ def _are_measured(sides: Mapping[str, Explained]) -> bool:
     """Whether the model has been run without each cell and head, which is done now unless it was stopped."""
     said = "running the model without it"
     subject = tuple((at.run.key, at.cell, at.question, at.given.identity) for at in sides.values())
-    found = progress.watched(said, "layers done", "measured", subject, lambda: [at.outcomes for at in sides.values()])
-    return found is not None
+    outcomes = progress.watched(
+        said, "layers done", "measured", subject, lambda: [at.outcomes for at in sides.values()]
+    )
+    return outcomes is not None
 
 
 def _question(comparison: Comparison, pair: Pair) -> None:
@@ -132,9 +134,9 @@ def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
         shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
         difference = float(logits[pair.target] - logits[pair.distractor])
         named = f"{side}: " if comparison.b is not None else ""
-        told = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
+        predictions = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
         after = isolated(comparison.token_at(run, position))
-        st.text(f"{named}after {after}:  {told};  difference {number(difference)} logits")
+        st.text(f"{named}after {after}:  {predictions};  difference {number(difference)} logits")
 
 
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:

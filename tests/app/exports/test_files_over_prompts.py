@@ -163,7 +163,7 @@ def copying(twin: Twin) -> np.ndarray:
 def test_translate(attends: str, fields: dict[str, str], settings: dict[str, object], tmp_path: Path) -> None:
     twin = save_twin("t5", tmp_path / "twin")
     chosen = selection_of(translator=twin.folder, source="one two five two", beams=2, attends=attends, **fields)
-    found = translations.of(chosen)
+    found = translations.for_selection(chosen)
     assert found.a.source_tokens.tolist() == [5, 6, 9, 6, 3]
     if fields:
         assert found.a.written.tolist() == [6, 5, 10, 3]

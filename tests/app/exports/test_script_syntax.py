@@ -143,7 +143,7 @@ def test_no_name_and_no_text_becomes_code(
     if slug == "translate":
         shutil.copytree(translator, models_folder / f"{NAME} translator")
         now = selection_of(translator=f"{NAME} translator", source="ba ko li", beams=2, **fields)
-        text = script(translations.of(now), now)
+        text = script(translations.for_selection(now), now)
     else:
         now = selection_of(**{"model": f"{NAME} model", "prompt": f"one two {ATTACK} one two", **fields})
         text = script(comparisons.for_selection(now), now)

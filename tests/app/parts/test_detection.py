@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from headlight.app.pages.heads import found as heads
+from headlight.app.pages.heads import ranking as heads
 from headlight.app.pages.heads.subjects import Subject
 from headlight.app.parts import detection
 from headlight.app.parts.detection import Input, Repeats, sequence_of
@@ -51,7 +51,7 @@ class Words(Tokenizer):
         return f"w{tokens}"
 
 
-def found_of(model_name: str, bos: bool = True, every: bool = True) -> heads.Found:
+def ranking_of(model_name: str, bos: bool = True, every: bool = True) -> heads.HeadRanking:
     """What the page would show after looking and ablating."""
     sequences = detection.repeats(model_name, bos, Repeats())
     for fed in sequences:
@@ -68,7 +68,7 @@ def found_of(model_name: str, bos: bool = True, every: bool = True) -> heads.Fou
 
 
 def test_the_circuit_written_by_hand_is_found_and_what_writes_nothing_is_doubted(taught: Transformer) -> None:
-    found = found_of("taught")
+    found = ranking_of("taught")
     assert found.labels[1, 0][0] == found.labels[1, 1][0] == "induction"
     assert found.doubted == [(1, 1)]  # it has the pattern of the other and writes nothing
     assert {head for head, kinds in found.labels.items() if "previous_token" in kinds} == {(0, 0)}
@@ -93,7 +93,7 @@ def test_without_the_head_that_copies_nothing_is_known_of_the_second_copy(taught
 
 
 def test_minis_heads_are_those_of_its_card(settings: dict[str, object]) -> None:
-    found = found_of("mini")
+    found = ranking_of("mini")
     assert {head for head, kinds in found.labels.items() if "induction" in kinds} == {(1, 0), (1, 1)}
     assert found.doubted == []
     assert found.order()[:2] == sorted([(1, 0), (1, 1)], key=lambda head: -found.values[head])
@@ -103,7 +103,7 @@ def test_minis_heads_are_those_of_its_card(settings: dict[str, object]) -> None:
 
 def test_scores_are_those_that_the_model_was_measured_by(settings: dict[str, object]) -> None:
     """Without a beginning-of-sequence token the sequences are those halves that the card's scores are taken on."""
-    found = found_of("mini", bos=False, every=False)
+    found = ranking_of("mini", bos=False, every=False)
     sequences = detection.repeats("mini", False, Repeats())
     rows = torch.stack([sequence_of(fed).tokens for fed in sequences])
     theirs = repeat_scores(load("mini"), rows)
@@ -211,7 +211,7 @@ def test_nothing_is_known_before_somebody_has_asked(settings: dict[str, object],
 
 
 def test_a_folder_of_the_user_is_looked_at_as_well(settings: dict[str, object], folder: str) -> None:
-    found = found_of(folder)
+    found = ranking_of(folder)
     assert found.n_ranked == 15
     assert sorted(found.ranks.flatten().tolist()) == list(range(1, 16))
     assert Path(folder).is_dir()

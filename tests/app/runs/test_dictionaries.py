@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.app.pages.graph.found import units_offered
+from headlight.app.pages.graph.graph_view import units_offered
 from headlight.app.runs import dictionaries
 from headlight.app.runs.limits import ByteCache
 from headlight.model.features import Dictionaries

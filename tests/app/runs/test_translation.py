@@ -141,10 +141,10 @@ def test_a_link_holds_the_whole_page(chosen: Selection) -> None:
 def test_what_a_translation_lacks_leaves_the_selection(chosen: Selection) -> None:
     own = {"attends": "encoder", "pair_heads": ((0, 1), (1, 0)), "pair_queries": (2, 90), "pair_keys": (99,)}
     far = chosen.updated(Choices, branch=10**5, **own)
-    left = within(far, translations.of(far))
+    left = within(far, translations.for_selection(far))
     assert left.branch is None
-    assert left.of(Choices).pair_heads == ((0, 1),)
-    assert (left.of(Choices).pair_queries, left.of(Choices).pair_keys) == ((2,), ())
+    assert left.choices_of(Choices).pair_heads == ((0, 1),)
+    assert (left.choices_of(Choices).pair_queries, left.choices_of(Choices).pair_keys) == ((2,), ())
 
 
 def test_a_model_that_is_open_no_more_is_not_kept_by_its_translations(

@@ -24,12 +24,12 @@ def chosen(translator: str) -> Selection:
 
 
 def swapped(chosen: Selection) -> Translations:
-    return translations.of(replace(chosen, source=chosen.source_b, source_b=chosen.source))
+    return translations.for_selection(replace(chosen, source=chosen.source_b, source_b=chosen.source))
 
 
 @pytest.mark.parametrize("attends", get_args(Attends))
 def test_equal_translations_differ_by_nothing(chosen: Selection, attends: Attends) -> None:
-    found = translations.of(replace(chosen, source_b=A))
+    found = translations.for_selection(replace(chosen, source_b=A))
     difference = found.cells("difference", attends, "written")
     assert bool(difference.isfinite().any())
     assert not difference.nan_to_num(0).any()
@@ -41,7 +41,7 @@ def test_equal_translations_differ_by_nothing(chosen: Selection, attends: Attend
 def test_swapped_translations_differ_by_the_opposite(chosen: Selection, attends: Attends) -> None:
     """By position the places are the same whichever is A."""
     by_position = replace(chosen, pair_align="position")
-    one, other = translations.of(by_position), swapped(by_position)
+    one, other = translations.for_selection(by_position), swapped(by_position)
     mine, theirs = (each.cells("difference", attends, "read") for each in (one, other))
     assert float(mine.nan_to_num(0).abs().max()) > 0.01
     torch.testing.assert_close(mine, -theirs, rtol=0, atol=0, equal_nan=True)
@@ -50,7 +50,7 @@ def test_swapped_translations_differ_by_the_opposite(chosen: Selection, attends:
 
 def test_tokens_are_matched_and_those_without_a_match_are_marked(chosen: Selection) -> None:
     """A is ba ko li su fe, B is ba li su ko ne: in common, in order, are ba li su and the end."""
-    found = translations.of(chosen)
+    found = translations.for_selection(chosen)
     _, across = found.axes("cross", "written")
     assert across.labels == ("ba", "−ko", "li", "su", "−fe", "+ko", "+ne", "</s>")
     assert across.presence == ("both", "a", "both", "both", "a", "b", "b", "both")
@@ -58,7 +58,7 @@ def test_tokens_are_matched_and_those_without_a_match_are_marked(chosen: Selecti
 
 
 def test_cells_are_each_ones_own_pattern_and_rows_of_the_difference_sum_to_zero(chosen: Selection) -> None:
-    found = translations.of(chosen)
+    found = translations.for_selection(chosen)
     down, across = found.axes("cross", "written")
     for index, (side, each) in enumerate(found.sides.items()):
         cells = found.cells(side.lower(), "cross", "written")  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_cells_are_each_ones_own_pattern_and_rows_of_the_difference_sum_to_zero(
 
 
 def test_what_the_browser_is_sent_lies_on_the_same_axes(chosen: Selection) -> None:
-    found = translations.of(chosen)
+    found = translations.for_selection(chosen)
     panel = heads.panel(found, (1, 2), "cross", "written")
     assert panel.b is not None
     for side, pattern in (("a", panel.a), ("b", panel.b)):
@@ -96,21 +96,21 @@ def test_a_link_holds_both(chosen: Selection) -> None:
 
 def test_an_error_of_b_says_so(chosen: Selection) -> None:
     with pytest.raises(InputError, match=r"^B: The model does not know 'xyz'"):
-        translations.of(replace(chosen, source_b="ba xyz"))
+        translations.for_selection(replace(chosen, source_b="ba xyz"))
     with pytest.raises(HeadlightError, match=r"^B: "):
-        translations.of(replace(chosen, translator_b="mini"))
+        translations.for_selection(replace(chosen, translator_b="mini"))
 
 
 def test_models_with_other_vocabularies_cannot_be_compared(chosen: Selection) -> None:
     with pytest.raises(InputError, match="have different vocabularies"):
-        translations.of(replace(chosen, translator_b="translate", source_b="der Hund sieht die Katze"))
+        translations.for_selection(replace(chosen, translator_b="translate", source_b="der Hund sieht die Katze"))
 
 
 def test_two_models_are_compared_where_both_have_heads(chosen: Selection, tmp_path: Path) -> None:
     other = load_seq2seq("reverse")
     folder = tmp_path / "other"
     save_seq2seq(other, folder)
-    found = translations.of(replace(chosen, translator_b=str(folder)))
+    found = translations.for_selection(replace(chosen, translator_b=str(folder)))
     assert found.shape("encoder") == (1, 4)  # A's random model has one layer of them, the other two
     assert found.cells("difference", "encoder", "read").shape[:2] == (1, 4)
     assert found.a.source.name != found.sides["B"].source.name
@@ -119,4 +119,4 @@ def test_two_models_are_compared_where_both_have_heads(chosen: Selection, tmp_pa
 def test_a_b_that_is_not_there_is_dropped(translator: str) -> None:
     chosen = Selection(translator=translator, source="ba ko li", beams=1)
     alone = replace(chosen, translator_b="nosuch", translation_b="ba")
-    assert translations.within(alone, translations.of(alone)) == chosen
+    assert translations.within(alone, translations.for_selection(alone)) == chosen

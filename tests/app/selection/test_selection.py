@@ -166,8 +166,8 @@ def test_no_two_options_have_the_same_parameter_and_each_page_has_its_own() -> N
 def test_a_pages_options_are_its_own_and_at_their_defaults_they_are_no_choice() -> None:
     chosen = Selection().updated(weights.Choices, circuit="ov", table=True)
     assert chosen.table
-    assert chosen.of(weights.Choices) == weights.Choices(circuit="ov")
-    assert Selection().of(weights.Choices) == weights.Choices()
+    assert chosen.choices_of(weights.Choices) == weights.Choices(circuit="ov")
+    assert Selection().choices_of(weights.Choices) == weights.Choices()
     assert chosen.updated(weights.Choices, circuit="qk") == Selection(table=True)
     assert Selection(choices=frozenset({weights.Choices()})) == Selection()
     assert hash(chosen) == hash(Selection(table=True, choices=frozenset({weights.Choices(circuit="ov")})))
@@ -256,7 +256,7 @@ def test_a_prompt_b_comes_before_edits_and_those_switched_off_are_none() -> None
 
 
 def test_a_pair_is_two_heads() -> None:
-    assert from_query({"pair": "0.1 0.2"}, PAGES)[0].of(attention.Choices).pair == ((0, 1), (0, 2))
+    assert from_query({"pair": "0.1 0.2"}, PAGES)[0].choices_of(attention.Choices).pair == ((0, 1), (0, 2))
     assert from_query({"pair": "0.1"}, PAGES)[1] == ("pair",)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headlight.app.components import Column
 from headlight.app.pages.corpus import finder, opening, plots, training
-from headlight.app.pages.corpus.found import Found, find
+from headlight.app.pages.corpus.scan_view import ScanView, find
 from headlight.app.parts import over_corpus
 from headlight.app.runs import runs
 from headlight.app.runs import scans as opened
@@ -28,7 +28,7 @@ from tests.headvis_tree import figures, write_tree
 pytestmark = pytest.mark.usefixtures("scans")
 
 
-def found(run: Run, **chosen: object) -> Found:
+def found(run: Run, **chosen: object) -> ScanView:
     there = find(Comparison(run), selection_of(**{"scan": "early", **chosen}))
     assert there is not None
     return there
@@ -61,9 +61,9 @@ def test_two_scans_are_held_against_each_other_head_by_head(run: Run) -> None:
     both = found(run, scan_b="late")
     expected = {h: later(*h)["induction_score"] - figures(*h)["induction_score"] for h in both.listed}
     assert both.order()[0] == max(expected, key=lambda head: abs(expected[head]))
-    assert both.found.values[0, 0] == pytest.approx(expected[0, 0])
+    assert both.ordering.values[0, 0] == pytest.approx(expected[0, 0])
     # Ends 0.01 below and 0.02 above each: the change is as sure as both together.
-    assert both.found.high[0, 0] - both.found.values[0, 0] == pytest.approx(np.hypot(0.02, 0.01))
+    assert both.ordering.high[0, 0] - both.ordering.values[0, 0] == pytest.approx(np.hypot(0.02, 0.01))
     x, y, colour = plots.scales(both)
     np.testing.assert_allclose(y.values - x.values, colour.values)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from headlight.app.pages.features import maps, one
-from headlight.app.pages.features.found import Found, find
+from headlight.app.pages.features.feature_view import FeatureView, find
 from headlight.app.pages.features.view import worth
 from headlight.app.parts import options
 from headlight.app.runs import comparisons, dictionaries, models
@@ -27,7 +27,7 @@ from tests.app.pages.test_sides import page
 pytestmark = pytest.mark.usefixtures("saved")
 
 
-def found(run: Run, **chosen: object) -> Found:
+def found(run: Run, **chosen: object) -> FeatureView:
     there = find(Comparison(run), selection_of(**{"dictionary": "sae", **chosen}))
     assert there is not None
     return there

@@ -10,7 +10,7 @@ from headlight.app.pages.flow.chosen import (
     change_in,
     chosen_in,
     edge_of,
-    found_in,
+    flow_in,
     lacks_change,
 )
 from headlight.app.pages.flow.figures import (
@@ -115,7 +115,7 @@ def test_places_and_positions_are_told_apart(both: Comparison) -> None:
 
 
 def test_tables_hold_the_graph(run: Run) -> None:
-    found = found_in(Comparison(run), "A", selection_of(flow_threshold=0.0))
+    found = flow_in(Comparison(run), "A", selection_of(flow_threshold=0.0))
     alone = Comparison(run)
     edges, nodes = edges_of(alone, run, found), nodes_of(alone, run, found)
     assert {len(column) for column in edges.values()} == {len(found.edges)}
@@ -139,7 +139,7 @@ def test_the_change_is_between_the_runs_own_shares(both: Comparison) -> None:
     pairs = {(edge.source, edge.target, edge.kind): edge for edge in change.edges}
     for side, run in both.sides.items():
         places = both.positions(run)
-        for edge in found_in(both, side, chosen).edges:
+        for edge in flow_in(both, side, chosen).edges:
             source, target = (Place(end.depth, places.index(end.position)) for end in (edge.source, edge.target))
             if both.presence[target.position] in ("a", "b"):
                 continue

@@ -29,7 +29,7 @@ def fields(alone: Comparison, **more: object) -> dict[str, object]:
 def test_arrays_are_the_distributions_and_the_rows_of_the_heads(alone: Comparison, folder: str) -> None:
     selection = chosen(folder, **fields(alone, step=6))
     arrays = GENERATE.data(alone, selection).arrays
-    found = generation.of(alone.a, selection.of(Choices))
+    found = generation.continuation_of(alone.a, selection.choices_of(Choices))
     before, after = (arrays[f"A probabilities {when}"].values for when in ("before", "after"))
     assert float(before.sum()) == pytest.approx(1, abs=1e-5)  # float32, over 4096 tokens
     assert float(after.sum()) == pytest.approx(1, abs=1e-5)
@@ -43,7 +43,7 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, **fields(alone))
     svg = style.file(lambda: GENERATE.draw(alone, selection, LIGHT), LIGHT, "svg")
-    found = generation.of(alone.a, selection.of(Choices))
+    found = generation.continuation_of(alone.a, selection.choices_of(Choices))
     assert found.labels[:2] == ("$", "</")
     assert set(found.labels) <= set(texts(svg))
     assert any(text.startswith("◆ </") for text in texts(svg))
@@ -78,14 +78,14 @@ def test_a_script_without_anything_left_to_draw(alone: Comparison, folder: str) 
 
 def test_a_script_that_ends_with_the_text(alone: Comparison, folder: str) -> None:
     ended = fields(alone, written=(5, alone.a.model.stop_tokens[0]), step=0)
-    assert generation.of(alone.a, chosen(folder, **ended).of(Choices)).reason == "stop token"
+    assert generation.continuation_of(alone.a, chosen(folder, **ended).choices_of(Choices)).reason == "stop token"
     compare(run_here(GENERATE.script(alone, chosen(folder, **ended))), GENERATE, ended, folder)
 
 
 def test_a_full_context_leaves_files_without_steps(folder: str) -> None:
     selection = chosen(folder, prompt=" one" * 99)
     full = comparisons.for_selection(selection)
-    assert generation.of(full.a, selection.of(Choices)).reason == "context"
+    assert generation.continuation_of(full.a, selection.choices_of(Choices)).reason == "context"
     data = GENERATE.data(full, selection)
     assert data.tables["steps"]["step"] == data.tables["choices"]["rank"] == data.tables["heads"]["place"] == []
     assert GENERATE.page(full, selection)

@@ -36,7 +36,7 @@ OPTIONS = Choices(n_new=12, temperature=0.8, top_k=50, top_p=0.9, seed=5, stop=F
 
 @pytest.fixture(scope="module")
 def found(run: Run) -> Written:
-    return generation.of(run, OPTIONS)
+    return generation.continuation_of(run, OPTIONS)
 
 
 def steps_of(found: Written) -> list[WritingStep]:
@@ -57,7 +57,7 @@ def test_a_seed_draws_what_the_library_draws(run: Run, folder: str, found: Writt
     assert found.reason == drawn.reason == "length"
     # The same products over all positions at once instead of one at a time: float32's rounding of sums of size 10.
     torch.testing.assert_close(found.log_probs, drawn.log_probs, rtol=0, atol=2e-5)
-    other = generation.of(run, replace(OPTIONS, seed=6))
+    other = generation.continuation_of(run, replace(OPTIONS, seed=6))
     assert other.tokens.tolist() != found.tokens.tolist()
 
 
@@ -67,7 +67,7 @@ def test_greedy_writes_what_transformers_writes(run: Run, folder: str) -> None:
     theirs = GPT2LMHeadModel.from_pretrained(folder).eval()
     settings = {"max_new_tokens": 20, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     expected = theirs.generate(run.tokens[None], attention_mask=torch.ones(1, len(run.tokens)), **settings)
-    found = generation.of(run, replace(OPTIONS, temperature=0, n_new=20))
+    found = generation.continuation_of(run, replace(OPTIONS, temperature=0, n_new=20))
     assert found.run.tokens.tolist() == expected[0].tolist()
     assert torch.equal(found.chances().after.amax(1), torch.ones(20))
     assert not found.entropies[1].any()
@@ -75,7 +75,7 @@ def test_greedy_writes_what_transformers_writes(run: Run, folder: str) -> None:
 
 def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder: str, found: Written) -> None:
     given = (*found.tokens[:3].tolist(), 77, 77)
-    changed = generation.of(run, replace(OPTIONS, written=given))
+    changed = generation.continuation_of(run, replace(OPTIONS, written=given))
     assert tuple(changed.tokens[:5].tolist()) == given
     assert (changed.n_given, len(changed.labels)) == (5, 12)
     model = load(folder)
@@ -87,7 +87,7 @@ def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder:
 
 
 def test_only_as_many_as_asked_for_are_kept(run: Run) -> None:
-    short = generation.of(run, replace(OPTIONS, n_new=2, written=(7, 8, 9)))
+    short = generation.continuation_of(run, replace(OPTIONS, n_new=2, written=(7, 8, 9)))
     assert (short.tokens.tolist(), short.n_given, short.reason) == ([7, 8], 2, "length")
 
 
@@ -128,7 +128,7 @@ def _cut(logits: np.ndarray, temperature: float, top_k: int, top_p: float) -> np
 
 def test_the_written_token_is_listed_however_unlikely(run: Run) -> None:
     unlikely = int(run.next_logits.argmin())
-    found = generation.of(run, replace(OPTIONS, written=(unlikely,)))
+    found = generation.continuation_of(run, replace(OPTIONS, written=(unlikely,)))
     last = steps_of(found)[0].choices[-1]
     assert (last.token, last.rank, last.after) == (unlikely, run.cfg.d_vocab, 0)
 
@@ -152,18 +152,18 @@ def test_a_step_was_written_at_the_position_before_its_token(run: Run, found: Wr
 def test_the_end_of_the_text_ends_it_unless_it_is_told_not_to(run: Run) -> None:
     (end,) = run.model.stop_tokens
     assert end == run.tokenizer.bos_token_id
-    stopped = generation.of(run, replace(OPTIONS, stop=True, written=(7, end, 9)))  # type: ignore[arg-type]
+    stopped = generation.continuation_of(run, replace(OPTIONS, stop=True, written=(7, end, 9)))  # type: ignore[arg-type]
     assert (stopped.tokens.tolist(), stopped.reason) == ([7, end], "stop token")
-    on = generation.of(run, replace(OPTIONS, stop=False, written=(7, end, 9)))  # type: ignore[arg-type]
+    on = generation.continuation_of(run, replace(OPTIONS, stop=False, written=(7, end, 9)))  # type: ignore[arg-type]
     assert on.tokens[:3].tolist() == [7, end, 9]
     assert len(on.labels) == 12
 
 
 def test_a_drawn_end_of_the_text_ends_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     greedy = replace(OPTIONS, temperature=0, n_new=7)
-    second = int(generation.of(run, greedy).tokens[1])
+    second = int(generation.continuation_of(run, greedy).tokens[1])
     monkeypatch.setattr(run.model, "end_tokens", (second,))
-    found = generation.of(run, replace(greedy, stop=True))
+    found = generation.continuation_of(run, replace(greedy, stop=True))
     assert int(found.tokens[-1]) == second
     assert (found.reason, len(found.labels)) == ("stop token", found.tokens.tolist().index(second) + 1)
 
@@ -171,10 +171,10 @@ def test_a_drawn_end_of_the_text_ends_it(run: Run, monkeypatch: pytest.MonkeyPat
 def test_a_full_context_ends_it(folder: str) -> None:
     almost = runs.run(folder, " one" * (N_CTX - 4), True)
     assert len(almost.tokens) == N_CTX - 3
-    found = generation.of(almost, OPTIONS)
+    found = generation.continuation_of(almost, OPTIONS)
     assert (len(found.labels), found.reason) == (3, "context")
     full = runs.run(folder, " one" * (N_CTX - 1), True)
-    assert generation.of(full, OPTIONS).labels == ()
+    assert generation.continuation_of(full, OPTIONS).labels == ()
     at = view("generate", Comparison(full))
     assert "fills the model's context" in at.info[0].value
 
@@ -194,19 +194,19 @@ def test_what_cannot_be_written_is_refused_with_the_reason(
     run: Run, changes: dict[str, Any], error: type[HeadlightError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        generation.of(run, replace(OPTIONS, **changes))
+        generation.continuation_of(run, replace(OPTIONS, **changes))
 
 
 def test_tokens_that_do_not_fit_behind_the_prompt_are_refused(folder: str) -> None:
     long = runs.run(folder, " one" * (N_CTX - 3), True)
     with pytest.raises(InputError, match=r"the 3 tokens kept behind it are 101; this model's context holds 100"):
-        generation.of(long, replace(OPTIONS, written=(1, 2, 3)))
+        generation.continuation_of(long, replace(OPTIONS, written=(1, 2, 3)))
 
 
 def test_more_than_the_budget_is_refused(settings: dict[str, object], run: Run) -> None:
     settings["run_seconds"] = 1e-12
     with pytest.raises(HeadlightError, match=f"{len(run.tokens) + 12} tokens of this model would take"):
-        generation.of(run, OPTIONS)
+        generation.continuation_of(run, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def _generate(run: Run, **chosen: object) -> AppTest:
 def _chosen(at: AppTest) -> Choices:
     chosen = at.session_state["headlight"].shown
     assert isinstance(chosen, Selection)
-    return chosen.of(Choices)
+    return chosen.choices_of(Choices)
 
 
 def _button(at: AppTest, label: str) -> None:
@@ -238,7 +238,7 @@ def _button(at: AppTest, label: str) -> None:
 
 def test_the_tables_hold_the_same_numbers(run: Run, options: Options) -> None:
     at = _generate(run, table=True, step=2, temperature=0.5, top_k=3)
-    found = generation.of(run, _chosen(at))
+    found = generation.continuation_of(run, _chosen(at))
     steps, choices, weights = (table.value for table in at.dataframe)
     assert steps["Token"].tolist() == list(found.labels)
     np.testing.assert_array_equal(steps["Log-probability (nats)"], found.log_probs)
@@ -262,7 +262,7 @@ def test_a_re_roll_takes_the_next_seed_and_greedy_has_none(run: Run, options: Op
 
 def test_a_typed_token_is_written_at_the_step_and_taken_back(run: Run) -> None:
     at = _generate(run, step=2)
-    before = generation.of(run, _chosen(at)).tokens.tolist()
+    before = generation.continuation_of(run, _chosen(at)).tokens.tolist()
     at.text_input[0].set_value(" two").run()
     token = run.tokenizer.to_single_token(" two")
     assert _chosen(at).written == (*before[:2], token)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headlight.app.figures.graph import Mark, laid_out
-from headlight.app.pages.graph import circuit, files, told
+from headlight.app.pages.graph import circuit, files, node_panel
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.found import sides_of
+from headlight.app.pages.graph.graph_view import sides_of
 from headlight.app.pages.graph.grouping import put, without
 from headlight.app.pages.graph.plot import marks_of
 from headlight.app.runs import comparisons
@@ -46,13 +46,13 @@ def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
 def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[list[str]] = []
 
-    def picked(columns: list[told.Column], **_: object) -> int | None:
+    def picked(columns: list[node_panel.Column], **_: object) -> int | None:
         rows.append([str(each) for each in columns[0].cells])
         return 0 if len(rows) == 1 else None
 
-    monkeypatch.setattr(told, "row_table", picked)
+    monkeypatch.setattr(node_panel, "row_table", picked)
     at = page("graph", Comparison(run), **SMALL)
-    chosen = at.session_state["headlight"].shown.of(Choices).graph_node
+    chosen = at.session_state["headlight"].shown.choices_of(Choices).graph_node
     found = sides_of(Comparison(run), selection_of(**SMALL, graph_node=chosen))["A"]
     assert found.called(found.chosen) == rows[0][0]
     assert found.chosen != found.graph.logit
@@ -63,11 +63,11 @@ def test_a_nodes_buttons_ask_for_its_page_and_its_edit(run: Run, options: Option
     found = sides_of(comparison, selection_of(**SMALL))["A"]
     head = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "head")
     neuron = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "neuron")
-    now = told._on_page(selection_of(), found.graph.nodes[head], 3)
+    now = node_panel._on_page(selection_of(), found.graph.nodes[head], 3)
     assert now.heads == ((found.graph.nodes[head].layer, found.graph.nodes[head].index),)
     assert now.queries == (3,)
     node = found.graph.nodes[neuron]
-    assert told._edit(found, node) == AblateNeurons(((node.layer or 0, node.index or 0),))
+    assert node_panel._edit(found, node) == AblateNeurons(((node.layer or 0, node.index or 0),))
 
 
 def test_of_two_runs_the_difference_is_shown(both: Comparison) -> None:
@@ -116,12 +116,12 @@ def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> 
 
 def test_a_nodes_page_opens_at_its_place(shifted: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[int, ...]] = []
-    monkeypatch.setattr(told.selection, "current", selection_of)
-    monkeypatch.setattr(told.selection, "ask", lambda asked, slug: opened.append(asked.queries))
+    monkeypatch.setattr(node_panel.selection, "current", selection_of)
+    monkeypatch.setattr(node_panel.selection, "ask", lambda asked, slug: opened.append(asked.queries))
     for side, found in sides_of(shifted, selection_of(**SMALL)).items():
         tokens = [node for node in found.graph.nodes if node.kind == "token"]
         for node in tokens:
-            (link,) = told._links(found, node)
+            (link,) = node_panel._links(found, node)
             link.change(None)
         assert opened == [(PLACES[side][node.position],) for node in tokens]
         opened.clear()
@@ -173,9 +173,9 @@ def test_groups_are_made_by_hand_and_travel_in_the_address() -> None:
 
 def test_a_file_is_shown_as_it_was_written(run: Run) -> None:
     found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
-    file = files.OpenFile.of("x.json", graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
-    again = files.shown(file, "")
-    assert again.pruned is files.shown(file, again.ids[0]).pruned  # it is computed once, and not at each drawing
+    file = files.OpenFile.read("x.json", graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
+    again = files.view_of(file, "")
+    assert again.pruned is files.view_of(file, again.ids[0]).pruned  # it is computed once, and not at each drawing
     assert set(again.ids) <= set(found.ids)
     assert again.called(again.chosen) == f'Output␣"{found.graph.target_text}"'.replace(" ", "␣") + (
         f"␣(p={found.graph.target.probability:.3f}) at {found.graph.target.position} "
@@ -207,7 +207,7 @@ def test_a_circuit_is_held_against_means_without_b_or_where_that_is_chosen(
     at = page("graph", comparison, **asked)
     (said,) = (each.value for each in at.text if "faithfulness" in each.value)
     assert "with every edge at its mean over A's positions" in said
-    assert circuit.find(comparison, selection_of(**asked)).found.circuit.b == pytest.approx(
+    assert circuit.find(comparison, selection_of(**asked)).scored.circuit.b == pytest.approx(
         _of_mean(comparison), abs=2e-3
     )
 
@@ -224,7 +224,7 @@ def _of_mean(comparison: Comparison) -> float:
 def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
     at = page("graph", both, **CIRCUIT)
     (said,) = (each.value for each in at.text if "faithfulness" in each.value)
-    found = circuit.find(both, selection_of(**CIRCUIT)).found
+    found = circuit.find(both, selection_of(**CIRCUIT)).scored
     assert f"{found.circuit.n_edges:,} of {found.wires.n_edges:,} edges" in said
     assert f"faithfulness {found.circuit.faithfulness:.2f}" in said
 

@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.found import Change, Found, changed, changed_effects, changes_table, find
 from headlight.app.pages.heads.head_map import caption, limit_of
+from headlight.app.pages.heads.ranking import Change, HeadRanking, changed, changed_effects, changes_table, find
 from headlight.app.pages.heads.subjects import edits_left_out, prompt_against_prompt, subjects, why_alone
 from headlight.app.parts import detection
 from headlight.app.parts.detection import Repeats, sequence_of
@@ -44,7 +44,7 @@ def others(tmp_path_factory: pytest.TempPathFactory, folder: str) -> tuple[str, 
     return str(same), str(other)
 
 
-def compare(selection: Selection) -> tuple[dict[str, Found], Change]:
+def compare(selection: Selection) -> tuple[dict[str, HeadRanking], Change]:
     """Both sides and the change, after looking at everything."""
     sides = subjects((), comparisons.for_selection(selection), selection)
     for subject in sides.values():
@@ -215,7 +215,7 @@ def test_two_prompts_of_one_model_are_compared_on_themselves_alone(folder: str) 
     assert not sides["A"].labels
 
 
-def found_by(found: Found, selection: Selection, score: Any) -> Found:
+def found_by(found: HeadRanking, selection: Selection, score: Any) -> HeadRanking:
     again = find(found.subject, selection.updated(Choices, finder_score=score))
     assert again is not None
     return again

@@ -73,7 +73,7 @@ def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatc
         do(job)
         done.append(job)
         if len(done) == 3:
-            jobs.of("detection").stop()
+            jobs.get_jobs("detection").stop()
 
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
     monkeypatch.setattr(detection, "do", three)

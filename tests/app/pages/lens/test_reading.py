@@ -38,7 +38,7 @@ def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.
     def stopped_after_two(made: Run, begin: int, by: Lens = LOGIT) -> logit_lens.LogitLens:
         read.append(begin)
         if len(read) == 2:
-            jobs.of("lens").stop()
+            jobs.get_jobs("lens").stop()
         return part(made, begin, by)
 
     drawn: list[tuple[Any, ...]] = []
@@ -47,7 +47,9 @@ def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.
     page.run()
     assert not page.exception
     *_, so_far = drawn[-1]  # the last two positions, which are in sight at first
-    assert [(tokens >= 0).all() for tokens in so_far.of["A"].top_tokens.values.unbind(1)] == [False] * 3 + [True] * 2
+    assert [(tokens >= 0).all() for tokens in so_far.readings["A"].top_tokens.values.unbind(1)] == [False] * 3 + [
+        True
+    ] * 2
     drawn.clear()
     (rest,) = [button for button in page.button if button.label.startswith("Read the rest of the lens (")]
     rest.click().run()

@@ -9,7 +9,7 @@ import pytest
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts
 from headlight.app.pages.mlp.choices import Choices
-from headlight.app.pages.mlp.found import Found, find
+from headlight.app.pages.mlp.neuron_view import NeuronView, find
 from headlight.app.runs import comparisons, runs
 from headlight.app.selection.links import from_query, to_query
 from headlight.model import Transformer, TransformerConfig
@@ -32,13 +32,13 @@ from tests.tiny import KINDS, SIZES, open_tiny
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where neurons are zeroed side by side
 
 
-def found(run: Run, **fields: object) -> Found:
+def found(run: Run, **fields: object) -> NeuronView:
     return find(Comparison(run), selection_of(**fields))
 
 
 def test_the_bars_add_up_to_what_the_mlps_add_directly(run: Run) -> None:
     its = found(run, position=4)
-    whole = logit_attribution(run, Question(its.asked.target, its.asked.distractor, 4))
+    whole = logit_attribution(run, Question(its.question.target, its.question.distractor, 4))
     mlps = sum(
         value for name, value in zip(whole.names, whole.values.values.tolist(), strict=True) if name.endswith("MLP")
     )
@@ -123,7 +123,7 @@ def test_models_with_other_mlps_stand_side_by_side(unlike: tuple[str, str], orde
     both = comparisons.for_selection(selection)
     its, effects = find(both, selection), {}
     for name, run in both.sides.items():
-        whole = logit_attribution(run, Question(its.asked.target, its.asked.distractor, its.asked.place))
+        whole = logit_attribution(run, Question(its.question.target, its.question.distractor, its.question.place))
         named = zip(whole.names, whole.values.values.tolist(), strict=True)
         effects[name] = sum(value for part, value in named if part.endswith("MLP"))
     *rows, total = charts.neurons(its).traces[0]["x"]

@@ -16,13 +16,13 @@ from headlight.app.pages.patching import EXPORT as PATCHING
 from headlight.app.pages.patching import analysis, picture
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
-    asked_of,
     finished,
-    lacking,
     maps_of,
     measured_at,
+    obstacle,
     pair,
     patched_of,
+    question_of,
     said_of_b,
     table,
 )
@@ -73,7 +73,7 @@ def test_a_map_in_pieces_is_the_librarys(
 ) -> None:
     monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
     found, selection = of(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
-    asked = asked_of(found, selection)
+    asked = question_of(found, selection)
     pieces = analysis.pieces_of(asked)
     assert len(pieces) > 1
     assert [piece.start for piece in pieces] == [0, *(piece.stop for piece in pieces[:-1])]
@@ -94,7 +94,7 @@ def test_a_map_in_pieces_is_the_librarys(
 def test_a_map_is_shown_as_far_as_it_is_done(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
     found, selection = of(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
-    asked = asked_of(found, selection)
+    asked = question_of(found, selection)
     before = patched_of(found, selection)
     assert not before.complete
     assert np.isnan(before.exact.values).all()
@@ -133,12 +133,12 @@ def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None
     prompts = (f"When Mary and John went to the shop, {giver} gave a drink to" for giver in ("John", "Mary"))
     found, selection = of("mini", **dict(zip(("prompt", "prompt_b"), prompts, strict=True)))
     token = found.a.tokenizer.to_single_token
-    asked = asked_of(found, selection)
+    asked = question_of(found, selection)
     assert (asked.measured.target, asked.measured.distractor) == (token(" Mary"), token(" John"))
     typed = pair(found, replace(selection, target=" cat", distractor=" dog"))
     assert (typed.target, typed.distractor) == (token(" cat"), token(" dog"))
     assert measured_at(found, selection) == (len(found.a.tokens) - 1,) * 2
-    earlier = asked_of(found, replace(selection, position=12))
+    earlier = question_of(found, replace(selection, position=12))
     assert (earlier.measured.position, earlier.measured.position_b) == (12, 12)
     assert analysis.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
 
@@ -146,7 +146,7 @@ def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None
 def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
     """Laid side by side by their tokens, the last place that both have is an earlier one, and there they agree."""
     found, selection = of(folder, prompt="one two three", prompt_b="one two four", align="tokens")
-    assert asked_of(found, selection).measured.position == len(found.a.tokens) - 1
+    assert question_of(found, selection).measured.position == len(found.a.tokens) - 1
     assert finished(found, selection).complete
 
 
@@ -160,9 +160,9 @@ def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder:
 )
 def test_runs_that_cannot_be_patched_say_what_is_missing(fields: dict[str, object], told: str, folder: str) -> None:
     found, selection = of(folder, **fields)
-    assert told in lacking(found, selection)
+    assert told in obstacle(found, selection)
     with pytest.raises(InputError, match=re.escape(told)):
-        asked_of(found, selection)
+        question_of(found, selection)
 
 
 def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
@@ -173,7 +173,7 @@ def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
 
 def test_a_map_that_would_not_fit_is_refused(settings: dict[str, object], folder: str) -> None:
     found, selection = of(folder)
-    asked = asked_of(found, selection)
+    asked = question_of(found, selection)
     analysis.patching_of(asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(analysis, "_at_once", lambda: 1000)
@@ -223,7 +223,7 @@ def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: s
 def test_paths_lead_to_the_head_that_is_looked_at(fields: dict[str, object], receiver: Head, folder: str) -> None:
     found, selection = of(folder, patch_map="path_q", **fields)
     assert found.a.cfg.n_layers == 3
-    assert asked_of(found, selection).parts.receiver == receiver
+    assert question_of(found, selection).parts.receiver == receiver
 
 
 @pytest.mark.parametrize(("largest", "limit"), [(0.004, 0.1), (0.7, 0.7)])
@@ -289,7 +289,7 @@ EDITED: list[Edit] = [
 def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, folder: str) -> None:
     """Whole runs with hooks: the edits, then one head's z of the other run at all positions."""
     found, selection = of(folder, prompt_b=None, edits=(edit,), patch_into=into)
-    asked, exact = asked_of(found, selection), finished(found, selection).exact
+    asked, exact = question_of(found, selection), finished(found, selection).exact
     assert found.b is not None
     taps = {"A": NO_TAP, "B": found.b.tap}
     model, tokens, name = found.a.model, found.a.tokens[None], "blocks.1.attn.hook_z"

@@ -231,7 +231,7 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(
     def stopped_after_two(*inputs: Any) -> runs.HeadStatistics:
         asked.append(inputs)
         if len(asked) == 2:
-            jobs.of("prompts").stop()
+            jobs.get_jobs("prompts").stop()
         return whole(*inputs)
 
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)

@@ -31,13 +31,13 @@ def chosen(translator: str, **fields: object) -> Selection:
 @pytest.mark.parametrize("fields", CASES)
 def test_a_script_prints_the_pages_numbers(fields: dict[str, object], translator: str) -> None:
     selection = chosen(translator, **fields)
-    found = translations.of(selection)
+    found = translations.for_selection(selection)
     compare_tables(run_here(TRANSLATE.script(found, selection)), dict(TRANSLATE.data(found, selection).tables))
 
 
 def test_the_files_of_two_hold_b_and_the_difference(translator: str) -> None:
     selection = chosen(translator, source_b=B, translator_b=translator, pair_heads=((1, 2),))
-    found = translations.of(selection)
+    found = translations.for_selection(selection)
     data = TRANSLATE.data(found, selection)
     a, b, change = (data.arrays[f"{side} cross attention side by side"].values for side in ("A", "B", "B-A"))
     both = a.isfinite() & b.isfinite()

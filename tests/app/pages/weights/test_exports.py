@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
 from headlight.app.pages.weights import EXPORT as WEIGHTS
-from headlight.app.pages.weights.analysis import Asked, circuit_of
+from headlight.app.pages.weights.analysis import CircuitKey, circuit_of
 from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
 from tests.app.exports.hostile import OTHER, chosen
@@ -71,7 +71,7 @@ def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str)
 
 def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison, folder: str) -> None:
     data = WEIGHTS.data(alone, chosen(folder, circuit="ov"))
-    found = circuit_of(Asked(alone.a.source.name, (1, 2), "ov")).pairs()
+    found = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "ov")).pairs()
     np.testing.assert_array_equal(data.arrays["highest values"].values, found.highest.values.values)
     assert data.arrays["highest values"].unit == data.arrays["strengths"].unit == "logits"
     assert data.arrays["composition by key"].values.shape == (1, 5)
@@ -82,7 +82,7 @@ def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison,
 def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Comparison, folder: str) -> None:
     selection = chosen(folder, heads=(head,))
     svg = style.file(lambda: WEIGHTS.draw(alone, selection, LIGHT), LIGHT, "svg")
-    found = circuit_of(Asked(alone.a.source.name, head, "qk")).directions()
+    found = circuit_of(CircuitKey(alone.a.source.name, head, "qk")).directions()
     labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
     assert any(text.startswith(labels[0]) for text in texts(svg))
     assert ("K-composition" in texts(svg)) == (head[0] > 0)
@@ -110,7 +110,7 @@ def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Compa
     selection = chosen(folder, circuit_token="one")
     opened = Opened(browser, tmp_path / "page.html")
     page = opened.open(WEIGHTS.page(alone, selection))
-    found = circuit_of(Asked(alone.a.source.name, (1, 2), "qk")).pairs().highest
+    found = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "qk")).pairs().highest
     first = page.get_by_role("grid").first.get_by_role("row").nth(1)
     (label,) = alone.a.tokenizer.labels(found.rows.values[:1].tolist())
     expect(first).to_contain_text(label)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headlight.app.pages.weights import analysis, weight_tables
-from headlight.app.pages.weights.analysis import Asked, circuit_of, is_done, known_pairs, pieces_of, seconds
+from headlight.app.pages.weights.analysis import CircuitKey, circuit_of, is_done, known_pairs, pieces_of, seconds
 from headlight.app.runs import models
 from headlight.model import Transformer
 from headlight.model.measure import Measure
@@ -33,9 +33,9 @@ def whole(model: Transformer, kind: str) -> np.ndarray:
     return read @ W_V @ W_O @ centring @ np.diag(array("ln_final.w")) @ W_U
 
 
-def asked(folder: str, kind: CircuitKind, head: Head = HEAD, less: str = "") -> Asked:
+def asked(folder: str, kind: CircuitKind, head: Head = HEAD, less: str = "") -> CircuitKey:
     """A head's circuit."""
-    return Asked(folder, head, kind, less)
+    return CircuitKey(folder, head, kind, less)
 
 
 def near(matrix: np.ndarray) -> float:

@@ -1,6 +1,6 @@
 """What the tests of the page *Why* share: the head that they look at, a run's edits, and how exact numbers are."""
 
-from headlight.app.pages.why.chosen import asked_of
+from headlight.app.pages.why.chosen import question_of
 from headlight.app.selection import Selection
 from headlight.model.attribution.explanation import Explained, explain_side
 from headlight.model.runs.comparison import Comparison
@@ -16,7 +16,7 @@ LOGITS = 2e-5
 
 def explained_of(comparison: Comparison, chosen: Selection, side: str) -> Explained:
     """What is chosen, in A or in B."""
-    return explain_side(comparison, asked_of(comparison, chosen), side)
+    return explain_side(comparison, question_of(comparison, chosen), side)
 
 
 def at_cell(comparison: Comparison, side: str = "A", **chosen: object) -> Explained:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headlight.app.pages.features.found import find
+from headlight.app.pages.features.feature_view import find
 from headlight.app.pages.why import EXPORT, by_features
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.runs import comparisons

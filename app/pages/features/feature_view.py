@@ -13,7 +13,7 @@ from headlight.model.runs.dictionary import Dictionaries, Dictionary
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FeatureView:
     """The dictionaries of a name, the layer whose one is shown, the feature looked at, and how all are listed."""
 
     comparison: Comparison
@@ -39,14 +39,14 @@ class Found:
         return first_features(self.comparison, self.opened, self.layer, self.feature, self.order)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the dictionary is, in a line."""
         each = self.dictionary
         stands = "" if each.is_autoencoder else f", writes {', '.join(each.hooks_out)}"
         return f"{each.n_features:,} features ({each.architecture}) · reads {each.hook_in}{stands}"
 
 
-def find(comparison: Comparison, chosen: Selection) -> Found | None:
+def find(comparison: Comparison, chosen: Selection) -> FeatureView | None:
     """What is chosen, or stands for what is not; None where there is no dictionary at all.
 
     Raises:
@@ -61,7 +61,7 @@ def find(comparison: Comparison, chosen: Selection) -> Found | None:
     order = _order(comparison, chosen)
     if feature is None or feature >= opened[layer].n_features:
         feature = default_feature(comparison, opened, layer, order)
-    return Found(comparison, name, opened, layer, feature, order)
+    return FeatureView(comparison, name, opened, layer, feature, order)
 
 
 def _order(comparison: Comparison, chosen: Selection) -> FeatureOrder:

@@ -21,18 +21,18 @@ from headlight.model.runs.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class NeuronView:
     """What is asked for of the runs, the two tokens that are held against each other, and the side that is shown."""
 
     comparison: Comparison
-    asked: NeuronQuestion
+    question: NeuronQuestion
     pair: Pair
 
     @cached_property
     def side(self) -> str:
         """The side whose numbers are listed, by its name in files: the one that is chosen, if it has the place."""
-        sides = tables.values_of(self.comparison, self.asked)
-        return self.asked.side if self.asked.side in sides else next(iter(sides))
+        sides = tables.values_of(self.comparison, self.question)
+        return self.question.side if self.question.side in sides else next(iter(sides))
 
     @property
     def called(self) -> str:
@@ -42,40 +42,40 @@ class Found:
     @cached_property
     def neurons(self) -> list[Neuron]:
         """The neurons that are listed."""
-        return tables.ranked(self.comparison, self.asked)
+        return tables.ranked(self.comparison, self.question)
 
     @cached_property
     def neuron(self) -> Neuron:
         """The chosen one."""
-        return tables.chosen(self.comparison, self.asked)
+        return tables.chosen(self.comparison, self.question)
 
     @property
     def at(self) -> tuple[Run, int]:
         """The run that the chosen neuron's weights are read in, and the position: the side's own, or A's."""
-        sides = self.comparison.sides_at(self.asked.place)
+        sides = self.comparison.sides_at(self.question.place)
         return sides.get(self.side, next(iter(sides.values())))
 
     @property
     def values(self) -> Mapping[str, Measure]:
         """What is known of every neuron on the side [layer, neuron], by its name."""
-        return tables.values_of(self.comparison, self.asked)[self.side]
+        return tables.values_of(self.comparison, self.question)[self.side]
 
     def of_listed(self, name: str) -> Float[np.ndarray, " neuron"]:
         """A measure of the neurons that are listed."""
         if name == MEASURED:
-            return tables.measured_of(self.comparison, self.asked, self.neurons)[self.side].values.float().numpy()
+            return tables.measured_of(self.comparison, self.question, self.neurons)[self.side].values.float().numpy()
         return np.array([float(self.values[name].values[neuron]) for neuron in self.neurons])
 
     @property
     def ranked_by(self) -> str:
         """The name of the measure that they are ranked by."""
-        return MEASURES[self.asked.by]
+        return MEASURES[self.question.by]
 
     @property
     def n_ranked(self) -> int:
         """How many neurons the layers have that are ranked; of B - A those that either run has."""
-        known = tables.values_of(self.comparison, self.asked)
-        layers = slice(None) if self.asked.layer is None else slice(self.asked.layer, self.asked.layer + 1)
+        known = tables.values_of(self.comparison, self.question)
+        layers = slice(None) if self.question.layer is None else slice(self.question.layer, self.question.layer + 1)
         counts = {side: values[MEASURES["activation"]].values[layers].numel() for side, values in known.items()}
         if self.side != DIFFERENCE:
             return counts[self.side]
@@ -84,27 +84,27 @@ class Found:
     @property
     def sums(self) -> Mapping[str, Measure]:
         """The parts of the MLPs' direct effects [layer], by name: only those that the side has."""
-        return tables.sums_of(self.comparison, self.asked)[self.side]
+        return tables.sums_of(self.comparison, self.question)[self.side]
 
     def sum_of(self, name: str) -> float:
         """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
         values = self.sums[name].values
-        return float(values.sum() if self.asked.layer is None else values[self.asked.layer])
+        return float(values.sum() if self.question.layer is None else values[self.question.layer])
 
     def total_of(self, name: str) -> float:
         """A measure summed over all neurons of the layers that are ranked; of B - A over those of either run."""
-        sides = tables.values_of(self.comparison, self.asked)
-        layers = slice(None) if self.asked.layer is None else self.asked.layer
+        sides = tables.values_of(self.comparison, self.question)
+        layers = slice(None) if self.question.layer is None else self.question.layer
         sums = {side: float(sides[side][name].values[layers].double().sum()) for side in "AB" if side in sides}
         return with_difference(sums)[self.side]
 
 
-def find(comparison: Comparison, now: Selection) -> Found:
+def find(comparison: Comparison, now: Selection) -> NeuronView:
     """What is chosen, or stands for what is not."""
-    own, pair = now.of(Choices), pair_of(comparison, now)
+    own, pair = now.choices_of(Choices), pair_of(comparison, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
     by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(comparison) else "gradient"
-    asked = NeuronQuestion(
+    question = NeuronQuestion(
         target=pair.target,
         distractor=pair.distractor,
         place=place_of(comparison, now),
@@ -115,4 +115,4 @@ def find(comparison: Comparison, now: Selection) -> Found:
         measured=own.neurons_measured,
         neuron=now.neuron,
     )
-    return Found(comparison, asked, pair)
+    return NeuronView(comparison, question, pair)

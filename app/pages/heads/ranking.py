@@ -34,7 +34,7 @@ EVIDENCE: dict[Verdict, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Scored(ABC):
+class Ranking(ABC):
     """One score of every head; `low` and `high` are NaN for what has no interval."""
 
     score: FinderScore
@@ -84,7 +84,7 @@ class Scored(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Scored):
+class HeadRanking(Ranking):
     """One score of every head of one side, with all that is known of the heads.
 
     `scores` are those of all kinds, `effects` those of the heads that have been ablated.
@@ -118,11 +118,11 @@ class Found(Scored):
 
 
 @dataclass(frozen=True, eq=False)
-class Change(Scored):
+class Change(Ranking):
     """How one score of the heads that A and B both have changes; ranks are by the size of the change."""
 
-    a: Found
-    b: Found
+    a: HeadRanking
+    b: HeadRanking
 
     @property
     def signed(self) -> bool:
@@ -142,18 +142,20 @@ class Change(Scored):
         return f"A: {of_a or 'no label'}; B: {of_b or 'no label'}"
 
 
-def find(subject: Subject, chosen: Selection) -> Found | None:
+def find(subject: Subject, chosen: Selection) -> HeadRanking | None:
     """One score of every head over what has been looked at; None where nothing has.
 
     Labels rest on the subject's sequences, ablations on its random repeats.
     """
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     known = detection.detected(subject.sequences)
     if known is None:
         return None
-    effects = {head: found for head in subject.heads if (found := detection.effects(subject.repeats, head))}
+    effects = {head: measured for head in subject.heads if (measured := detection.effects(subject.repeats, head))}
     measure, low, high = _score(subject, own.finder_score, known, effects)
-    return Found(own.finder_score, measure, low, high, subject, known.n_sequences, known.scores, known.labels, effects)
+    return HeadRanking(
+        own.finder_score, measure, low, high, subject, known.n_sequences, known.scores, known.labels, effects
+    )
 
 
 def _score(
@@ -165,32 +167,32 @@ def _score(
     return _with_interval(detection.every_effect(effects, subject.shape) if score == "effect" else known.scores[score])
 
 
-def changed(a: Found, b: Found) -> Change:
+def changed(a: HeadRanking, b: HeadRanking) -> Change:
     """How the score that both have been found by changes from A to B."""
     if a.score == "copying":
-        found = _without_interval(subtract(a.measure, b.measure))
+        scores = _without_interval(subtract(a.measure, b.measure))
     elif a.score == "effect":
-        found = _with_interval(detection.every_effect(changed_effects(a, b), _common(a, b)))
+        scores = _with_interval(detection.every_effect(changed_effects(a, b), _common(a, b)))
     else:
         estimate = detection.differences(a.subject.sequences, b.subject.sequences, a.score)
-        found = _with_interval(estimate) if estimate else _without_interval(subtract(a.measure, b.measure))
-    return Change(a.score, *found, a, b)
+        scores = _with_interval(estimate) if estimate else _without_interval(subtract(a.measure, b.measure))
+    return Change(a.score, *scores, a, b)
 
 
-def changed_effects(a: Found, b: Found) -> dict[Head, Effects]:
+def changed_effects(a: HeadRanking, b: HeadRanking) -> dict[Head, Effects]:
     """How what ablating a head does changes, of the heads that have been ablated in both."""
     both = [head for head in a.effects if head in b.effects]
     return {head: detection.effect_differences(a.subject.repeats, b.subject.repeats, head) for head in both}
 
 
-def _common(a: Found, b: Found) -> tuple[int, int]:
+def _common(a: HeadRanking, b: HeadRanking) -> tuple[int, int]:
     """The layers and heads that both have."""
     n_layers, n_heads = map(min, zip(a.subject.shape, b.subject.shape, strict=True))
     return n_layers, n_heads
 
 
-def _with_interval(found: Estimate) -> tuple[Measure, np.ndarray, np.ndarray]:
-    return found.mean, found.low.values.numpy(), found.high.values.numpy()
+def _with_interval(estimate: Estimate) -> tuple[Measure, np.ndarray, np.ndarray]:
+    return estimate.mean, estimate.low.values.numpy(), estimate.high.values.numpy()
 
 
 def _without_interval(measure: Measure) -> tuple[Measure, np.ndarray, np.ndarray]:
@@ -198,21 +200,21 @@ def _without_interval(measure: Measure) -> tuple[Measure, np.ndarray, np.ndarray
     return measure, absent, absent
 
 
-def table(found: Found, most: int | None = None) -> dict[str, list[Cell]]:
+def table(ranking: HeadRanking, most: int | None = None) -> dict[str, list[Cell]]:
     """The first heads by the score, one row a head."""
-    heads = found.order()[:most]
+    heads = ranking.order()[:most]
     columns: dict[str, list[Cell]] = {
         "head": [head_name(head) for head in heads],
-        SCORES[found.score].title: [float(found.values[head]) for head in heads],
-        "95% interval": [_ends(found, head) for head in heads],
-        "rank": [int(found.ranks[head]) for head in heads],
-        "label": [found.label(head) or None for head in heads],
+        SCORES[ranking.score].title: [float(ranking.values[head]) for head in heads],
+        "95% interval": [_ends(ranking, head) for head in heads],
+        "rank": [int(ranking.ranks[head]) for head in heads],
+        "label": [ranking.label(head) or None for head in heads],
     }
     for mode, done in ABLATIONS.items():
-        own = {head: found.effects[head][mode] for head in heads if head in found.effects}
+        own = {head: ranking.effects[head][mode] for head in heads if head in ranking.effects}
         columns[f"{done} (nats)"] = [float(own[head].mean.values) if head in own else None for head in heads]
         columns[f"{done} 95%"] = [_interval(own[head]) if head in own else None for head in heads]
-    columns["evidence"] = [found.evidence(head) or None for head in heads]
+    columns["evidence"] = [ranking.evidence(head) or None for head in heads]
     return columns
 
 
@@ -220,18 +222,18 @@ def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cel
     """The heads that change most, one row a head: both scores, and the change with its interval."""
     heads = change.order()[:most]
     columns: dict[str, list[Cell]] = {"head": [head_name(head) for head in heads]}
-    for side, found in (("A", change.a), ("B", change.b)):
-        columns[side] = [_number(found.values[head]) for head in heads]
-        columns[f"{side} 95%"] = [_ends(found, head) for head in heads]
+    for side, ranking in (("A", change.a), ("B", change.b)):
+        columns[side] = [_number(ranking.values[head]) for head in heads]
+        columns[f"{side} 95%"] = [_ends(ranking, head) for head in heads]
     columns[DIFFERENCE] = [float(change.values[head]) for head in heads]
     columns[f"{DIFFERENCE} 95%"] = [_ends(change, head) for head in heads]
     columns["rank"] = [int(change.ranks[head]) for head in heads]
-    for side, found in (("A", change.a), ("B", change.b)):
-        columns[f"label in {side}"] = [found.label(head) or None for head in heads]
+    for side, ranking in (("A", change.a), ("B", change.b)):
+        columns[f"label in {side}"] = [ranking.label(head) or None for head in heads]
     return columns
 
 
-def _ends(of: Found | Change, head: Head) -> str | None:
+def _ends(of: HeadRanking | Change, head: Head) -> str | None:
     sign = "+" if isinstance(of, Change) else ""
     if np.isnan(of.low[head]):
         return None

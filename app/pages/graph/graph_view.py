@@ -24,7 +24,7 @@ NEURONS = "neurons"
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class GraphView:
     """A graph, what of it is kept, how much of it is explained, and what is chosen in it."""
 
     graph: Graph
@@ -63,7 +63,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Shown):
+class RunGraphView(GraphView):
     """The graph of a run."""
 
     side: str = "A"
@@ -86,14 +86,14 @@ class Found(Shown):
         places = {name: place for place, name in enumerate(self.ids)}
         return tuple(
             Group(name, tuple(places[each] for each in ids if each in places))
-            for name, ids in chosen.of(Choices).graph_groups
+            for name, ids in chosen.choices_of(Choices).graph_groups
         )
 
 
 def needs(comparison: Comparison) -> str:
     """Logits that are sums over what was written, and MLPs that can be taken apart."""
-    if lacking := parts_needs.attribution(comparison):
-        return lacking
+    if obstacle := parts_needs.attribution(comparison):
+        return obstacle
     for run in comparison.runs:
         reason = no_neurons(run.cfg)
         if reason and not run.cfg.attn_only and not units_offered(run):
@@ -108,7 +108,7 @@ def units_offered(run: Run) -> list[str]:
 
 def units_of(comparison: Comparison, chosen: Selection) -> str:
     """What MLPs are taken apart into: the units chosen, or the first transcoders of A's model, or neurons."""
-    if named := chosen.of(Choices).graph_units:
+    if named := chosen.choices_of(Choices).graph_units:
         return named
     of_model = f"{comparison.a.source.name}/"
     fitting = set[str].intersection(*(set(units_offered(run)) for run in comparison.runs))
@@ -132,32 +132,32 @@ def opened_of(comparison: Comparison, chosen: Selection) -> Dictionaries | None:
 def aim_of(comparison: Comparison, chosen: Selection, position: int) -> Aim:
     """What is explained, at a run's own position."""
     pair = pair_of(comparison, chosen)
-    return Aim(pair.target, None if chosen.of(Choices).graph_against == "mean" else pair.distractor, position)
+    return Aim(pair.target, None if chosen.choices_of(Choices).graph_against == "mean" else pair.distractor, position)
 
 
 def settings_of(chosen: Selection) -> GraphSettings:
     """How the graph is made."""
-    own = chosen.of(Choices)
+    own = chosen.choices_of(Choices)
     return GraphSettings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
 
 
-def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Found]:
+def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, RunGraphView]:
     """The graph of each run that has the place.
 
     Raises:
         HeadlightError: a run has no such graph; it says why.
     """
-    opened, settings, found = opened_of(comparison, chosen), settings_of(chosen), {}
+    opened, settings, views = opened_of(comparison, chosen), settings_of(chosen), {}
     for side, run in comparison.sides.items():
         position = comparison.positions(run)[place_of(comparison, chosen)]
         if position is not None:
             graph = graph_of(run, aim_of(comparison, chosen, position), opened, settings.most, settings.folded)
             key = "graph pruned", graph.target, graph.dictionary, settings
             pruned, scores = run.keep(key, partial(_read, graph, settings))
-            node = chosen.of(Choices).graph_node
+            node = chosen.choices_of(Choices).graph_node
             places = comparison.places(run)
-            found[side] = Found(graph, pruned, scores, run.cfg.n_layers, node, places, (), side, run, opened)
-    return found
+            views[side] = RunGraphView(graph, pruned, scores, run.cfg.n_layers, node, places, (), side, run, opened)
+    return views
 
 
 def _read(graph: Graph, settings: GraphSettings) -> tuple[Pruned, Scores]:

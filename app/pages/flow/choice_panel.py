@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow.choices import Choices
-from headlight.app.pages.flow.chosen import chosen_in, edge_of, found_in
+from headlight.app.pages.flow.chosen import chosen_in, edge_of, flow_in
 from headlight.app.parts import needs
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
@@ -22,7 +22,7 @@ from headlight.model.runs.run import Run
 
 def of_both(comparison: Comparison, change: FlowChange) -> None:
     """What is chosen in A and in B; of one run alone where the other has no such token."""
-    chosen = selection.current().of(Choices).flow_chosen
+    chosen = selection.current().choices_of(Choices).flow_chosen
     node = next((pair for pair in change.nodes if pair.place == chosen), None)
     if node is not None and node.a and node.b:
         _node_of_both(comparison, node.place)
@@ -31,18 +31,18 @@ def of_both(comparison: Comparison, change: FlowChange) -> None:
         _edge_of_both(comparison, edge)
         return
     for side in comparison.sides:
-        found = found_in(comparison, side, selection.current())
-        if _in_graph(found, chosen_in(comparison, side, selection.current())):
-            of_one(comparison, side, found)
+        flow = flow_in(comparison, side, selection.current())
+        if _in_graph(flow, chosen_in(comparison, side, selection.current())):
+            of_one(comparison, side, flow)
             return
-    _told_of_none(chosen)
+    _say_of_none(chosen)
 
 
-def _in_graph(found: Flow, chosen: tuple[int, ...]) -> bool:
-    return any(node.place == chosen for node in found.nodes) or edge_of(found.edges, chosen) is not None
+def _in_graph(flow: Flow, chosen: tuple[int, ...]) -> bool:
+    return any(node.place == chosen for node in flow.nodes) or edge_of(flow.edges, chosen) is not None
 
 
-def _told_of_none(chosen: tuple[int, ...]) -> None:
+def _say_of_none(chosen: tuple[int, ...]) -> None:
     if chosen:
         st.info("What was chosen is not in this graph. Lower the smallest share shown, or click another edge or node.")
     else:
@@ -67,15 +67,15 @@ def _edge_of_both(comparison: Comparison, edge: EdgePair) -> None:
     _why((layer, edge.heads[0][0]), target, source, DIFFERENCE)
 
 
-def of_one(comparison: Comparison, side: str, found: Flow) -> None:
+def of_one(comparison: Comparison, side: str, flow: Flow) -> None:
     """What is chosen, in one run."""
     run, chosen = comparison.sides[side], chosen_in(comparison, side, selection.current())
-    if len(chosen) == 2 and any(node.place == chosen for node in found.nodes):
+    if len(chosen) == 2 and any(node.place == chosen for node in flow.nodes):
         _node(comparison, side, Place(*chosen))
-    elif edge := edge_of(found.edges, chosen):
+    elif edge := edge_of(flow.edges, chosen):
         _edge(comparison, side, run, edge)
     else:
-        _told_of_none(chosen)
+        _say_of_none(chosen)
 
 
 def _node(comparison: Comparison, side: str, place: Place) -> None:
@@ -106,5 +106,5 @@ def _why(head: Head, query: int, key: int, graph: str) -> None:
 
 
 def _explain(head: Head, query: int, key: int) -> None:
-    asked = replace(selection.current(), heads=(head,), queries=(query,), keys=(key,))
-    selection.ask(asked, "why")
+    selected = replace(selection.current(), heads=(head,), queries=(query,), keys=(key,))
+    selection.ask(selected, "why")

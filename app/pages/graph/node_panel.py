@@ -11,7 +11,7 @@ from headlight.app.components import Column, Option, row_table
 from headlight.app.components.options.kinds import Link
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.found import Found, Shown
+from headlight.app.pages.graph.graph_view import GraphView, RunGraphView
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
 from headlight.app.parts.parts import heading, title_row
@@ -33,34 +33,34 @@ PAGES = {
 }
 
 
-def draw(found: Found) -> None:
+def draw(view: RunGraphView) -> None:
     """The chosen node, its links, and its edges."""
-    node = found.graph.nodes[found.chosen]
-    with title_row(found.called(found.chosen), "graph_node", key="graph_node"):
-        options.row(*_links(found, node), name="graph_node", whole=True)
-    _edges(found)
+    node = view.graph.nodes[view.chosen]
+    with title_row(view.called(view.chosen), "graph_node", key="graph_node"):
+        options.row(*_links(view, node), name="graph_node", whole=True)
+    _edges(view)
 
 
-def of_file(found: Shown) -> None:
+def of_file(view: GraphView) -> None:
     """The chosen node of a graph from a file, which has no pages here."""
-    heading(found.called(found.chosen), "graph_node", key="graph_node")
-    _edges(found)
+    heading(view.called(view.chosen), "graph_node", key="graph_node")
+    _edges(view)
 
 
-def _edges(found: Shown) -> None:
-    place, graph = found.chosen, found.graph
+def _edges(view: GraphView) -> None:
+    place, graph = view.chosen, view.graph
     if graph.nodes[place].is_followed:
-        st.text(_spelled(found, place))
-    into = found.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
-    out = found.pruned.edges[:, place].nonzero().flatten().tolist()
-    _table(found, "Into it", [(place, source) for source in into], 1)
-    _table(found, "Out of it", [(row, place) for row in out], 0)
+        st.text(_spelled(view, place))
+    into = view.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
+    out = view.pruned.edges[:, place].nonzero().flatten().tolist()
+    _table(view, "Into it", [(place, source) for source in into], 1)
+    _table(view, "Out of it", [(row, place) for row in out], 0)
 
 
-def _spelled(found: Shown, place: int) -> str:
+def _spelled(view: GraphView, place: int) -> str:
     """The node's inputs as a sum."""
-    graph, shown = found.graph, found.pruned.edges[place]
-    kept = float(graph.edges[place, shown].sum())
+    graph, is_kept = view.graph, view.pruned.edges[place]
+    kept = float(graph.edges[place, is_kept].sum())
     left_out = float(graph.edges[place].sum()) - kept
     total, bias = float(graph.activations[place]), float(graph.bias[place])
     has_bias = abs(bias) > ROUNDING * float(graph.edges[place].abs().sum())
@@ -71,46 +71,46 @@ def _spelled(found: Shown, place: int) -> str:
     )
 
 
-def _table(found: Shown, title: str, edges: list[tuple[int, int]], end: int) -> None:
+def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) -> None:
     """Edges as rows, the largest effect first; a row that is chosen chooses its node."""
-    graph, flows = found.graph, found.graph.flows
+    graph, flows = view.graph, view.graph.flows
     edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MOST_ROWS]
     heading(title, "graph_edge", key=f"graph_{end}")
     if not edges:
-        begins = end == 1 and not found.graph.nodes[found.chosen].is_followed
+        begins = end == 1 and not view.graph.nodes[view.chosen].is_followed
         st.caption("It begins here." if begins else "No edges shown.")
         return
     slot = row_table(
         [
-            Column("node", [found.called(edge[end]) for edge in edges]),
+            Column("node", [view.called(edge[end]) for edge in edges]),
             Column("weight", [float(graph.edges[edge]) for edge in edges], 3, signed=True),
             Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
         ],
         title=title,
-        epoch=selection.epoch(found.ids[found.chosen]),
+        epoch=selection.epoch(view.ids[view.chosen]),
         key=selection.widget_key(f"graph_edges_{end}"),
     )
     if slot is not None:
-        selection.choose(Choices, graph_node=found.ids[edges[slot][end]])
+        selection.choose(Choices, graph_node=view.ids[edges[slot][end]])
         st.rerun()
 
 
-def _links(found: Found, node: Node) -> list[Option]:
+def _links(view: RunGraphView, node: Node) -> list[Option]:
     """Buttons that open the node's pages, and that make A without it B."""
-    place, pages = found.places[node.position], PAGES.get(node.kind, {})
-    links = [Link(f"graph_{slug}", title, None, _opener(slug, found, node, place)) for slug, title in pages.items()]
-    edit = _edit(found, node)
+    place, pages = view.places[node.position], PAGES.get(node.kind, {})
+    links = [Link(f"graph_{slug}", title, None, _opener(slug, view, node, place)) for slug, title in pages.items()]
+    edit = _edit(view, node)
     if edit is None:
         return list(links)
     return [*links, drawer.ablating("graph_ablate", edit, ABLATE)]
 
 
-def _opener(slug: str, found: Found, node: Node, place: int) -> Callable[[Any], None]:
+def _opener(slug: str, view: RunGraphView, node: Node, place: int) -> Callable[[Any], None]:
     def open_page(_: Any) -> None:
-        asked = _on_page(selection.current(), node, place)
-        if node.kind == "feature" and found.opened is not None:
-            asked = replace(asked, dictionary=found.opened.name)
-        selection.ask(asked, slug)
+        selected = _on_page(selection.current(), node, place)
+        if node.kind == "feature" and view.opened is not None:
+            selected = replace(selected, dictionary=view.opened.name)
+        selection.ask(selected, slug)
 
     return open_page
 
@@ -125,24 +125,20 @@ def _on_page(now: Selection, node: Node, place: int) -> Selection:
     return replace(now, queries=(place,), keys=())
 
 
-def _edit(found: Found, node: Node) -> Edit | None:
+def _edit(view: RunGraphView, node: Node) -> Edit | None:
     layer, index = node.layer or 0, node.index or 0
     if node.kind == "head":
         return AblateHeads(((layer, index),))
     if node.kind == "neuron":
         return AblateNeurons(((layer, index),))
-    if node.kind == "feature" and found.opened is not None:
-        return EditFeature(found.opened.name, found.opened[layer].hook_in, index)
+    if node.kind == "feature" and view.opened is not None:
+        return EditFeature(view.opened.name, view.opened[layer].hook_in, index)
     return None
 
 
-def tables_of(found: Shown) -> None:
+def tables_of(view: GraphView) -> None:
     """All nodes and edges that are kept, in numbers."""
     heading("Nodes")
-    tables.draw(
-        columns(NODE[1:], node_rows(found.graph, found.pruned, found.n_layers, found.places)), "Nodes of the graph"
-    )
+    tables.draw(columns(NODE[1:], node_rows(view.graph, view.pruned, view.n_layers, view.places)), "Nodes of the graph")
     heading("Edges")
-    tables.draw(
-        columns(EDGE[1:], edge_rows(found.graph, found.pruned, found.n_layers, found.places)), "Edges of the graph"
-    )
+    tables.draw(columns(EDGE[1:], edge_rows(view.graph, view.pruned, view.n_layers, view.places)), "Edges of the graph")

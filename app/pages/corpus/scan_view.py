@@ -21,7 +21,7 @@ COLOUR = ("loss_change", "pattern_entropy")
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ScanView:
     """Scan A and, where there is one, B; the figure that heads are found by, that of the other axis and the colour's.
 
     `heads` are the chosen ones, of which the first has its dashboard. `own` says whether the scan is of the model that
@@ -53,13 +53,13 @@ class Found:
         return shared(self.a, self.b)
 
     @cached_property
-    def found(self) -> Estimates:
+    def ordering(self) -> Estimates:
         """What the finder orders heads by: the figure in A, or its change from A to B."""
         return estimates(self.a, self.by) if self.b is None else change(self.a, self.b, self.by)
 
     def order(self) -> list[Head]:
         """The heads that have the figure, the largest first; of a change that with the largest size."""
-        values = {head: float(self.found.values[head]) for head in self.listed}
+        values = {head: float(self.ordering.values[head]) for head in self.listed}
         known = [head for head, value in values.items() if np.isfinite(value)]
         return sorted(known, key=lambda head: -(values[head] if self.b is None else abs(values[head])))
 
@@ -72,13 +72,13 @@ class Found:
         return scans.dashboard(self.a, self.head)
 
 
-def find(comparison: Comparison, chosen: Selection) -> Found | None:
+def find(comparison: Comparison, chosen: Selection) -> ScanView | None:
     """What is chosen, or stands for what is not; None where there is no scan at all.
 
     Raises:
         HeadlightError: a scan is not offered here, or cannot be read.
     """
-    model, own = comparison.a.source.name, chosen.of(Choices)
+    model, own = comparison.a.source.name, chosen.choices_of(Choices)
     name = scans.named(chosen.scan, model)
     if not name:
         return None
@@ -86,7 +86,7 @@ def find(comparison: Comparison, chosen: Selection) -> Found | None:
     metrics = shared(a, b)
     is_own = scans.is_of(a, model) and (a.n_layers, a.n_heads) == (comparison.a.cfg.n_layers, comparison.a.cfg.n_heads)
     by = _first(metrics, own.corpus_by, *BY)
-    found = Found(
+    view = ScanView(
         a,
         b,
         by=by,
@@ -96,7 +96,7 @@ def find(comparison: Comparison, chosen: Selection) -> Found | None:
         own=is_own,
         series=scans.series(a),
     )
-    return _with_heads(found, (chosen.heads if is_own else own.scan_heads) or ())
+    return _with_heads(view, (chosen.heads if is_own else own.scan_heads) or ())
 
 
 def _beside(comparison: Comparison, own: Choices, name: str) -> Tree | None:
@@ -113,7 +113,7 @@ def _first(metrics: Sequence[str], *wanted: str) -> str:
     return next((each for each in wanted if each in metrics), metrics[0])
 
 
-def _with_heads(found: Found, chosen: Sequence[Head]) -> Found:
-    there = tuple(head for head in chosen if head in found.a.rows)
-    first = found.order() or list(found.a.rows)
-    return replace(found, heads=there or (first[0],))
+def _with_heads(view: ScanView, chosen: Sequence[Head]) -> ScanView:
+    there = tuple(head for head in chosen if head in view.a.rows)
+    first = view.order() or list(view.a.rows)
+    return replace(view, heads=there or (first[0],))
