@@ -66,7 +66,7 @@ class Cost:
 
     def line_for(self, progress: Progress) -> str:
         """What there is to say, each of the two once; else nothing."""
-        if progress.warming is not None:
+        if progress.calibrating is not None:
             self._began = monotonic()
         elif self._told == 0 and progress.fresh:
             self._told, self._first = 1, (monotonic(), progress.fresh)
@@ -120,14 +120,14 @@ def _bar(corpus: Corpus, settings: ScanSettings) -> Iterator[tqdm]:
 
 def _show(bar: tqdm, progress: Progress, warmup: int) -> None:
     """How far it is, and the strongest head of what is known best so far."""
-    if progress.warming is not None:
-        bar.set_postfix_str(f"warming up: {progress.warming} of {warmup} sequences")
+    if progress.calibrating is not None:
+        bar.set_postfix_str(f"calibrating: {progress.calibrating} of {warmup} sequences")
         return
     if bar.n == 0:  # what was finished before says nothing about the rate
         bar.initial = bar.n = max(progress.documents - progress.fresh, 0)
     bar.update(progress.documents - bar.n)
-    scores = estimate(progress.found.moments, "induction_score").values
+    scores = estimate(progress.results.moments, "induction_score").values
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
-    found = f"{progress.found.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
-    skipped = progress.found.counts["skipped"]
+    found = f"{progress.results.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
+    skipped = progress.results.counts["skipped"]
     bar.set_postfix_str(f"{found}, {skipped} skipped" if skipped else found)

@@ -52,7 +52,7 @@ def sentence(run: Run, head: Head, metric: str, tree: Tree, **elsewhere: float) 
     unit = "" if figure(metric).unit == WEIGHT else f" {figure(metric).unit}"
     low, high = row.intervals.get(metric, (None, None))
     interval = "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
-    step = tree.told and tree.told.step
+    step = tree.provenance and tree.provenance.step
     corpus = "over the corpus" if step is None else f"over the corpus (at step {step:,})"
     parts = [*(f"{name} {number:.2f}{unit}" for name, number in known.items()), f"{corpus} {value:.2f}{unit}"]
     said = f"{figure(metric).title} of {head_name(head)}: {'; '.join(parts)}{interval}."

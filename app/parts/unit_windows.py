@@ -62,7 +62,7 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
 
 def _read(tree: Tree, kind: str, layer: int, index: int, dictionary: str) -> UnitDashboard | None:
     """What the scan has of it; None where that was of another dictionary."""
-    watched = str(tree.told.settings.get("features", "")) if tree.told else ""
+    watched = str(tree.provenance.settings.get("features", "")) if tree.provenance else ""
     if dictionary and Path(watched).name != Path(dictionary).name:
         return None
     return scans.unit(tree, kind, layer, index)

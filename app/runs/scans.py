@@ -78,7 +78,9 @@ def of_model(model: str) -> str:
 
 def is_of(tree: Tree, model: str) -> bool:
     """Whether a scan is of this model: by the last part of its name, which may be a path or one on the hub."""
-    return Path(model).name in {Path(name).name for name in (tree.model_name, tree.told.model if tree.told else "")}
+    return Path(model).name in {
+        Path(name).name for name in (tree.model_name, tree.provenance.model if tree.provenance else "")
+    }
 
 
 def series(tree: Tree) -> tuple[Tree, ...]:
@@ -86,22 +88,27 @@ def series(tree: Tree) -> tuple[Tree, ...]:
 
     Beside one that is of no step itself they are those of the same model; none where there are fewer than two.
     """
-    if tree.told is None:
+    if tree.provenance is None:
         return ()
-    of_step: dict[int, Tree] = {} if tree.told.step is None else {tree.told.step: tree}
+    of_step: dict[int, Tree] = {} if tree.provenance.step is None else {tree.provenance.step: tree}
     for path in trees_in(tree.folder.resolve().parent).values():
         beside = _or_none(path)
-        if beside is not None and beside.told is not None and beside.told.step is not None and _alike(beside, tree):
-            of_step.setdefault(beside.told.step, beside)
+        if (
+            beside is not None
+            and beside.provenance is not None
+            and beside.provenance.step is not None
+            and _alike(beside, tree)
+        ):
+            of_step.setdefault(beside.provenance.step, beside)
     return tuple(of_step[step] for step in sorted(of_step)) if len(of_step) > 1 else ()
 
 
 def _alike(one: Tree, other: Tree) -> bool:
-    assert one.told
-    assert other.told
+    assert one.provenance
+    assert other.provenance
     shape = (one.n_layers, one.n_heads) == (other.n_layers, other.n_heads)
-    of_same = other.told.step is not None or one.told.model == other.told.model
-    return shape and of_same and one.told.corpus == other.told.corpus
+    of_same = other.provenance.step is not None or one.provenance.model == other.provenance.model
+    return shape and of_same and one.provenance.corpus == other.provenance.corpus
 
 
 def _readable() -> Iterator[tuple[str, Tree]]:

@@ -91,13 +91,13 @@ def entropy_sums(pattern: Float[Tensor, "batch head pos pos"], causal: bool) -> 
     query sees.
     """
     rows, least = pattern.flatten(0, 1), torch.finfo(pattern.dtype).tiny
-    found = rows.new_zeros(len(rows))
+    entropy = rows.new_zeros(len(rows))
     for queries, n_keys in _blocks(pattern.shape[-1], causal):
         seen = rows[:, queries, :n_keys]
         at_once = max(CACHED // seen[0].numel(), 1)
-        for some, sums in zip(seen.split(at_once), found.split(at_once), strict=True):
+        for some, sums in zip(seen.split(at_once), entropy.split(at_once), strict=True):
             sums -= some.clamp(min=least).log_().mul_(some).sum((-2, -1))
-    return found.view(pattern.shape[:2])
+    return entropy.view(pattern.shape[:2])
 
 
 def strongest(
@@ -105,8 +105,8 @@ def strongest(
 ) -> tuple[Float[Tensor, "batch head later"], Int[Tensor, "batch head later"]]:
     """Each later query's largest weight without the first column, and its key."""
     later = pattern[:, :, 1:]
-    found = [later[:, :, queries, 1 : n_keys + 1].max(-1) for queries, n_keys in _blocks(later.shape[-2], causal)]
-    return torch.cat([each.values for each in found], -1), torch.cat([each.indices for each in found], -1) + 1
+    weights = [later[:, :, queries, 1 : n_keys + 1].max(-1) for queries, n_keys in _blocks(later.shape[-2], causal)]
+    return torch.cat([each.values for each in weights], -1), torch.cat([each.indices for each in weights], -1) + 1
 
 
 def _blocks(n_pos: int, causal: bool) -> Iterator[tuple[slice, int]]:

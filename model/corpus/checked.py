@@ -19,28 +19,28 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Given:
+class JsonValue:
     """A value as it stood in a file, and the words for where: "heads/L0H1.json: sequences[3].tokens"."""
 
     value: Any
     where: str
 
-    def get(self, name: str) -> "Given":
+    def get(self, name: str) -> "JsonValue":
         """What an object has under a name; None where it has nothing."""
-        return Given(self.object().get(name), f"{self.where}{'.' if ': ' in self.where else ': '}{name}")
+        return JsonValue(self.object().get(name), f"{self.where}{'.' if ': ' in self.where else ': '}{name}")
 
     def object(self) -> Mapping[str, Any]:
         """The value as a JSON object; an empty one where there is none."""
         return self._of(dict, "an object") if self.value is not None else {}
 
-    def entries(self) -> "Iterator[Given]":
+    def entries(self) -> "Iterator[JsonValue]":
         """The entries of a list; none where there is no list."""
         listed = self._of(list, "a list") if self.value is not None else []
-        return (Given(entry, f"{self.where}[{place}]") for place, entry in enumerate(listed))
+        return (JsonValue(entry, f"{self.where}[{place}]") for place, entry in enumerate(listed))
 
-    def named(self) -> "Iterator[tuple[str, Given]]":
+    def named(self) -> "Iterator[tuple[str, JsonValue]]":
         """The entries of an object with their names."""
-        return ((text_of(name), Given(value, f"{self.where}.{name}")) for name, value in self.object().items())
+        return ((text_of(name), JsonValue(value, f"{self.where}.{name}")) for name, value in self.object().items())
 
     def text(self, otherwise: str | None = None) -> str:
         """A text, in which half a character has become the sign for an unreadable one."""
@@ -83,7 +83,7 @@ class Given:
         """A list of finite numbers."""
         return np.array([entry.some_number() for entry in self.entries()], np.float64)
 
-    def if_any(self, read: "Callable[[Given], Value]") -> Value | None:
+    def if_any(self, read: "Callable[[JsonValue], Value]") -> Value | None:
         """What `read` makes of the value, or None where there is none."""
         return None if self.value is None else read(self)
 
@@ -98,7 +98,7 @@ class Given:
         return self.value
 
 
-def read(folder: Path, name: str) -> Given:
+def read(folder: Path, name: str) -> JsonValue:
     """A JSON file of a folder, which no link may fetch from elsewhere.
 
     Raises:
@@ -113,7 +113,7 @@ def read(folder: Path, name: str) -> Given:
         raise ScanError(f"{name} has more than {LARGEST >> 20} MiB, and is not read. Sample fewer sequences a head.")
     try:
         with open_file(path, ScanError) as file:
-            return Given(parse_json(file.read(LARGEST)), name)
+            return JsonValue(parse_json(file.read(LARGEST)), name)
     except (OSError, ValueError, RecursionError) as error:
         raise ScanError(f"{name} cannot be read as JSON ({reason(error, path)}). Copy or make it again.") from error
 

@@ -48,7 +48,7 @@ class Ray:
         try:
             for row in done.iter_rows():
                 queue.put_nowait_batch(list(islice(ahead, 1)))
-                yield int(row["number"]), row["found"]
+                yield int(row["number"]), row["results"]
         finally:
             queue.shutdown(force=True)
 
@@ -69,7 +69,7 @@ class _Actor:
 
     def __call__(self, rows: dict[str, Any]) -> dict[str, Any]:
         (job,) = rows["job"]
-        return {"number": np.array([job.number]), "found": _one(self._worker(job))}
+        return {"number": np.array([job.number]), "results": _one(self._worker(job))}
 
 
 def _one(thing: Any) -> Any:

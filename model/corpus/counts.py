@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Int
 
-LEAST_IN_PAIR = 0.1  # of a query's largest weight, for it to count as a pair
-MOST_TOKENS, MOST_PAIRS = 4_096, 2_000  # of a head; the lightest of many more are forgotten: memory does not grow
+MIN_PAIR_WEIGHT = 0.1  # of a query's largest weight, for it to count as a pair
+MAX_TOKENS, MAX_PAIRS = 4_096, 2_000  # of a head; the lightest of many more are forgotten: memory does not grow
 ROOM = 2  # times as many as are kept, from which on the lightest are looked for
 
 

@@ -1,7 +1,6 @@
-"""The documents of a corpus as a stream: text files, rows of json, csv and parquet, and what `datasets` opens.
+"""Stream the documents of a corpus: text files, rows of json, csv and parquet, and data sets of `datasets`.
 
-What cannot be read as text is a document all the same, with a reason in place of its text: it keeps its number, and is
-skipped, counted and named.
+A document that cannot be read as text keeps its number and has a reason instead; a scan skips and counts it.
 """
 
 import os
@@ -44,20 +43,20 @@ class Document:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Where documents are read from: files, in the order of their names, or a data set of the `datasets` library.
+    """A source of documents: files in the order of their names, or a data set of the `datasets` library.
 
-    `column` is what holds the text in a table, `split` the part that a data set is read of.
+    `column` is the text column of a table, `split` the split of a data set.
     """
 
-    given: str
+    source: str
     files: tuple[Path, ...]
     column: str = "text"
     split: str = "train"
 
     @property
     def name(self) -> str:
-        """The corpus without the folders that it lies in."""
-        return self.given if not self.files else Path(self.given).resolve().name
+        """The corpus's own name, without its parent folders."""
+        return self.source if not self.files else Path(self.source).resolve().name
 
     def documents(self) -> Iterator[Document]:
         """All documents, each time from the first.
@@ -68,25 +67,25 @@ class Corpus:
         return (Document(index, *row) for index, row in enumerate(self._rows()))
 
     def count(self, most: int | None = None) -> int | None:
-        """How many documents there are, up to a limit; None where only reading a data set to its end would tell."""
+        """Count documents, up to a limit; None for a streamed data set, whose length is unknown."""
         if self.files:
             return sum(1 for _ in islice(self._rows(), most))
-        if not Path(self.given).is_dir():
+        if not Path(self.source).is_dir():
             return None
-        n_rows = len(_data_set(self.given, self.split))
+        n_rows = len(_data_set(self.source, self.split))
         return n_rows if most is None else min(most, n_rows)
 
     def identity(self) -> dict[str, Any]:
-        """What tells this corpus from another: files by name and size."""
-        folder = Path(self.given)
+        """Return what identifies this corpus: its files' names and sizes."""
+        folder = Path(self.source)
         names = {_name(folder, path): path.stat().st_size for path in self.files}
         return {"corpus": self.name, "column": self.column, "split": self.split, "files": names}
 
     def _rows(self) -> Rows:
         if not self.files:
-            yield from _data_set_rows(self.given, self.column, self.split)
+            yield from _data_set_rows(self.source, self.column, self.split)
         for path in self.files:
-            yield from self._rows_of(path, _name(Path(self.given), path))
+            yield from self._rows_of(path, _name(Path(self.source), path))
 
     def _rows_of(self, path: Path, name: str) -> Rows:
         """A file's rows; one of several that is no text, and no table by its name, is a document without a text."""
@@ -105,26 +104,26 @@ class Corpus:
             yield name, None, str(error)
 
 
-def open_corpus(given: str, column: str = "text", split: str = "train") -> Corpus:
-    """A corpus by the path of a file or folder, or by a hub name.
+def open_corpus(source: str, column: str = "text", split: str = "train") -> Corpus:
+    """Open a corpus by the path of a file or folder, or by a hub name.
 
     Raises:
         InputError: there is no such file, or a folder holds none.
     """
-    path = Path(os.path.expanduser(given))
+    path = Path(os.path.expanduser(source))
     if os.path.exists(path) and not path.is_dir():
         check_regular(path, InputError)
         return Corpus(str(path), (path,), column, split)
     if path.is_dir():
         if any((path / name).is_file() for name in SAVED):
             return Corpus(str(path), (), column, split)
-        files = tuple(sorted(found for found in path.rglob("*") if found.is_file() and not _hidden(path, found)))
+        files = tuple(sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(path, file)))
         if not files:
-            raise InputError(f"The folder {given} holds no files. {ALLOWED}")
+            raise InputError(f"The folder {source} holds no files. {ALLOWED}")
         return Corpus(str(path), files, column, split)
-    if is_hub_name(given) and "/" in given and not path.suffix and not path.parent.exists():
-        return Corpus(given, (), column, split)
-    raise InputError(f"There is no file or folder {given}. {ALLOWED}")
+    if is_hub_name(source) and "/" in source and not path.suffix and not path.parent.exists():
+        return Corpus(source, (), column, split)
+    raise InputError(f"There is no file or folder {source}. {ALLOWED}")
 
 
 ALLOWED = (
@@ -137,8 +136,8 @@ def _hidden(folder: Path, path: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def _name(given: Path, path: Path) -> str:
-    return path.name if given == path else path.relative_to(given).as_posix()
+def _name(root: Path, path: Path) -> str:
+    return path.name if root == path else path.relative_to(root).as_posix()
 
 
 def runs(lines: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -206,10 +205,10 @@ def _parquet_rows(path: Path, name: str, column: str) -> Rows:
         raise InputError(f"It cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
 
 
-def _data_set_rows(given: str, column: str, split: str) -> Rows:
-    number, name = 0, Path(given).name
+def _data_set_rows(source: str, column: str, split: str) -> Rows:
+    number, name = 0, Path(source).name
     try:
-        for number, row in enumerate(_data_set(given, split)):
+        for number, row in enumerate(_data_set(source, split)):
             at = column if column in row else _column(Record("", 0, list(row), list(row.values())), column)
             yield f"{split}:{number}", *_text_of(row[at])
     except _data_set_errors() as error:
@@ -219,7 +218,7 @@ def _data_set_rows(given: str, column: str, split: str) -> Rows:
         ) from error
 
 
-def _data_set(given: str, split: str) -> Any:
+def _data_set(source: str, split: str) -> Any:
     """A part of a data set that was saved in a folder, or is streamed from the hub."""
     try:
         import datasets
@@ -228,18 +227,18 @@ def _data_set(given: str, split: str) -> Any:
     # The library says by ValueError and RuntimeError what it does not open, and by ImportError what it lacks for it.
     refusals: tuple[type[Exception], ...] = (ValueError, RuntimeError, ImportError, *_data_set_errors())
     try:
-        if not Path(given).is_dir():
-            return datasets.load_dataset(given, split=split, streaming=True)
-        parts = datasets.load_from_disk(given)
+        if not Path(source).is_dir():
+            return datasets.load_dataset(source, split=split, streaming=True)
+        parts = datasets.load_from_disk(source)
     except refusals as error:
         raise InputError(
-            f"The datasets library cannot open {given}, split {split!r} ({error}). Check the name, the split and the "
+            f"The datasets library cannot open {source}, split {split!r} ({error}). Check the name, the split and the "
             "network, or save the texts as a .jsonl file and give that."
         ) from error
     if not isinstance(parts, datasets.DatasetDict):
         return parts
     if split not in parts:
-        raise InputError(f"{given} has no split {split!r}.{nearest(split, parts)} Give one of {', '.join(parts)}.")
+        raise InputError(f"{source} has no split {split!r}.{nearest(split, parts)} Give one of {', '.join(parts)}.")
     return parts[split]
 
 

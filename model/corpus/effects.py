@@ -1,4 +1,4 @@
-"""Whether each head matters on a corpus: what ablating it changes on a fair sample of documents."""
+"""Whether each head matters on a corpus: the effect of ablating it on a random sample of documents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,18 +27,18 @@ Matters = Mapping[str, tuple[Estimates, Float[np.ndarray, "layer head"]]]
 
 @dataclass(eq=False)
 class Effects:
-    """The sums of the documents with the smallest lots, at most so many: document, and its lot and sums."""
+    """The sums of at most `most` documents, those with the smallest sampling keys, with these keys."""
 
     most: int
     records: dict[int, tuple[int, Record]] = field(default_factory=dict)
 
-    def add(self, document: int, lot: int, record: Record) -> None:
-        """Keep a document's sums, if its lot is small enough."""
-        self.records[document] = (lot, record)
+    def add(self, document: int, sampling_key: int, record: Record) -> None:
+        """Keep a document's sums, if its sampling key is small enough."""
+        self.records[document] = (sampling_key, record)
         self._forget()
 
     def merge(self, other: "Effects") -> None:
-        """Keep the smallest lots of both."""
+        """Keep the documents with the smallest sampling keys of both."""
         self.records |= other.records
         self._forget()
 
@@ -50,7 +50,7 @@ class Effects:
     def moments(self) -> Moments | None:
         """The moments over documents; None without any."""
         records = [record for _, record in self.records.values()]
-        return Moments.of(np.stack(records)) if records else None
+        return Moments.from_documents(np.stack(records)) if records else None
 
     @property
     def loss(self) -> float | None:
@@ -61,7 +61,7 @@ class Effects:
 
     def arrays(self) -> Arrays:
         """All records, to be packed."""
-        places = [(document, lot) for document, (lot, _) in self.records.items()]
+        places = [(document, sampling_key) for document, (sampling_key, _) in self.records.items()]
         records = [record for _, record in self.records.values()]
         return {
             "effect_places": np.array(places, np.int64).reshape(-1, 2),
@@ -69,9 +69,11 @@ class Effects:
         }
 
     def fill(self, arrays: Arrays) -> "Effects":
-        """These with what `arrays` gave."""
-        for (document, lot), record in zip(arrays["effect_places"].tolist(), arrays["effect_records"], strict=True):
-            self.records[document] = (lot, record)
+        """Restore the records from `arrays`."""
+        for (document, sampling_key), record in zip(
+            arrays["effect_places"].tolist(), arrays["effect_records"], strict=True
+        ):
+            self.records[document] = (sampling_key, record)
         return self
 
 

@@ -43,7 +43,7 @@ class Moments:
     counts: Int[np.ndarray, "layer head quantity"]
 
     @classmethod
-    def of(cls, documents: Float[np.ndarray, "document layer head quantity"]) -> "Moments":
+    def from_documents(cls, documents: Float[np.ndarray, "document layer head quantity"]) -> "Moments":
         """The moments of some documents' sums."""
         products = np.einsum("dlhi,dlhj->lhij", documents, documents)
         return cls(documents.sum(0), products, np.count_nonzero(documents, axis=0))

@@ -32,13 +32,13 @@ ANOTHER = "Give a new folder, or that of a scan, by --out."
 
 
 def identity_of(folder: Path) -> Mapping[str, Any] | None:
-    """What the scan in a folder is of; None where none of ours has begun there."""
+    """Return the identity of the scan in a folder; None where there is no scan of ours."""
     known, config = folder / WORK / IDENTITY, folder / CONFIG
     try:
-        told = read_json(config)["headlight"]["identity"] if os.path.lexists(config) else read_json(known)
+        identity = read_json(config)["headlight"]["identity"] if os.path.lexists(config) else read_json(known)
     except (HeadlightError, LookupError, TypeError):
         return None
-    return told if isinstance(told, dict) and {"model", "corpus", "settings"} <= told.keys() else None
+    return identity if isinstance(identity, dict) and {"model", "corpus", "settings"} <= identity.keys() else None
 
 
 def check_folder(folder: Path) -> None:

@@ -26,8 +26,8 @@ def identity(model: Transformer, corpus: Corpus, settings: ScanSettings) -> dict
     weights = {path.name: [path.stat().st_size, _ends(path)] for path in source.weights}
     name = Path(source.name).name if source.revision is None else source.name
     of_model = {"name": name, "revision": source.revision, "config": config, "weights": weights}
-    found = {"model": of_model, "corpus": corpus.identity(), "settings": settings.told()}
-    return found | ({"dictionary": _digest(settings.features)} if settings.features else {})
+    parts = {"model": of_model, "corpus": corpus.identity(), "settings": settings.as_dict()}
+    return parts | ({"dictionary": _digest(settings.features)} if settings.features else {})
 
 
 def _digest(dictionary: str) -> str:

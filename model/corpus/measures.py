@@ -41,7 +41,7 @@ Quantity = Literal[
 ]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 AT = {name: place for place, name in enumerate(QUANTITIES)}
-LEAST_INDUCTION = 0.01  # weights below count for nothing, as in HeadVis
+MIN_INDUCTION_WEIGHT = 0.01  # weights below count for nothing, as in HeadVis
 
 NAMES = ("hook_resid_pre", "attn.hook_v", "attn.hook_pattern", "attn.hook_z", "ln1_post.hook_scale", "hook_attn_out")
 
@@ -103,11 +103,11 @@ class Measuring(Tap):
                 self._written(int(layer))
         return activation
 
-    def _lengths(self, layer: int, given: Float[Tensor, "batch pos _ d_value"]) -> Float[Tensor, "batch head pos"]:
+    def _lengths(self, layer: int, vectors: Float[Tensor, "batch pos _ d_value"]) -> Float[Tensor, "batch head pos"]:
         """How long what each head makes of these vectors in the stream is (L2 norm), by the products of W_O's rows."""
         W_O = writes_at_unit_scale(self._model, layer, widened(self._model.block(layer).attn.W_O))
         products = W_O @ W_O.transpose(1, 2)
-        each = given.transpose(1, 2).to(products)
+        each = vectors.transpose(1, 2).to(products)
         each = each.repeat_interleave(len(products) // each.shape[1], 1)
         return ((each @ products) * each).sum(-1).clamp(min=0).sqrt()
 
@@ -141,7 +141,7 @@ class Measuring(Tap):
             "entropy": entropy_sums(pattern, self._causal),
             "distance": apart @ place,
             "squared_distance": apart @ place**2,
-            "induction": sums_over(pattern, known.after_copies, LEAST_INDUCTION),
+            "induction": sums_over(pattern, known.after_copies, MIN_INDUCTION_WEIGHT),
             "duplicate": sums_over(pattern, known.copies),
             "first": seen.to_key[..., 0] - pattern[..., 0, 0],
             "punctuation": (before * marked).sum(-1),

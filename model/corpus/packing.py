@@ -20,7 +20,7 @@ def packed(arrays: Arrays) -> bytes:
 
 
 def unpacked(data: bytes, name: str) -> Arrays:
-    """What `packed` was given.
+    """Restore the arrays that were `packed`.
 
     Raises:
         ScanError: the bytes are no such file.
@@ -49,12 +49,12 @@ def refusing_damage(name: str, what_to_do: str = "Delete it, and scan again.") -
 
 def by_prefix(arrays: Arrays) -> Mapping[str, Arrays]:
     """The arrays whose names are made of two, as "neurons.0:sums", by the first of these."""
-    found: dict[str, dict[str, Shaped[np.ndarray, ...]]] = {}
+    groups: dict[str, dict[str, Shaped[np.ndarray, ...]]] = {}
     for name, each in arrays.items():
         first, colon, rest = name.partition(":")
         if colon:
-            found.setdefault(first, {})[rest] = each
-    return found
+            groups.setdefault(first, {})[rest] = each
+    return groups
 
 
 def end_to_end(name: str, rows: Sequence[Shaped[np.ndarray, " _"]], dtype: type) -> Arrays:
@@ -65,7 +65,7 @@ def end_to_end(name: str, rows: Sequence[Shaped[np.ndarray, " _"]], dtype: type)
 
 
 def apart(arrays: Arrays, name: str) -> list[Shaped[np.ndarray, " _"]]:
-    """The rows that `end_to_end` was given."""
+    """Split the rows that `end_to_end` concatenated."""
     return np.split(arrays[name], arrays[f"{name}_ends"])[:-1]
 
 
@@ -75,5 +75,5 @@ def of_texts(texts: Sequence[str]) -> Shaped[np.ndarray, " byte"]:
 
 
 def to_texts(data: Shaped[np.ndarray, " byte"]) -> list[str]:
-    """The texts that `of_texts` was given, spaces for what were zeros."""
+    """Restore the texts of `of_texts`, with spaces in place of zero characters."""
     return data.tobytes().decode().split("\0")[:-1]

@@ -1,4 +1,4 @@
-"""Opening a tree of HeadVis: ours, Neuronpedia's or anybody's, of which nothing is taken on trust."""
+"""Read a HeadVis tree: ours, Neuronpedia's or anybody's; nothing in it is trusted."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headlight.model.base.errors import ScanError
 from headlight.model.base.files import is_utf8
-from headlight.model.corpus.checked import Given, read
+from headlight.model.corpus.checked import JsonValue, read
 from headlight.model.corpus.tree import (
     CONFIG,
     HEADS,
@@ -28,9 +28,9 @@ from headlight.model.corpus.tree import (
 )
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "scans"
-DEEPEST, MOST_FOLDERS = 3, 1000
-MOST_HEADS = 2**18
-MOST_TOKENS = 2**20  # of one sequence: its weights' indices stay below 2**40
+MAX_DEPTH, MAX_FOLDERS = 3, 1000
+MAX_HEADS = 2**18
+MAX_TOKENS = 2**20  # of one sequence: its weights' indices stay below 2**40
 WHOLE = 2**53
 
 
@@ -44,12 +44,12 @@ def trees_in(folder: Path) -> dict[str, Path]:
 
     Neuronpedia's exports lie three folders deep: `<model>/headvis/<corpus>`.
     """
-    return {str(found.relative_to(folder)): found for found in _trees(folder, DEEPEST)}
+    return {str(path.relative_to(folder)): path for path in _trees(folder, MAX_DEPTH)}
 
 
 def _trees(folder: Path, deeper: int) -> Iterator[Path]:
     try:
-        children = sorted(folder.iterdir(), key=_by_numbers)[:MOST_FOLDERS]
+        children = sorted(folder.iterdir(), key=_by_numbers)[:MAX_FOLDERS]
     except OSError:  # one that may not be read holds nothing for us
         return
     for child in children:
@@ -72,23 +72,26 @@ def shipped_scans() -> dict[str, Path]:
 
 
 def read_tree(source: str | Path) -> Tree:
-    """A shipped scan by name, or any tree by its folder: its model, corpus and every head's figures.
+    """Read a scan: its model, its corpus and every head's figures.
 
-    The heads' own files are read when one is looked at.
+    The files of single heads are read later, by `read_dashboard`.
+
+    Args:
+        source: the name of a scan that comes with the project, or a folder.
 
     Raises:
-        ScanError: there is no such folder, or a file of it is missing or not what it has to be.
+        ScanError: no such folder, or one of its files is missing or malformed.
     """
     path = shipped_scans().get(str(source), Path(source).expanduser())
     if not path.is_dir():
         raise ScanError(f"There is no folder {str(source)!r}. Give the folder of a finished scan.")
     config = read(path, CONFIG)
-    n_layers, n_heads = (config.get(name).whole(1, MOST_HEADS) for name in ("n_layers", "n_heads"))
-    if n_layers * n_heads > MOST_HEADS:
-        raise ScanError(f"{CONFIG} tells of {n_layers:,} layers of {n_heads:,} heads; at most {MOST_HEADS:,} are read.")
+    n_layers, n_heads = (config.get(name).whole(1, MAX_HEADS) for name in ("n_layers", "n_heads"))
+    if n_layers * n_heads > MAX_HEADS:
+        raise ScanError(f"{CONFIG} tells of {n_layers:,} layers of {n_heads:,} heads; at most {MAX_HEADS:,} are read.")
     rows = _rows(read(path, SCATTER), n_layers, n_heads)
     listed = tuple(each.text() for each in config.get("metrics").entries())
-    found = dict.fromkeys(name for row in rows.values() for name in row.values)
+    measured = dict.fromkeys(name for row in rows.values() for name in row.values)
     return Tree(
         folder=path,
         model_name=config.get("model_name").text("a model"),
@@ -96,34 +99,34 @@ def read_tree(source: str | Path) -> Tree:
         n_layers=n_layers,
         n_heads=n_heads,
         n_intervals=config.get("n_intervals").if_any(lambda each: each.whole(1, 1000)) or 1,
-        metrics=tuple(name for name in dict.fromkeys((*listed, *found)) if name in found),
+        metrics=tuple(name for name in dict.fromkeys((*listed, *measured)) if name in measured),
         descriptions={name: each.text("") for name, each in config.get("metric_descriptions").named()},
         rows=rows,
         pattern=_pattern(config.get("head_data_pattern").text(PATTERN)),
-        told=config.get("headlight").if_any(_provenance),
+        provenance=config.get("headlight").if_any(_provenance),
     )
 
 
 def read_dashboard(tree: Tree, head: Head) -> Dashboard:
-    """All that a tree has of one head.
+    """Read the file of one head.
 
     Raises:
-        ScanError: its file is missing or not what it has to be.
+        ScanError: the file is missing or malformed.
     """
     layer, number = head
     name = tree.pattern.replace("{layer}", str(layer)).replace("{head}", str(number))
-    given = read(tree.folder, f"{HEADS}/{name}")
+    value = read(tree.folder, f"{HEADS}/{name}")
     return Dashboard(
         layer,
         number,
-        sequences=_sequences(given.get("sequences"), tree.n_intervals),
-        histogram=given.get("histogram").if_any(_histogram),
-        qk_distance_histogram=given.get("qk_distance_histogram").if_any(_histogram),
-        top_query_tokens=_top_tokens(given.get("top_query_tokens")),
-        top_key_tokens=_top_tokens(given.get("top_key_tokens")),
-        top_pairs=tuple(_pair(each) for each in given.get("top_pairs").entries()),
-        statistics={name: each.number() for name, each in given.get("statistics").named()},
-        matters=given.get("matters").if_any(_matters),
+        sequences=_sequences(value.get("sequences"), tree.n_intervals),
+        histogram=value.get("histogram").if_any(_histogram),
+        qk_distance_histogram=value.get("qk_distance_histogram").if_any(_histogram),
+        top_query_tokens=_top_tokens(value.get("top_query_tokens")),
+        top_key_tokens=_top_tokens(value.get("top_key_tokens")),
+        top_pairs=tuple(_pair(each) for each in value.get("top_pairs").entries()),
+        statistics={name: each.number() for name, each in value.get("statistics").named()},
+        matters=value.get("matters").if_any(_matters),
     )
 
 
@@ -134,106 +137,106 @@ def _pattern(pattern: str) -> str:
     return pattern
 
 
-def _rows(given: Given, n_layers: int, n_heads: int) -> Mapping[Head, HeadRow]:
-    rows = [_row(each, n_layers, n_heads) for each in given.entries()]
+def _rows(value: JsonValue, n_layers: int, n_heads: int) -> Mapping[Head, HeadRow]:
+    rows = [_row(each, n_layers, n_heads) for each in value.entries()]
     if not rows:
         raise ScanError(f"{SCATTER} holds no head. Make the scan again.")
     return {(row.layer, row.head): row for row in sorted(rows, key=lambda row: (row.layer, row.head))}
 
 
-def _row(given: Given, n_layers: int, n_heads: int) -> HeadRow:
-    layer, head = given.get("layer").whole(0, n_layers - 1), given.get("head").whole(0, n_heads - 1)
+def _row(value: JsonValue, n_layers: int, n_heads: int) -> HeadRow:
+    layer, head = value.get("layer").whole(0, n_layers - 1), value.get("head").whole(0, n_heads - 1)
     # What is no number is no figure: others may stand there too, such as coordinates of a map.
-    figures = {name: each.number() for name, each in given.named() if name not in ("layer", "head") and each.is_number}
-    return HeadRow(layer, head, figures, {name: _interval(each) for name, each in given.get("intervals").named()})
+    figures = {name: each.number() for name, each in value.named() if name not in ("layer", "head") and each.is_number}
+    return HeadRow(layer, head, figures, {name: _interval(each) for name, each in value.get("intervals").named()})
 
 
-def _interval(given: Given) -> Interval:
-    ends = [each.some_number() for each in given.entries()]
+def _interval(value: JsonValue) -> Interval:
+    ends = [each.some_number() for each in value.entries()]
     if len(ends) != 2 or ends[0] > ends[1]:
-        raise given.wrong("a list of its lower and its upper end")
+        raise value.wrong("a list of its lower and its upper end")
     return ends[0], ends[1]
 
 
-def _sequences(given: Given, n_intervals: int) -> tuple[SampledSequence, ...]:
+def _sequences(value: JsonValue, n_intervals: int) -> tuple[SampledSequence, ...]:
     """The sequences, the strongest first; buckets that are counted from 0 are counted from 1."""
-    intervals = [each.get("interval").whole(0, n_intervals) for each in given.entries()]
+    intervals = [each.get("interval").whole(0, n_intervals) for each in value.entries()]
     from_one = int(0 in intervals)
-    found = [
+    sequences = [
         _sequence(each, min(interval + from_one, n_intervals))
-        for each, interval in zip(given.entries(), intervals, strict=True)
+        for each, interval in zip(value.entries(), intervals, strict=True)
     ]
-    return tuple(sorted(found, key=lambda each: (-each.interval, -(each.max_activation or 0.0), each.sequence_id)))
+    return tuple(sorted(sequences, key=lambda each: (-each.interval, -(each.max_activation or 0.0), each.sequence_id)))
 
 
-def _sequence(given: Given, interval: int) -> SampledSequence:
-    tokens = tuple(each.text() for each in given.get("tokens").entries())
-    if not 1 <= len(tokens) <= MOST_TOKENS:
-        raise ScanError(f"{given.where} has {len(tokens):,} tokens; from 1 to {MOST_TOKENS:,} are read.")
+def _sequence(value: JsonValue, interval: int) -> SampledSequence:
+    tokens = tuple(each.text() for each in value.get("tokens").entries())
+    if not 1 <= len(tokens) <= MAX_TOKENS:
+        raise ScanError(f"{value.where} has {len(tokens):,} tokens; from 1 to {MAX_TOKENS:,} are read.")
     last = len(tokens) ** 2 - 1
-    indices, values = given.get("attention_indices").wholes(0, last), given.get("attention_values").numbers()
-    ids = tuple(given.get("token_ids").wholes(0, WHOLE).tolist())
+    indices, values = value.get("attention_indices").wholes(0, last), value.get("attention_values").numbers()
+    ids = tuple(value.get("token_ids").wholes(0, WHOLE).tolist())
     if len(values) != len(indices) or len(ids) not in (0, len(tokens)):
         raise ScanError(
-            f"{given.where} has {len(indices):,} indices for {len(values):,} weights and {len(ids):,} ids for "
+            f"{value.where} has {len(indices):,} indices for {len(values):,} weights and {len(ids):,} ids for "
             f"{len(tokens):,} tokens; each has to have its own."
         )
     return SampledSequence(
-        sequence_id=given.get("sequence_id").whole(0, 2**64),
+        sequence_id=value.get("sequence_id").whole(0, 2**64),
         interval=interval,
         tokens=tokens,
         attention_indices=indices,
         attention_values=values,
-        max_activation=given.get("max_activation").number(),
-        document=given.get("document").text(""),
-        start=_count(given.get("start")),
+        max_activation=value.get("max_activation").number(),
+        document=value.get("document").text(""),
+        start=_count(value.get("start")),
         token_ids=ids,
     )
 
 
-def _histogram(given: Given) -> Histogram:
-    edges, values = (tuple(e.some_number() for e in given.get(name).entries()) for name in ("bin_edges", "bin_values"))
+def _histogram(value: JsonValue) -> Histogram:
+    edges, values = (tuple(e.some_number() for e in value.get(name).entries()) for name in ("bin_edges", "bin_values"))
     if len(edges) != len(values) + 1 or list(edges) != sorted(edges):
-        raise ScanError(f"{given.where} has {len(edges)} edges for {len(values)} values; it has to have one more.")
+        raise ScanError(f"{value.where} has {len(edges)} edges for {len(values)} values; it has to have one more.")
     return Histogram(edges, values)
 
 
-def _top_tokens(given: Given) -> tuple[tuple[str, float], ...]:
-    return tuple((each.get("token").text(), each.get("weight").some_number()) for each in given.entries())
+def _top_tokens(value: JsonValue) -> tuple[tuple[str, float], ...]:
+    return tuple((each.get("token").text(), each.get("weight").some_number()) for each in value.entries())
 
 
-def _pair(given: Given) -> TokenPair:
-    return TokenPair(given.get("query").text(), given.get("key").text(), given.get("weight").some_number())
+def _pair(value: JsonValue) -> TokenPair:
+    return TokenPair(value.get("query").text(), value.get("key").text(), value.get("weight").some_number())
 
 
-def _matters(given: Given) -> Matters:
-    return Matters(**{each.name: given.get(each.name).if_any(_effect) for each in fields(Matters)})
+def _matters(value: JsonValue) -> Matters:
+    return Matters(**{each.name: value.get(each.name).if_any(_effect) for each in fields(Matters)})
 
 
-def _effect(given: Given) -> Effect | None:
-    mean = given.get("mean").number()
+def _effect(value: JsonValue) -> Effect | None:
+    mean = value.get("mean").number()
     if mean is None:
         return None
-    return Effect(mean, given.get("interval").if_any(_interval), _count(given.get("n")))
+    return Effect(mean, value.get("interval").if_any(_interval), _count(value.get("n")))
 
 
-def _provenance(given: Given) -> Provenance:
+def _provenance(value: JsonValue) -> Provenance:
     return Provenance(
-        version=_count(given.get("version")) or 1,
-        model=given.get("model").text(""),
-        revision=given.get("revision").if_any(lambda each: each.text()),
-        corpus=given.get("corpus").text(""),
-        step=_count(given.get("step")),
-        settings=given.get("settings").object(),
-        complete=given.get("complete").value is not False,
-        n_documents=_count(given.get("n_documents")),
-        n_sequences=_count(given.get("n_sequences")),
-        n_tokens=_count(given.get("n_tokens")),
-        n_skipped=_count(given.get("n_skipped")),
-        skipped=tuple(each.object() for each in given.get("skipped").entries()),
-        loss=given.get("loss").number(),
+        version=_count(value.get("version")) or 1,
+        model=value.get("model").text(""),
+        revision=value.get("revision").if_any(lambda each: each.text()),
+        corpus=value.get("corpus").text(""),
+        step=_count(value.get("step")),
+        settings=value.get("settings").object(),
+        complete=value.get("complete").value is not False,
+        n_documents=_count(value.get("n_documents")),
+        n_sequences=_count(value.get("n_sequences")),
+        n_tokens=_count(value.get("n_tokens")),
+        n_skipped=_count(value.get("n_skipped")),
+        skipped=tuple(each.object() for each in value.get("skipped").entries()),
+        loss=value.get("loss").number(),
     )
 
 
-def _count(given: Given) -> int | None:
-    return given.if_any(lambda each: each.whole(0, WHOLE))
+def _count(value: JsonValue) -> int | None:
+    return value.if_any(lambda each: each.whole(0, WHOLE))

@@ -1,8 +1,8 @@
 """Which sequences of a corpus are kept for each head: the strongest, and some of every other strength.
 
-A sequence's strength for a head is its largest weight without the first row and column. Its bucket is the quantile of
-the warm-up that it lies in. Of the last bucket the strongest sequences are kept, of every other those with the smallest
-lots, which the seed and a sequence's identity alone decide: a fair sample, whoever draws it and in which order.
+A sequence's strength for a head is its largest weight without the first row and column. Its bucket is its quantile in
+the calibration. Of the last bucket the strongest sequences are kept, of every other those with the smallest sampling
+keys, which depend on the seed and the sequence alone: a uniform sample, independent of workers and order.
 
 Source: the sampling of Neuronpedia's `headvis/compute-head-metrics.py`, whose reservoirs draw as they go.
 """
@@ -26,7 +26,7 @@ class Sample:
 
     interval: int
     strength: float
-    lot: int
+    sampling_key: int
     sequence: int
     indices: Int[np.ndarray, " weight"]
     values: Integer[np.ndarray, " weight"]
@@ -34,15 +34,15 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """What a sequence has to be for a head to be kept at all: at least so strong, or with a lot of at most so much."""
+    """What a sequence needs for a head to keep it: this strength, or at most this sampling key."""
 
     strengths: Float[np.ndarray, "layer head"]
-    lots: Int[np.ndarray, "layer head bucket"]
+    sampling_keys: Int[np.ndarray, "layer head bucket"]
 
 
 @dataclass(eq=False)
 class Samples:
-    """The sequences kept of every head and bucket, the first the last to go; and the tokens of all of them."""
+    """The sampled sequences of every head and bucket, the best first, and the tokens of all of them."""
 
     n_layers: int
     n_heads: int
@@ -74,17 +74,17 @@ class Samples:
         self.sequences = {identity: self.sequences[identity] for identity in sorted(used)}
 
     def bars(self) -> Bars:
-        """What a further sequence has to be, where a bucket is full."""
+        """Return what a further sequence needs where a bucket is full."""
         strengths = np.full((self.n_layers, self.n_heads), -np.inf)
-        lots = np.full((self.n_layers, self.n_heads, self.n_intervals), NO_BAR)
+        sampling_keys = np.full((self.n_layers, self.n_heads, self.n_intervals), NO_BAR)
         for (layer, head, interval), samples in self.kept.items():
             if len(samples) < self._room(interval):
                 continue
             if interval == self.n_intervals:
                 strengths[layer, head] = samples[-1].strength
             else:
-                lots[layer, head, interval - 1] = samples[-1].lot
-        return Bars(strengths, lots)
+                sampling_keys[layer, head, interval - 1] = samples[-1].sampling_key
+        return Bars(strengths, sampling_keys)
 
     def of_head(self, layer: int, head: int) -> Iterator[Sample]:
         """A head's samples, bucket by bucket."""
@@ -96,7 +96,7 @@ class Samples:
         rows = [(key, sample) for key, samples in sorted(self.kept.items()) for sample in samples]
         known = [self.sequences[identity] for identity in sorted(self.sequences)]
         return {
-            "sample_places": np.array([(*key, s.lot, s.sequence) for key, s in rows], np.int64).reshape(-1, 5),
+            "sample_places": np.array([(*key, s.sampling_key, s.sequence) for key, s in rows], np.int64).reshape(-1, 5),
             "sample_strengths": np.array([sample.strength for _, sample in rows], np.float64),
             **end_to_end("sample_indices", [sample.indices for _, sample in rows], np.int64),
             **end_to_end("sample_values", [sample.values for _, sample in rows], np.uint16),
@@ -115,8 +115,8 @@ class Samples:
         places, strengths = arrays["sample_places"].tolist(), arrays["sample_strengths"].tolist()
         weights = (apart(arrays, f"sample_{name}") for name in ("indices", "values"))
         for place, strength, indices, values in zip(places, strengths, *weights, strict=True):
-            layer, head, interval, lot, sequence = place
-            sample = Sample(interval, strength, lot, sequence, indices, values)
+            layer, head, interval, sampling_key, sequence = place
+            sample = Sample(interval, strength, sampling_key, sequence, indices, values)
             self.kept.setdefault((layer, head, interval), []).append(sample)
         return self
 
@@ -125,7 +125,7 @@ class Samples:
 
     def _place(self, sample: Sample) -> tuple[float, int]:
         """The order in which a bucket's sequences are kept."""
-        return (-sample.strength if sample.interval == self.n_intervals else sample.lot), sample.sequence
+        return (-sample.strength if sample.interval == self.n_intervals else sample.sampling_key), sample.sequence
 
 
 def boundaries(strengths: Float[np.ndarray, "sequence ..."], n_intervals: int) -> Float[np.ndarray, "..."]:

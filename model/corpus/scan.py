@@ -8,17 +8,17 @@ from pathlib import Path
 from time import monotonic
 
 from headlight.model.base.errors import ScanError
+from headlight.model.corpus.calibration import Calibration, CalibrationPart, merge_parts
 from headlight.model.corpus.documents import Corpus, Document
 from headlight.model.corpus.engines import Engine
 from headlight.model.corpus.folder import WORK, check_folder, identity_of
-from headlight.model.corpus.found import Found
 from headlight.model.corpus.identity import check_same, identity
 from headlight.model.corpus.reading import is_tree
-from headlight.model.corpus.sequences import lot
+from headlight.model.corpus.results import ScanResults
+from headlight.model.corpus.sequences import sampling_key
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Job
 from headlight.model.corpus.state import State
-from headlight.model.corpus.warm import Warm, WarmUp, settled
 from headlight.model.corpus.writing import write_tree
 from headlight.model.nn.transformer import Transformer
 
@@ -27,15 +27,15 @@ SAVE_EVERY, WRITE_EVERY = 30.0, 120.0  # seconds; a page can open what there is 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a scan is: documents done, how many of them since it was taken up, and what was found.
+    """Progress of a scan: documents done, how many of them in this session, and the results so far.
 
-    While the warm-up goes on, `warming` says how many sequences of it are done.
+    During calibration, `calibrating` is the number of sequences done.
     """
 
     documents: int
     fresh: int
-    found: Found
-    warming: int | None = None
+    results: ScanResults
+    calibrating: int | None = None
 
 
 Watch = Callable[[Progress], None]
@@ -62,7 +62,7 @@ class Scan:
         check_same(identity_of(self._folder) or {}, self._identity, self._folder)
         return True
 
-    def run(self, engine: Engine, watch: Watch = lambda progress: None) -> Found:
+    def run(self, engine: Engine, watch: Watch = lambda progress: None) -> ScanResults:
         """Scan what is left of the corpus, and write the tree.
 
         Raises:
@@ -70,11 +70,11 @@ class Scan:
         """
         self._state.begin(self._identity)
         before = self._state.documents
-        warm = self._state.warm or self._warmed(engine, watch)
+        calibration = self._state.calibration or self._calibrate(engine, watch)
         saved = written = monotonic()
-        for number, data in engine.run(self._jobs(warm)):
+        for number, data in engine.run(self._jobs(calibration)):
             self._state.keep(number, data)
-            watch(Progress(self._state.documents, self._state.documents - before, self._state.found))
+            watch(Progress(self._state.documents, self._state.documents - before, self._state.results))
             if monotonic() - saved > SAVE_EVERY:
                 self._state.save()
                 saved = monotonic()
@@ -84,29 +84,29 @@ class Scan:
         self._state.save()
         self._write(complete=True)
         self._state.end()
-        return self._state.found
+        return self._state.results
 
     def _write(self, complete: bool) -> None:
-        write_tree(self._folder, self._model, self._state.found, self._settings, self._identity, complete)
+        write_tree(self._folder, self._model, self._state.results, self._settings, self._identity, complete)
 
-    def _warmed(self, engine: Engine, watch: Watch) -> Warm:
-        """The warm-up: shards from the first on, until they hold enough sequences."""
-        parts: dict[int, WarmUp] = {}
+    def _calibrate(self, engine: Engine, watch: Watch) -> Calibration:
+        """Run shards, from the first on, until they hold enough sequences to calibrate with."""
+        parts: dict[int, CalibrationPart] = {}
         jobs = (Job(number, documents) for number, documents in self._shards())
         for number, data in engine.run(jobs):
-            parts[number] = WarmUp.from_bytes(data, "the warm-up")
+            parts[number] = CalibrationPart.from_bytes(data, "the calibration")
             if enough := self._enough(parts):
                 parts = enough
                 break
-            watch(Progress(0, 0, self._state.found, sum(len(part.strengths) for part in parts.values())))
+            watch(Progress(0, 0, self._state.results, sum(len(part.strengths) for part in parts.values())))
         if not any(len(part.strengths) for part in parts.values()):
             raise ScanError(f"{self._corpus.name} holds no text of at least 2 tokens: there is nothing to scan.")
-        warm = settled([parts[number] for number in sorted(parts)], self._settings.intervals)
-        self._state.keep_warm(warm)
-        return warm
+        calibration = merge_parts([parts[number] for number in sorted(parts)], self._settings.intervals)
+        self._state.save_calibration(calibration)
+        return calibration
 
-    def _enough(self, parts: dict[int, WarmUp]) -> dict[int, WarmUp] | None:
-        """The first shards that together hold as many sequences as are asked for, whichever came first."""
+    def _enough(self, parts: dict[int, CalibrationPart]) -> dict[int, CalibrationPart] | None:
+        """Return the leading shards that together hold enough sequences, whichever finished first."""
         n_sequences = 0
         for number in takewhile(parts.__contains__, count()):
             n_sequences += len(parts[number].strengths)
@@ -119,19 +119,21 @@ class Scan:
         documents = islice(self._corpus.documents(), self._settings.documents or None)
         return enumerate(iter(lambda: tuple(islice(documents, self._settings.shard)), ()))
 
-    def _jobs(self, warm: Warm) -> Iterator[Job]:
+    def _jobs(self, calibration: Calibration) -> Iterator[Job]:
         """The shards that are not finished yet, each with what is known when it is taken."""
-        lots: list[int] = []  # the smallest so far, negative, the largest of them first
+        sampling_keys: list[int] = []  # the smallest so far, negative, the largest of them first
         predicts = self._model.cfg.attention_dir == "causal"  # there is a next token
         for number, documents in self._shards():
-            ablated = frozenset(each.index for each in documents if predicts and self._is_drawn(each.index, lots))
+            ablated = frozenset(
+                each.index for each in documents if predicts and self._is_drawn(each.index, sampling_keys)
+            )
             if not self._state.has(number):
-                yield Job(number, documents, ablated, warm, self._state.found.samples.bars())
+                yield Job(number, documents, ablated, calibration, self._state.results.samples.bars())
 
-    def _is_drawn(self, document: int, lots: list[int]) -> bool:
-        """Whether a document's lot is among the smallest so far; in the end those among the smallest of all count."""
-        drawn = -lot(self._settings.seed, document)
-        if len(lots) < self._settings.ablate:
-            heapq.heappush(lots, drawn)
+    def _is_drawn(self, document: int, sampling_keys: list[int]) -> bool:
+        """Whether a document's sampling key is among the smallest so far; at the end the smallest of all count."""
+        drawn = -sampling_key(self._settings.seed, document)
+        if len(sampling_keys) < self._settings.ablate:
+            heapq.heappush(sampling_keys, drawn)
             return True
-        return bool(lots) and heapq.heappushpop(lots, drawn) != drawn
+        return bool(sampling_keys) and heapq.heappushpop(sampling_keys, drawn) != drawn

@@ -11,16 +11,14 @@ from torch import Tensor
 from headlight.model.nn.hooks import Chain, Tap
 from headlight.model.nn.transformer import Transformer
 
-LEAST_FILLED, LEAST_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
+MIN_FILLED, MIN_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
 SHORTEST = 2  # tokens, of which the second has something to look at
-MOST_CUT = 2**20  # sequences of one document, which a sequence's number has room for
+MAX_SEQUENCES = 2**20  # sequences of one document, which a sequence's number has room for
 
 
 @dataclass(frozen=True)
 class CutSequence:
-    """Some tokens of a document, a beginning-of-sequence token before them if asked for; `start` is the first one's
-    place in the document.
-    """
+    """Consecutive tokens of a document, after a beginning-of-sequence token if any; `start` is their position."""
 
     document: int
     name: str
@@ -30,35 +28,32 @@ class CutSequence:
 
     @property
     def identity(self) -> int:
-        """A number that no other sequence of the corpus has, small enough for a float64 to hold it exactly."""
-        return self.document * MOST_CUT + self.number
+        """A number unique in the corpus, small enough for an exact float64."""
+        return self.document * MAX_SEQUENCES + self.number
 
-    def lot(self, seed: int) -> int:
-        """The number that this sequence draws: 62 bits that only the seed and its identity decide."""
-        return lot(seed, self.identity)
+    def sampling_key(self, seed: int) -> int:
+        """Return this sequence's sampling key."""
+        return sampling_key(seed, self.identity)
 
 
-def lot(seed: int, identity: int) -> int:
-    """62 bits drawn for something by its number and the seed: the same whoever asks, and whenever."""
+def sampling_key(seed: int, identity: int) -> int:
+    """Hash a number with the seed to 62 bits, so that every worker samples the same."""
     digest = hashlib.blake2b(f"{seed}:{identity}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 2
 
 
 def cut(document: int, name: str, tokens: Sequence[int], length: int, bos: int | None) -> list[CutSequence]:
-    """A document's tokens in sequences of one length, the last as long as what is left.
-
-    The rest is left out where it is too short to look at anything.
-    """
+    """Cut a document's tokens into sequences of one length; the last may be shorter, and is dropped below 2 tokens."""
     before = () if bos is None else (bos,)
     step = length - len(before)
-    cuts = [(start, (*before, *tokens[start : start + step])) for start in range(0, len(tokens), step)][:MOST_CUT]
+    cuts = [(start, (*before, *tokens[start : start + step])) for start in range(0, len(tokens), step)][:MAX_SEQUENCES]
     whole = [(start, row) for start, row in cuts if len(row) >= SHORTEST]
     return [CutSequence(document, name, number, start, row) for number, (start, row) in enumerate(whole)]
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sequences side by side, padded on the right; `real` are the tokens that are no padding."""
+    """A batch of sequences, padded on the right; `real` marks the tokens that are not padding."""
 
     sequences: Sequence[CutSequence]
     tokens: Int[Tensor, "batch pos"]
@@ -72,15 +67,15 @@ class Batch:
 
 
 def batches(sequences: Sequence[CutSequence], n_tokens: int) -> Iterator[Batch]:
-    """The sequences in batches of at most so many tokens with their padding, the long ones first.
+    """Group sequences into batches of at most `n_tokens` with padding, the long ones first.
 
-    A batch ends earlier where the next sequence would be padded much, unless that leaves too few to be worth a pass.
+    A batch ends early where the next sequence would need much padding, unless the batch is still small.
     """
     some: list[CutSequence] = []
     for sequence in sorted(sequences, key=lambda sequence: -len(sequence.tokens)):
         if some:
             widest = len(some[0].tokens)
-            is_short = len(sequence.tokens) < LEAST_FILLED * widest and len(some) * widest >= LEAST_BATCH * n_tokens
+            is_short = len(sequence.tokens) < MIN_FILLED * widest and len(some) * widest >= MIN_BATCH * n_tokens
             if is_short or (len(some) + 1) * widest > n_tokens:
                 yield batch(some)
                 some = []
@@ -99,7 +94,7 @@ def batch(sequences: Sequence[CutSequence]) -> Batch:
 
 
 def show(model: Transformer, batch: Batch, *taps: Tap) -> None:
-    """A pass of the model over a batch, as far as to its last layer, for what looks on."""
+    """Run a batch through all layers with these taps; the logits are not computed."""
     device, mask = model.embed.W_E.device, batch.mask
     mask = None if mask is None else mask.to(device)
     with torch.inference_mode():

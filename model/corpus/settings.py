@@ -1,4 +1,4 @@
-"""What a scan can be told: what changes its results, and with that may not change while it goes on."""
+"""The settings of a scan: those that change its results, and so may not change while it is in progress."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
@@ -15,7 +15,7 @@ def _about(default: Any, meaning: str, least: float = 0, most: float = 2**31) ->
 
 @dataclass(frozen=True)
 class ScanSettings:
-    """One setting a field, which is a flag of the command; `meaning` says what each is."""
+    """One field per setting, which is a flag of the command; its metadata has the help text."""
 
     length: int = _about(256, "tokens of a sequence, cut to the model's context", 2)
     bos: bool = _about(True, "whether each sequence begins with the tokenizer's beginning token, if it has one")
@@ -42,15 +42,15 @@ class ScanSettings:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            given, about = getattr(self, each.name), each.metadata
-            if "least" in about and not about["least"] <= given <= about["most"]:
+            value, about = getattr(self, each.name), each.metadata
+            if "least" in about and not about["least"] <= value <= about["most"]:
                 flag = f"--{each.name.replace('_', '-')}"
-                raise ConfigError(f"{flag} is {given}; it can be from {about['least']:g} to {about['most']:,}.")
+                raise ConfigError(f"{flag} is {value}; it can be from {about['least']:g} to {about['most']:,}.")
 
     def n_at_once(self, n_ctx: int) -> int:
-        """How many tokens a batch has at most, in a model with so much context."""
+        """The largest number of tokens in a batch, for a model with this context length."""
         return self.batch * min(self.length, n_ctx)
 
-    def told(self) -> dict[str, Any]:
-        """Every setting by its name."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings by name."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""One shard of a corpus: some documents, computed by one worker from the first to the last figure."""
+"""One shard of a corpus: some documents, processed by a single worker."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,16 +12,16 @@ from jaxtyping import Float
 from headlight.model.base.errors import InputError
 from headlight.model.checkpoints.loading import load
 from headlight.model.compute.backend import settled
+from headlight.model.corpus.ablation_effects import ablation_effects
+from headlight.model.corpus.calibration import Calibration, calibrate
 from headlight.model.corpus.documents import Document
 from headlight.model.corpus.figures import Moments
-from headlight.model.corpus.found import Found
 from headlight.model.corpus.gathering import Gatherer
-from headlight.model.corpus.mattering import effects_on
 from headlight.model.corpus.measures import measure
+from headlight.model.corpus.results import ScanResults
 from headlight.model.corpus.samples import Bars
-from headlight.model.corpus.sequences import CutSequence, batches, cut, lot
+from headlight.model.corpus.sequences import CutSequence, batches, cut, sampling_key
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.corpus.warm import Warm, warm_up
 from headlight.model.corpus.watching import UnitGatherer, UnitTap, Watched, watched
 from headlight.model.nn.transformer import Transformer
 from headlight.model.roles.detectors import is_punctuation
@@ -31,7 +31,7 @@ from headlight.model.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A shard's documents, and what is known when its turn comes; without `warm` it is for the warm-up.
+    """A shard's documents with what is known when it starts; without `calibration` it is a calibration job.
 
     `ablated` are the documents on which heads are ablated.
     """
@@ -39,12 +39,12 @@ class Job:
     number: int
     documents: tuple[Document, ...]
     ablated: frozenset[int] = frozenset()
-    warm: Warm | None = None
+    calibration: Calibration | None = None
     bars: Bars | None = None
 
 
 class Worker:
-    """Opens a model, and computes one shard after the other with it, on one thread."""
+    """Load a model and process shards with it, on one thread."""
 
     def __init__(self, model: str, settings: ScanSettings) -> None:
         self._name, self._settings = model, settings
@@ -65,37 +65,37 @@ class Worker:
         return watched(self.model, self._settings)
 
     def __call__(self, job: Job) -> bytes:
-        """What a shard gives, as a file."""
+        """Process a shard and return its serialised results."""
         with _same_bits():
-            if job.warm is None or job.bars is None:
+            if job.calibration is None or job.bars is None:
                 sequences = [each for cuts in self._read(job.documents)[0].values() for each in cuts]
-                return warm_up(self.model, sequences, self._settings, self.units).to_bytes()
-            return self._scanned(job, job.warm, job.bars).to_bytes()
+                return calibrate(self.model, sequences, self._settings, self.units).to_bytes()
+            return self._scanned(job, job.calibration, job.bars).to_bytes()
 
-    def _scanned(self, job: Job, warm: Warm, bars: Bars) -> Found:
-        """All that is found in a shard's documents."""
+    def _scanned(self, job: Job, calibration: Calibration, bars: Bars) -> ScanResults:
+        """Compute the results of a shard's documents; a document with non-finite numbers is skipped."""
         cuts, skipped = self._read(job.documents)
         while True:
-            found, sums = self._measured(cuts, warm, bars)
+            results, sums = self._measured(cuts, calibration, bars)
             bad = [document for document, each in sums.items() if not np.isfinite(each).all()]
             if not bad:
                 break
             for document in bad:
                 skipped[document] = "the model's numbers are not finite"
                 del cuts[document]
-        found.moments = found.moments if not sums else Moments.of(np.stack(list(sums.values())))
+        results.moments = results.moments if not sums else Moments.from_documents(np.stack(list(sums.values())))
         names = {document.index: document.name for document in job.documents}
-        found.name_documents(names)
+        results.name_documents(names)
         for document in sorted(skipped):
-            found.skip(names[document], skipped[document])
+            results.skip(names[document], skipped[document])
         for document in sorted(job.ablated & cuts.keys()):
-            drawn = lot(self._settings.seed, document)
+            drawn = sampling_key(self._settings.seed, document)
             sequence = cuts[document][drawn % len(cuts[document])]
-            found.effects.add(document, drawn, effects_on(self.model, sequence.tokens, warm.means))
-        return found
+            results.effects.add(document, drawn, ablation_effects(self.model, sequence.tokens, calibration.means))
+        return results
 
     def _read(self, documents: Sequence[Document]) -> tuple[dict[int, list[CutSequence]], dict[int, str]]:
-        """The documents' sequences, and why others have none."""
+        """Cut documents into sequences; the second result is why others have none."""
         tokenizer, length = tokenizer_of(self.model), min(self._settings.length, self.model.cfg.n_ctx)
         bos = tokenizer.bos_token_id if self._settings.bos else None
         cuts: dict[int, list[CutSequence]] = {}
@@ -105,8 +105,8 @@ class Worker:
                 if document.text is None:
                     raise InputError(document.reason)
                 tokens = tokenizer.to_tokens(document.text, parse_special=False)[0].tolist()  # a stranger's text
-                if found := cut(document.index, document.name, tokens, length, bos):
-                    cuts[document.index] = found
+                if sequences := cut(document.index, document.name, tokens, length, bos):
+                    cuts[document.index] = sequences
                 else:
                     skipped[document.index] = "it has fewer than 2 tokens"
             except InputError as error:
@@ -114,15 +114,15 @@ class Worker:
         return cuts, skipped
 
     def _measured(
-        self, cuts: dict[int, list[CutSequence]], warm: Warm, bars: Bars
-    ) -> tuple[Found, dict[int, Float[np.ndarray, "layer head quantity"]]]:
-        """What is found in some documents' sequences, and each document's sums."""
+        self, cuts: dict[int, list[CutSequence]], calibration: Calibration, bars: Bars
+    ) -> tuple[ScanResults, dict[int, Float[np.ndarray, "layer head quantity"]]]:
+        """Compute the results of these sequences, and each document's sums."""
         model, settings, sequences = self.model, self._settings, [each for rows in cuts.values() for each in rows]
-        found = Found.nothing(model.cfg, settings)
-        gatherer = Gatherer(found, settings, warm, bars, sequences)
-        of_units = UnitGatherer(found.units, warm.units, settings.seed, model.cfg.d_vocab)
+        results = ScanResults.empty(model.cfg, settings)
+        gatherer = Gatherer(results, settings, calibration, bars, sequences)
+        of_units = UnitGatherer(results.units, calibration.units, settings.seed, model.cfg.d_vocab)
         is_mark = partial(_is_mark, tokenizer_of(model))
-        sums = {document: np.zeros_like(found.moments.totals) for document in cuts}
+        sums = {document: np.zeros_like(results.moments.totals) for document in cuts}
         for batch in batches(sequences, settings.n_at_once(model.cfg.n_ctx)):
             also = UnitTap(self.units, batch, of_units.see)
             measured = measure(model, batch, is_mark, partial(gatherer.take, batch), also)
@@ -131,13 +131,13 @@ class Worker:
         gatherer.finish()
         of_units.finish()
         n_tokens = sum(len(sequence.tokens) for sequence in sequences)
-        found.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
-        return found, sums
+        results.counts = {"documents": len(cuts), "sequences": len(sequences), "tokens": n_tokens, "skipped": 0}
+        return results, sums
 
 
 @contextmanager
 def _same_bits() -> Iterator[None]:
-    """The order of sums, and with it their last bits, is the same wherever shards of a scan run on a machine."""
+    """Fix the order of sums, and with it their last bits, wherever shards of a scan run on a machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -27,18 +27,23 @@ MATTERS = {
 def corpus_tables(
     a: Tree, heads: Sequence[Head] = (), b: Tree | None = None, series: Sequence[Tree] = (), metric: str = ""
 ) -> Tables:
-    """Every head's figures in scan A, in B and their change; and what A's tree has of some heads.
+    """Return every head's figures in scan A, in scan B and their change, and samples for some heads of A.
 
-    `series` are scans of one model's training checkpoints, over which the heads' `metric` is followed.
+    Args:
+        a: a scan.
+        heads: (layer, head) pairs whose sequences, tokens, histograms and effects are listed.
+        b: another scan to compare with.
+        series: scans of one model's training checkpoints.
+        metric: the figure that is followed over `series`.
     """
     tables: Tables = {"figures": columns(FIGURES, _figures(a, b))}
-    shown = [read_dashboard(a, head) for head in heads]
-    if shown:
+    dashboards = [read_dashboard(a, head) for head in heads]
+    if dashboards:
         tables |= {
-            "sequences": _of(SEQUENCES, shown, _sequences),
-            "tokens": _of(TOKENS, shown, _tokens),
-            "histograms": _of(COUNTS, shown, _counts),
-            "effects": _of(EFFECTS, shown, _effects),
+            "sequences": _of(SEQUENCES, dashboards, _sequences),
+            "tokens": _of(TOKENS, dashboards, _tokens),
+            "histograms": _of(COUNTS, dashboards, _counts),
+            "effects": _of(EFFECTS, dashboards, _effects),
         }
     if series:
         tables["steps"] = columns(STEPS, steps(series, heads, metric))
@@ -53,12 +58,12 @@ def shared(a: Tree, b: Tree | None) -> tuple[str, ...]:
 
 def steps(series: Sequence[Tree], heads: Sequence[Head], metric: str) -> Rows:
     """One figure of some heads at each training step."""
-    found = Rows()
+    rows = Rows()
     for tree in series:
-        step = tree.told.step if tree.told else None
+        step = tree.provenance.step if tree.provenance else None
         there = [head for head in heads if head in tree.rows]
-        found += [(step, *row) for row in _rows(estimates(tree, metric), metric, there)]
-    return found
+        rows += [(step, *row) for row in _rows(estimates(tree, metric), metric, there)]
+    return rows
 
 
 def growth(series: Sequence[Tree], metric: str) -> Rows:
@@ -74,7 +79,7 @@ def growth(series: Sequence[Tree], metric: str) -> Rows:
 
 def _figures(a: Tree, b: Tree | None) -> Rows:
     sides = {"A": a} if b is None else {"A": a, "B": b}
-    found = [
+    rows = [
         (side, *row)
         for side, tree in sides.items()
         for metric in tree.metrics
@@ -83,22 +88,22 @@ def _figures(a: Tree, b: Tree | None) -> Rows:
     if b is not None:
         both = [head for head in a.rows if head in b.rows]
         for metric in shared(a, b):
-            found += [(DIFFERENCE, *row) for row in _rows(change(a, b, metric), metric, both)]
-    return found
+            rows += [(DIFFERENCE, *row) for row in _rows(change(a, b, metric), metric, both)]
+    return rows
 
 
-def _rows(found: Estimates, metric: str, heads: Sequence[Head]) -> Iterator[Row]:
+def _rows(estimated: Estimates, metric: str, heads: Sequence[Head]) -> Iterator[Row]:
     for head in heads:
-        numbers = (number(float(each[head])) for each in (found.values, found.low, found.high))
+        numbers = (number(float(each[head])) for each in (estimated.values, estimated.low, estimated.high))
         yield head_name(head), metric, figure(metric).unit, *numbers
 
 
-def _of(heading: Sequence[str], shown: Sequence[Dashboard], rows: Callable[[Dashboard], Iterator[Row]]) -> Table:
-    return columns(heading, ((head_name((each.layer, each.head)), *row) for each in shown for row in rows(each)))
+def _of(heading: Sequence[str], dashboards: Sequence[Dashboard], rows: Callable[[Dashboard], Iterator[Row]]) -> Table:
+    return columns(heading, ((head_name((each.layer, each.head)), *row) for each in dashboards for row in rows(each)))
 
 
-def _sequences(shown: Dashboard) -> Iterator[Row]:
-    for each in shown.sequences:
+def _sequences(dashboard: Dashboard) -> Iterator[Row]:
+    for each in dashboard.sequences:
         query, key = each.strongest or (None, None)
         yield (
             each.interval,
@@ -112,23 +117,23 @@ def _sequences(shown: Dashboard) -> Iterator[Row]:
         )
 
 
-def _tokens(shown: Dashboard) -> Iterator[Row]:
-    yield from (("queries", token, None, weight) for token, weight in shown.top_query_tokens)
-    yield from (("keys", None, token, weight) for token, weight in shown.top_key_tokens)
-    yield from (("pairs", each.query, each.key, each.weight) for each in shown.top_pairs)
+def _tokens(dashboard: Dashboard) -> Iterator[Row]:
+    yield from (("queries", token, None, weight) for token, weight in dashboard.top_query_tokens)
+    yield from (("keys", None, token, weight) for token, weight in dashboard.top_key_tokens)
+    yield from (("pairs", each.query, each.key, each.weight) for each in dashboard.top_pairs)
 
 
-def _counts(shown: Dashboard) -> Iterator[Row]:
-    drawn = {"largest weight of a sequence": shown.histogram, "distance": shown.qk_distance_histogram}
+def _counts(dashboard: Dashboard) -> Iterator[Row]:
+    drawn = {"largest weight of a sequence": dashboard.histogram, "distance": dashboard.qk_distance_histogram}
     for called, each in drawn.items():
         if each is not None:
             ends = zip(each.bin_edges, each.bin_edges[1:], each.bin_values, strict=False)
             yield from ((called, low, high, value) for low, high, value in ends)
 
 
-def _effects(shown: Dashboard) -> Iterator[Row]:
+def _effects(dashboard: Dashboard) -> Iterator[Row]:
     for field, (called, unit) in MATTERS.items():
-        effect: Effect | None = getattr(shown.matters, field, None)
+        effect: Effect | None = getattr(dashboard.matters, field, None)
         if effect is not None:
             low, high = effect.interval or (None, None)
             yield called, unit, effect.mean, low, high, effect.n

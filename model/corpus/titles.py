@@ -1,4 +1,4 @@
-"""A head's figures over a corpus: what each is called and means, its unit, and how it changes between two scans."""
+"""A head's figures over a corpus: title, meaning and unit of each, and its change between two scans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,18 +99,18 @@ class Estimates:
 
 
 def estimates(tree: Tree, metric: str) -> Estimates:
-    """One figure of every head of a scan."""
-    found = np.full((3, tree.n_layers, tree.n_heads), np.nan)
+    """Return one figure of every head of a scan."""
+    ends = np.full((3, tree.n_layers, tree.n_heads), np.nan)
     for (layer, head), row in tree.rows.items():
         value = row.values.get(metric)
-        found[:, layer, head] = (np.nan if value is None else value, *row.intervals.get(metric, (np.nan, np.nan)))
-    return Estimates(*found)
+        ends[:, layer, head] = (np.nan if value is None else value, *row.intervals.get(metric, (np.nan, np.nan)))
+    return Estimates(*ends)
 
 
 def change(a: Tree, b: Tree, metric: str) -> Estimates:
-    """How one figure changes from scan A to scan B, for the layers and heads that both have.
+    """Return the change of one figure from scan A to scan B, for the layers and heads that both have.
 
-    The interval takes the scans' documents as drawn apart: over the same documents the change is surer than it says.
+    The interval assumes independent documents; over the same documents it is too wide.
     """
     n_layers, n_heads = min(a.n_layers, b.n_layers), min(a.n_heads, b.n_heads)
     of_a, of_b = (_cut(estimates(tree, metric), n_layers, n_heads) for tree in (a, b))
@@ -121,18 +121,18 @@ def change(a: Tree, b: Tree, metric: str) -> Estimates:
 
 
 def half_way(series: Sequence[Tree], metric: str) -> Float[np.ndarray, "layer head"]:
-    """The training step from which on a head's figure stays nearer to its last value than to its first.
+    """Return the training step from which on a head's figure stays nearer to its last value than to its first.
 
-    NaN where the figure is not surely another at the end: where the interval of its change holds 0, or there is none.
-    `series` are scans of one model, in the order of their steps.
+    NaN where the change is not significant: its interval includes 0, or there is none. `series` are scans of one model,
+    in the order of their steps.
     """
-    found = change(series[0], series[-1], metric)
+    total = change(series[0], series[-1], metric)
     values = np.stack([estimates(tree, metric).values for tree in series])
     nearer = np.abs(values - values[-1]) < np.abs(values - values[0])
     stays = np.logical_and.accumulate(nearer[::-1])[::-1]
-    steps = np.array([tree.told.step for tree in series if tree.told], dtype=float)
-    return np.where((found.low > 0) | (found.high < 0), steps[stays.argmax(0)], np.nan)
+    steps = np.array([tree.provenance.step for tree in series if tree.provenance], dtype=float)
+    return np.where((total.low > 0) | (total.high < 0), steps[stays.argmax(0)], np.nan)
 
 
-def _cut(found: Estimates, n_layers: int, n_heads: int) -> Estimates:
-    return Estimates(*(each[:n_layers, :n_heads] for each in (found.values, found.low, found.high)))
+def _cut(estimated: Estimates, n_layers: int, n_heads: int) -> Estimates:
+    return Estimates(*(each[:n_layers, :n_heads] for each in (estimated.values, estimated.low, estimated.high)))

@@ -183,7 +183,7 @@ class Provenance:
 class Tree:
     """A scan: its model and corpus, its figures with what they mean, and every head's row.
 
-    `told` is None in a tree that is not ours. One head's dashboard is read by `reading.read_dashboard`.
+    `provenance` is None in a tree that is not ours. One head's dashboard is read by `reading.read_dashboard`.
     """
 
     folder: Path
@@ -196,4 +196,4 @@ class Tree:
     descriptions: Mapping[str, str]
     rows: Mapping[Head, HeadRow]
     pattern: str = PATTERN
-    told: Provenance | None = None
+    provenance: Provenance | None = None

@@ -19,9 +19,9 @@ from headlight.model.base.files import refuse_pointer
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import UNITS
 from headlight.model.corpus.packing import of_texts, refusing_damage, to_texts
-from headlight.model.corpus.sequences import MOST_CUT
+from headlight.model.corpus.sequences import MAX_SEQUENCES
 from headlight.model.corpus.tree import Histogram, Tree, UnitDashboard, Window
-from headlight.model.corpus.units import BINS, MOST_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
+from headlight.model.corpus.units import BINS, MAX_PEAKS, OTHERS, SLOTS, STEPS, WIDTH, Units, in_order
 
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
 NONE = np.iinfo(np.uint16).max  # where a window has no token, in a file of so short ones
@@ -42,7 +42,7 @@ def write_units(folder: Path, units: Mapping[str, Units], names: Mapping[int, st
 def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarray, "..."]]:
     order = np.lexsort((units.slots["sequences"], -units.slots["strengths"]), axis=-1)
     slots = in_order(units.slots, order)
-    used = np.unique(slots["sequences"] // MOST_CUT)
+    used = np.unique(slots["sequences"] // MAX_SEQUENCES)
     used = used[used >= 0]
     tokens, weights = _top(units)
     if units.top_tokens.size <= NONE:  # half as long, with -1 as the largest
@@ -56,7 +56,7 @@ def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarr
         "top_tokens": tokens,
         "top_weights": weights,
         "buckets": np.where(order < OTHERS, order + 1, OTHERS + 1).astype(np.uint8),
-        "documents": np.searchsorted(used, slots["sequences"] // MOST_CUT).astype(np.int32),
+        "documents": np.searchsorted(used, slots["sequences"] // MAX_SEQUENCES).astype(np.int32),
         "names": of_texts([names[document] for document in used.tolist()]),
         **{name: slots[name].astype(np.int32) if name == "starts" else slots[name] for name in KEPT},
     }
@@ -64,9 +64,9 @@ def _arrays(units: Units, names: Mapping[int, str]) -> dict[str, Shaped[np.ndarr
 
 def _top(units: Units) -> tuple[Int[np.ndarray, "unit _"], Float[np.ndarray, "unit _"]]:
     n_units = len(units.active)
-    tokens, weights = np.full((n_units, MOST_PEAKS), -1, np.int32), np.zeros((n_units, MOST_PEAKS), np.float32)
+    tokens, weights = np.full((n_units, MAX_PEAKS), -1, np.int32), np.zeros((n_units, MAX_PEAKS), np.float32)
     for unit in range(n_units):
-        for place, (token, weight) in enumerate(units.top_tokens.top(unit, MOST_PEAKS)):
+        for place, (token, weight) in enumerate(units.top_tokens.top(unit, MAX_PEAKS)):
             tokens[unit, place], weights[unit, place] = token, weight
     return tokens, weights
 
@@ -95,7 +95,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
 SHAPES: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(("density", "mean", "largest", "reach"), ()),
     "histogram": (BINS,),
-    **dict.fromkeys(("top_tokens", "top_weights"), (MOST_PEAKS,)),
+    **dict.fromkeys(("top_tokens", "top_weights"), (MAX_PEAKS,)),
     **dict.fromkeys(("buckets", "documents", "strengths", "starts", "peaks"), (SLOTS,)),
     **dict.fromkeys(("tokens", "values"), (SLOTS, WIDTH)),
 }

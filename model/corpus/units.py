@@ -1,9 +1,9 @@
-"""What is found of one layer's neurons, or of a dictionary's features, over a corpus.
+"""Results of a scan for a layer's neurons, or for a dictionary's features.
 
-Of every unit: how often it is active, its mean and largest activation, how strong it is in each sequence, the tokens
-that it peaks at, and windows of tokens around the peaks of some sequences. As of heads, the strongest are kept, and of
-each weaker quarter of the warm-up's sequences the one with the smallest lot. A sequence's first token, at which much is
-out of proportion, counts for nothing.
+For every unit: how often it is active, its mean and largest activation, a histogram of its strength in sequences, the
+tokens that it peaks at, and windows of tokens around its peak in some sequences: the strongest, and of each weaker
+quarter of the calibration the one with the smallest sampling key. A sequence's first token, where activations are often
+out of proportion, is ignored.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ OTHERS = BUCKETS - 1
 SLOTS = OTHERS + TOP
 BEFORE, AFTER = 16, 7  # tokens of a window around the peak
 WIDTH = BEFORE + 1 + AFTER
-BINS = 20  # of the histogram, up to REACH times the largest of the warm-up; the last takes all beyond
+BINS = 20  # of the histogram, up to REACH times the calibration's largest strength; the last takes all beyond
 REACH = 1.25
-MOST_PEAKS = 16  # tokens of a unit
+MAX_PEAKS = 16  # tokens of a unit
 STEPS = 255  # a window's values are so many parts of its peak
-NO_LOT = np.iinfo(np.int64).max
+NO_KEY = np.iinfo(np.int64).max
 EMPTY: Mapping[str, tuple[type, int, tuple[int, ...]]] = {
-    "lots": (np.int64, NO_LOT, ()),
+    "lots": (np.int64, NO_KEY, ()),
     "strengths": (np.float32, 0, ()),
     "sequences": (np.int64, -1, ()),
     "starts": (np.int64, 0, ()),
@@ -40,15 +40,15 @@ Slots = dict[str, Shaped[np.ndarray, "unit slot ..."]]
 
 
 @dataclass(frozen=True, eq=False)
-class Begun:
-    """What the warm-up says of one layer's units: where each later bucket begins, and the largest strength."""
+class UnitCalibration:
+    """The calibration of one layer's units: boundaries of all buckets but the first, and the largest strength."""
 
     boundaries: Float[np.ndarray, "unit later_bucket"]
     largest: Float[np.ndarray, " unit"]
 
     @property
     def reach(self) -> Float[np.ndarray, " unit"]:
-        """How far histograms go; of a unit that was never active yet as far as the layer's farthest."""
+        """Upper end of the histograms; a unit that was never active takes the layer's largest."""
         known = np.where(self.largest > 0, self.largest, self.largest.max(initial=0))
         return np.maximum(known * REACH, 1e-6)
 
@@ -71,9 +71,9 @@ class Units:
     slots: Slots
 
     @classmethod
-    def nothing(cls, begun: Begun, d_vocab: int) -> "Units":
-        """What is found in no sequences."""
-        n_units = len(begun.largest)
+    def empty(cls, calibration: UnitCalibration, d_vocab: int) -> "Units":
+        """Return the results of no sequences."""
+        n_units = len(calibration.largest)
         slots: Slots = {
             name: np.full((n_units, SLOTS, *more), empty, kind) for name, (kind, empty, more) in EMPTY.items()
         }
@@ -82,14 +82,14 @@ class Units:
             active=np.zeros(n_units, np.int64),
             sums=np.zeros(n_units),
             largest=np.zeros(n_units, np.float32),
-            reach=begun.reach,
+            reach=calibration.reach,
             histogram=np.zeros((n_units, BINS), np.int64),
-            top_tokens=Heaviest(d_vocab, MOST_PEAKS),
+            top_tokens=Heaviest(d_vocab, MAX_PEAKS),
             slots=slots,
         )
 
     def merge(self, later: "Units") -> None:
-        """Add what was found in other sequences."""
+        """Add the results of other sequences."""
         self.n_tokens += later.n_tokens
         self.active += later.active
         self.sums += later.sums
@@ -123,7 +123,7 @@ class Units:
         return cls(
             int(arrays["n_tokens"]),
             **{name: arrays[name] for name in PLAIN},
-            top_tokens=Heaviest(d_vocab, MOST_PEAKS, arrays["top_keys"], arrays["top_weights"]),
+            top_tokens=Heaviest(d_vocab, MAX_PEAKS, arrays["top_keys"], arrays["top_weights"]),
             slots={name: arrays[name] for name in EMPTY},
         )
 

@@ -1,4 +1,4 @@
-"""Which neurons and features a scan watches, and what is gathered of them sequence by sequence."""
+"""The neurons and features that a scan watches, and how their results are collected sequence by sequence."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.model.base.errors import ScanError
 from headlight.model.corpus.sequences import Batch, CutSequence
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.corpus.units import BEFORE, BINS, BUCKETS, OTHERS, STEPS, WIDTH, Begun, Units
+from headlight.model.corpus.units import BEFORE, BINS, BUCKETS, OTHERS, STEPS, WIDTH, UnitCalibration, Units
 from headlight.model.features.opening import open_dictionary
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
@@ -51,7 +51,7 @@ def _neurons(cfg: TransformerConfig, settings: ScanSettings) -> Iterator[Watched
         )
     count = min(cfg.d_mlp, settings.units // cfg.n_layers)
     for layer in range(cfg.n_layers):
-        yield Watched(f"{NEURONS}.{layer}", f"blocks.{layer}.mlp.hook_post", count, lambda given: given[:, :count])
+        yield Watched(f"{NEURONS}.{layer}", f"blocks.{layer}.mlp.hook_post", count, lambda acts: acts[:, :count])
 
 
 def _features(model: Transformer, settings: ScanSettings) -> Iterator[Watched]:
@@ -66,7 +66,7 @@ def _features(model: Transformer, settings: ScanSettings) -> Iterator[Watched]:
 
 
 def _encoded(dictionary: Dictionary, count: int) -> Callable[[Tensor], Tensor]:
-    return lambda given: dictionary.encode(given.flatten(1))[:, :count]
+    return lambda acts: dictionary.encode(acts.flatten(1))[:, :count]
 
 
 class UnitTap(Tap):
@@ -91,17 +91,19 @@ class UnitTap(Tap):
 
 
 class UnitGatherer:
-    """Adds what one sequence after the other shows to `found`."""
+    """Add sequences to the results of the watched units."""
 
-    def __init__(self, found: dict[Key, Units], begun: Mapping[Key, Begun], seed: int, d_vocab: int) -> None:
-        self._found, self._begun, self._seed, self._d_vocab = found, begun, seed, d_vocab
+    def __init__(
+        self, units: dict[Key, Units], calibration: Mapping[Key, UnitCalibration], seed: int, d_vocab: int
+    ) -> None:
+        self._results, self._calibration, self._seed, self._d_vocab = units, calibration, seed, d_vocab
         self._peaks: dict[Key, list[tuple[Int[np.ndarray, " _"], Float[np.ndarray, " _"]]]] = {}
 
     def see(self, key: Key, sequence: CutSequence, acts: Float[Tensor, "pos unit"]) -> None:
         """Take one sequence's activations."""
-        if key not in self._found:
-            self._found[key] = Units.nothing(self._begun[key], self._d_vocab)
-        units = self._found[key]
+        if key not in self._results:
+            self._results[key] = Units.empty(self._calibration[key], self._d_vocab)
+        units = self._results[key]
         positive = acts.clamp(min=0)
         units.n_tokens += len(acts)
         units.active += (acts > 0).sum(0).numpy()
@@ -109,13 +111,13 @@ class UnitGatherer:
         strengths, places = (each.numpy() for each in positive.max(0))
         units.largest = np.maximum(units.largest, strengths)
         self._count(key, units, strengths, np.array(sequence.tokens)[places + 1])
-        self._keep(units, self._begun[key], sequence, positive.numpy(), strengths, places)
+        self._keep(units, self._calibration[key], sequence, positive.numpy(), strengths, places)
 
     def finish(self) -> None:
-        """Put together what was collected apart."""
+        """Merge what was collected per sequence."""
         for key, peaks in self._peaks.items():
             keys, weights = (np.concatenate(each) for each in zip(*peaks, strict=True))
-            self._found[key].top_tokens.add(keys, weights)
+            self._results[key].top_tokens.add(keys, weights)
 
     def _count(
         self, key: Key, units: Units, strengths: Float[np.ndarray, " unit"], tokens: Int[np.ndarray, " unit"]
@@ -130,21 +132,26 @@ class UnitGatherer:
     def _keep(
         self,
         units: Units,
-        begun: Begun,
+        calibration: UnitCalibration,
         sequence: CutSequence,
         acts: Float[np.ndarray, "pos unit"],
         strengths: Float[np.ndarray, " unit"],
         places: Int[np.ndarray, " unit"],
     ) -> None:
-        lot, buckets = sequence.lot(self._seed), (begun.boundaries <= strengths[:, None]).sum(-1)
+        sampling_key, buckets = (
+            sequence.sampling_key(self._seed),
+            (calibration.boundaries <= strengths[:, None]).sum(-1),
+        )
         last, slot = buckets == BUCKETS - 1, buckets.clip(max=OTHERS - 1)
         every = np.arange(len(strengths))
         worst = OTHERS + _worst(units)
         weakest, holder = units.slots["strengths"][every, worst], units.slots["sequences"][every, worst]
         stronger = (strengths > weakest) | ((strengths == weakest) & (sequence.identity < holder))
         slot = np.where(last, worst, slot)
-        kept = np.flatnonzero((strengths > 0) & np.where(last, stronger, lot < units.slots["lots"][every, slot]))
-        _put(units, kept, slot[kept], lot, sequence, acts[:, kept], strengths[kept], places[kept])
+        kept = np.flatnonzero(
+            (strengths > 0) & np.where(last, stronger, sampling_key < units.slots["lots"][every, slot])
+        )
+        _put(units, kept, slot[kept], sampling_key, sequence, acts[:, kept], strengths[kept], places[kept])
 
 
 def _worst(units: Units) -> Int[np.ndarray, " unit"]:
@@ -158,7 +165,7 @@ def _put(
     units: Units,
     kept: Int[np.ndarray, " some"],
     slot: Int[np.ndarray, " some"],
-    lot: int,
+    sampling_key: int,
     sequence: CutSequence,
     acts: Float[np.ndarray, "pos some"],
     strengths: Float[np.ndarray, " some"],
@@ -170,8 +177,8 @@ def _put(
     at = first[:, None] + np.arange(WIDTH)
     inside, at = at < n_tokens, at.clip(max=n_tokens - 1)
     shares = acts[(at - 1).clip(min=0), np.arange(len(kept))[:, None]] / strengths[:, None]
-    found = {
-        "lots": lot,
+    columns = {
+        "lots": sampling_key,
         "strengths": strengths,
         "sequences": sequence.identity,
         "starts": sequence.start + first,
@@ -179,5 +186,5 @@ def _put(
         "tokens": np.where(inside, np.array(sequence.tokens)[at], -1),
         "values": np.where(inside & (at > 0), (shares * STEPS).round(), 0),
     }
-    for name, values in found.items():
+    for name, values in columns.items():
         units.slots[name][kept, slot] = values

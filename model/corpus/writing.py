@@ -17,7 +17,7 @@ from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.effects import Matters, matters_by
 from headlight.model.corpus.figures import RATIOS, estimate
 from headlight.model.corpus.folder import MANIFEST, SERVER
-from headlight.model.corpus.found import BINS, DISTANCES, Found
+from headlight.model.corpus.results import BINS, DISTANCES, ScanResults
 from headlight.model.corpus.samples import DIGITS, Sample
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.titles import FIGURES, Estimates
@@ -37,7 +37,7 @@ STATISTICS = {"n_samples": "Samples kept", "mean_max_activation": "Mean max acti
 def write_tree(
     folder: Path,
     model: Transformer,
-    found: Found,
+    results: ScanResults,
     settings: ScanSettings,
     identity: Mapping[str, Any],
     complete: bool = True,
@@ -47,16 +47,16 @@ def write_tree(
     Raises:
         ScanError: the disk is full, or the folder cannot be written to.
     """
-    tokenizer, moments = tokenizer_of(model), found.effects.moments
+    tokenizer, moments = tokenizer_of(model), results.effects.moments
     matters = {} if moments is None else matters_by(moments)
-    for layer, head in np.ndindex(*found.strength_sums.shape):
+    for layer, head in np.ndindex(*results.strength_sums.shape):
         name = PATTERN.format(layer=layer, head=head)
-        _write(folder / HEADS / name, _head(found, matters, tokenizer, settings, layer, head))
-    write_units(folder, found.units, found.names)
+        _write(folder / HEADS / name, _head(results, matters, tokenizer, settings, layer, head))
+    write_units(folder, results.units, results.names)
     _write(folder / SERVER, {})  # nobody to ask: the files are all there is
     _write(folder / MANIFEST, {})
-    _write(folder / SCATTER, _rows(found, matters))
-    _write(folder / CONFIG, _config(found, settings, identity, complete))
+    _write(folder / SCATTER, _rows(results, matters))
+    _write(folder / CONFIG, _config(results, settings, identity, complete))
 
 
 def _write(path: Path, content: object) -> None:
@@ -64,9 +64,11 @@ def _write(path: Path, content: object) -> None:
     write_whole(path, f"{text}\n".encode())
 
 
-def _config(found: Found, settings: ScanSettings, identity: Mapping[str, Any], complete: bool) -> dict[str, Any]:
-    n_layers, n_heads = found.strength_sums.shape
-    model, corpus, loss = identity["model"], identity["corpus"], found.effects.loss
+def _config(
+    results: ScanResults, settings: ScanSettings, identity: Mapping[str, Any], complete: bool
+) -> dict[str, Any]:
+    n_layers, n_heads = results.strength_sums.shape
+    model, corpus, loss = identity["model"], identity["corpus"], results.effects.loss
     descriptions = {name: FIGURES[name].meaning for name in (*RATIOS, *(EFFECTS if loss is not None else ()))}
     return {
         "model_name": model["name"],
@@ -83,31 +85,31 @@ def _config(found: Found, settings: ScanSettings, identity: Mapping[str, Any], c
         "custom_plots": [{"key": key, "label": label} for key, label in PLOTS.items()],
         "custom_tables": [{"key": key, "label": label} for key, label in TABLES.items()],
         "statistics_display": {key: {"label": label, "format": "default"} for key, label in STATISTICS.items()},
-        "pipeline_config": _pipeline(found, settings, identity),
+        "pipeline_config": _pipeline(results, settings, identity),
         "headlight": {
             "version": VERSION,
             "model": model["name"],
             "revision": model["revision"],
             "corpus": corpus["corpus"],
             "step": settings.step if settings.step >= 0 else None,
-            "settings": settings.told(),
+            "settings": settings.as_dict(),
             "complete": complete,
-            **{f"n_{name}": count for name, count in found.counts.items()},
-            "skipped": [{"document": document, "reason": reason} for document, reason in found.skipped],
+            **{f"n_{name}": count for name, count in results.counts.items()},
+            "skipped": [{"document": document, "reason": reason} for document, reason in results.skipped],
             "loss": _rounded(loss),
             "identity": identity,
         },
     }
 
 
-def _pipeline(found: Found, settings: ScanSettings, identity: Mapping[str, Any]) -> dict[str, Any]:
+def _pipeline(results: ScanResults, settings: ScanSettings, identity: Mapping[str, Any]) -> dict[str, Any]:
     """What Neuronpedia's loader tells one run from another by, under its names."""
-    n_layers, n_heads = found.strength_sums.shape
+    n_layers, n_heads = results.strength_sums.shape
     return {
         "model_name": identity["model"]["name"],
         "dataset_name": identity["corpus"]["corpus"],
-        "n_sequences": found.counts["sequences"],
-        "actual_sequences_processed": found.counts["sequences"],
+        "n_sequences": results.counts["sequences"],
+        "actual_sequences_processed": results.counts["sequences"],
         "seq_len": settings.length,
         "batch_size": settings.batch,
         "dtype": settings.dtype,
@@ -123,9 +125,9 @@ def _pipeline(found: Found, settings: ScanSettings, identity: Mapping[str, Any])
     }
 
 
-def _rows(found: Found, matters: Matters) -> list[dict[str, Any]]:
+def _rows(results: ScanResults, matters: Matters) -> list[dict[str, Any]]:
     figures: dict[str, tuple[Estimates, Callable[[float], float | None]]]
-    figures = {name: (estimate(found.moments, name), _rounded) for name in RATIOS}
+    figures = {name: (estimate(results.moments, name), _rounded) for name in RATIOS}
     figures |= {name: (matters[effect][0], _four) for name, effect in EFFECTS.items() if matters}
     return [
         {
@@ -134,7 +136,7 @@ def _rows(found: Found, matters: Matters) -> list[dict[str, Any]]:
             **{name: short(float(each.values[layer, head])) for name, (each, short) in figures.items()},
             "intervals": dict(_intervals(figures, layer, head)),
         }
-        for layer, head in np.ndindex(*found.strength_sums.shape)
+        for layer, head in np.ndindex(*results.strength_sums.shape)
     ]
 
 
@@ -146,23 +148,23 @@ def _intervals(figures: Mapping[str, Any], layer: int, head: int) -> Iterator[tu
 
 
 def _head(
-    found: Found, matters: Matters, tokenizer: Tokenizer, settings: ScanSettings, layer: int, head: int
+    results: ScanResults, matters: Matters, tokenizer: Tokenizer, settings: ScanSettings, layer: int, head: int
 ) -> dict[str, Any]:
-    samples = list(found.samples.of_head(layer, head))
-    strengths, n_top = found.strengths[layer, head], settings.top_tokens
-    n_sequences, n_heads = int(strengths.sum()), found.strength_sums.size
-    number = layer * found.strength_sums.shape[1] + head
-    mean = float(found.strength_sums[layer, head] / n_sequences) if n_sequences else math.nan
-    query, key = (_tokens(tokenizer, found.tokens.top(side * n_heads + number, n_top)) for side in range(2))
+    samples = list(results.samples.of_head(layer, head))
+    strengths, n_top = results.strengths[layer, head], settings.top_tokens
+    n_sequences, n_heads = int(strengths.sum()), results.strength_sums.size
+    number = layer * results.strength_sums.shape[1] + head
+    mean = float(results.strength_sums[layer, head] / n_sequences) if n_sequences else math.nan
+    query, key = (_tokens(tokenizer, results.tokens.top(side * n_heads + number, n_top)) for side in range(2))
     return {
-        "sequences": [_sequence(found, sample, tokenizer) for sample in samples],
+        "sequences": [_sequence(results, sample, tokenizer) for sample in samples],
         "qk_distance_histogram": {
             "bin_edges": list(map(float, DISTANCES)),
-            "bin_values": [_rounded(weight) for weight in found.distances[layer, head].tolist()],
+            "bin_values": [_rounded(weight) for weight in results.distances[layer, head].tolist()],
         },
         "top_query_tokens": query,
         "top_key_tokens": key,
-        "top_pairs": _pairs(found, tokenizer, number, n_top),
+        "top_pairs": _pairs(results, tokenizer, number, n_top),
         "histogram": {
             "bin_edges": [round(edge / BINS, 4) for edge in range(BINS + 1)],
             "bin_values": strengths.tolist(),
@@ -172,8 +174,8 @@ def _head(
     }
 
 
-def _sequence(found: Found, sample: Sample, tokenizer: Tokenizer) -> dict[str, Any]:
-    sequence = found.samples.sequences[sample.sequence]
+def _sequence(results: ScanResults, sample: Sample, tokenizer: Tokenizer) -> dict[str, Any]:
+    sequence = results.samples.sequences[sample.sequence]
     return {
         "sequence_id": sequence.identity,
         "interval": sample.interval,
@@ -193,8 +195,8 @@ def _tokens(tokenizer: Tokenizer, top: list[tuple[int, float]]) -> list[dict[str
     return [{"token": text, "weight": _rounded(weight)} for text, (_, weight) in zip(texts, top, strict=True)]
 
 
-def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[dict[str, Any]]:
-    top = [(*divmod(pair, found.tokens.size), weight) for pair, weight in found.pairs.top(head, count)]
+def _pairs(results: ScanResults, tokenizer: Tokenizer, head: int, count: int) -> list[dict[str, Any]]:
+    top = [(*divmod(pair, results.tokens.size), weight) for pair, weight in results.pairs.top(head, count)]
     queries = tokenizer.to_str_tokens([query for query, _, _ in top])
     keys = tokenizer.to_str_tokens([key for _, key, _ in top])
     return [
@@ -205,12 +207,12 @@ def _pairs(found: Found, tokenizer: Tokenizer, head: int, count: int) -> list[di
 
 def _matters(matters: Matters, layer: int, head: int) -> dict[str, Any] | None:
     """What ablating a head changes; None of a figure that is over no token."""
-    told: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name, (each, n_tokens) in matters.items():
         mean, low, high = (_four(float(of[layer, head])) for of in (each.values, each.low, each.high))
         interval = None if low is None else [low, high]
-        told[name] = None if mean is None else {"mean": mean, "interval": interval, "n": int(n_tokens[layer, head])}
-    return told or None
+        entries[name] = None if mean is None else {"mean": mean, "interval": interval, "n": int(n_tokens[layer, head])}
+    return entries or None
 
 
 def _rounded(number: float | None) -> float | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from headlight.app import scanning
-from headlight.model.corpus.found import Found
+from headlight.model.corpus.results import ScanResults
 from headlight.model.corpus.scan import Progress
 from headlight.model.corpus.settings import ScanSettings
 from tests.tiny import tiny
@@ -14,13 +14,13 @@ def test_a_first_guess_follows_the_first_shard_and_the_estimate_is_of_those_afte
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(scanning, "monotonic", lambda: clock[0])
-    found, cost = Found.nothing(tiny("gpt2-like").cfg, ScanSettings()), scanning.Cost(2, 32, 1000)
+    found, cost = ScanResults.empty(tiny("gpt2-like").cfg, ScanSettings()), scanning.Cost(2, 32, 1000)
     clock[0] = 1.0
-    said = [cost.line_for(Progress(0, 0, found, warming=3))]
+    said = [cost.line_for(Progress(0, 0, found, calibrating=3))]
     for clock[0], done in ((3.0, 0), (5.0, 32), (6.0, 64), (7.0, 96), (8.0, 128)):  # the second shard came first
         said.append(cost.line_for(Progress(100 + done, done, found)))
     assert said[:2] == ["", ""]
-    # Both workers have done about 32 documents in the 4 seconds since the warm-up: 868 are left.
+    # Both workers have done about 32 documents in the 4 seconds since the calibration: 868 are left.
     assert said[2].startswith("Roughly, by the first shard: 16 documents a second, ")
     assert said[2].endswith("GiB of memory with 2 workers, 54 s to go.")
     # 64 documents in 2 seconds; of 1,000 there are 196 done, 100 of them before.

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from headlight.model.corpus.counts import LEAST_IN_PAIR
-from headlight.model.corpus.found import BINS, DISTANCES
+from headlight.model.corpus.counts import MIN_PAIR_WEIGHT
+from headlight.model.corpus.results import BINS, DISTANCES
 from headlight.model.corpus.sequences import Batch
 from headlight.model.corpus.settings import ScanSettings
 
@@ -108,7 +108,7 @@ class Gathered:
         tokens = batch.tokens[:, 1:]
         for side, sums in enumerate((later.sum(-1), later.sum(-2))):
             self.tokens[side, layer].index_add_(1, tokens.flatten(), sums.transpose(0, 1).flatten(1))
-        row, head, query = (weights >= LEAST_IN_PAIR).nonzero(as_tuple=True)
+        row, head, query = (weights >= MIN_PAIR_WEIGHT).nonzero(as_tuple=True)
         of_query, of_key = tokens[row, query], tokens[row, keys[row, head, query]]
         columns = head, of_query, of_key, weights[row, head, query]
         for number, *pair, weight in zip(*(each.tolist() for each in columns), strict=True):

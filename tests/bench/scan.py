@@ -84,8 +84,8 @@ def scanned(model: str, corpus: Path, engine: str, workers: int, settings: ScanS
     times: list[tuple[float, float, int, int]] = []
 
     def note(progress: Progress) -> None:
-        if progress.warming is None:
-            counts = progress.documents, progress.found.counts["tokens"]
+        if progress.calibrating is None:
+            counts = progress.documents, progress.results.counts["tokens"]
             times.append((time.perf_counter(), time.process_time(), *counts))
 
     made = ENGINES[engine](Worker(model, settings), workers)

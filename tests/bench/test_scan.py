@@ -9,8 +9,8 @@ import torch
 from headlight.model import load
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
-from headlight.model.corpus.found import Found
 from headlight.model.corpus.measures import AT
+from headlight.model.corpus.results import ScanResults
 from headlight.model.corpus.scan import Scan
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
@@ -31,14 +31,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
+def found(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> ScanResults:
     settings = ScanSettings(ablate=0)
     scan = Scan(load("mini"), open_corpus(str(corpus)), settings, tmp_path_factory.mktemp("scan"))
     return scan.run(Here(Worker("mini", settings)))
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_the_loop_finds_what_the_scan_does(corpus: Path, found: Found, batched: bool) -> None:
+def test_the_loop_finds_what_the_scan_does(corpus: Path, found: ScanResults, batched: bool) -> None:
     model = load("mini")
     loop = loop_of(model, "all")
     for each in in_batches(model, corpus, SETTINGS, batched):

@@ -35,7 +35,7 @@ def draw(comparison: Comparison, view: ScanView) -> None:
     """The head that is chosen first."""
     of_head = view.dashboard()
     name = head_name(view.head)
-    step = view.a.told and view.a.told.step
+    step = view.a.provenance and view.a.provenance.step
     at = "" if step is None else f" at step {step:,} of the training"
     with title_row(f"{name} over the corpus{at}", "corpus_head", key="corpus_dashboard"):
         options.row(_head(view), name="corpus_head", whole=True)

@@ -79,7 +79,9 @@ def _arrays(tree: Tree) -> dict[str, Measure]:
 
 
 def _about(tree: Tree) -> dict[str, Any]:
-    corpus = {name: value for name, value in vars(tree.told).items() if name != "skipped"} if tree.told else {}
+    corpus = (
+        {name: value for name, value in vars(tree.provenance).items() if name != "skipped"} if tree.provenance else {}
+    )
     return {"model": tree.model_name, "corpus": tree.dataset_name, **corpus}
 
 

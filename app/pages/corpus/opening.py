@@ -64,7 +64,7 @@ def known_ids(sequence: SampledSequence, run: Run) -> list[int]:
 
 
 def _model(tree: Tree) -> str:
-    return (tree.told and tree.told.model) or tree.model_name
+    return (tree.provenance and tree.provenance.model) or tree.model_name
 
 
 def _is_exact(run: Run, text: str, bos: Begin, ids: list[int], count: int) -> bool:

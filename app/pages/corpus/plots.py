@@ -35,7 +35,7 @@ def _title(view: ScanView) -> str:
 
 def named(tree: Tree) -> str:
     """A scan's model, with the training step where it has one."""
-    step = tree.told.step if tree.told else None
+    step = tree.provenance.step if tree.provenance else None
     return f"{called(tree.model_name)}{'' if step is None else f' at step {step:,}'}"
 
 
@@ -83,7 +83,7 @@ def over_steps(view: ScanView) -> Plot | None:
     """The figure of each chosen head along the training; nothing where no other step was scanned."""
     if not view.series:
         return None
-    at = np.array([tree.told.step for tree in view.series if tree.told], dtype=float)
+    at = np.array([tree.provenance.step for tree in view.series if tree.provenance], dtype=float)
     lines = {}
     for head in view.heads:
         of_steps = [estimates(tree, view.by) for tree in view.series]

@@ -35,7 +35,7 @@ def draw(view: ScanView) -> None:
 
 def _step(view: ScanView) -> Option:
     """The training step whose scan is shown."""
-    named = {scans.chosen_as(tree): f"{tree.told.step:,}" for tree in view.series if tree.told}
+    named = {scans.chosen_as(tree): f"{tree.provenance.step:,}" for tree in view.series if tree.provenance}
     current = scans.chosen_as(view.a)
     if current not in named:  # the model as it is, beside scans of its training
         named = {current: "none"} | named
@@ -52,7 +52,9 @@ def _growth(view: ScanView) -> None:
     steps = {head: None if np.isnan(at[head]) else int(at[head]) for head in view.series[-1].rows}
     size = np.abs(np.nan_to_num(change(view.series[0], view.series[-1], view.by).values))
     order = sorted(steps, key=lambda head: -size[head])
-    ends = {tree.told.step: estimates(tree, view.by) for tree in (view.series[0], view.series[-1]) if tree.told}
+    ends = {
+        tree.provenance.step: estimates(tree, view.by) for tree in (view.series[0], view.series[-1]) if tree.provenance
+    }
     place = row_table(
         [
             Column("head", [head_name(head) for head in order]),

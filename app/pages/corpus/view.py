@@ -164,9 +164,9 @@ def _scatter(view: ScanView) -> None:
 
 def _say_how_much(view: ScanView) -> None:
     for side, tree in {"A": view.a, "B": view.b}.items():
-        if tree is not None and tree.told is not None:
-            counts = {"documents": tree.told.n_documents, "tokens": tree.told.n_tokens}
+        if tree is not None and tree.provenance is not None:
+            counts = {"documents": tree.provenance.n_documents, "tokens": tree.provenance.n_tokens}
             parts = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
-            parts += [f"mean loss {tree.told.loss:.3g} nats"] if tree.told.loss is not None else []
-            parts += [] if tree.told.complete else ["not finished yet"]
+            parts += [f"mean loss {tree.provenance.loss:.3g} nats"] if tree.provenance.loss is not None else []
+            parts += [] if tree.provenance.complete else ["not finished yet"]
             st.caption(plain(f"{'' if view.b is None else f'{side}: '}{', '.join(parts)}"))

@@ -9,7 +9,7 @@ import pytest
 
 from headlight.model.base.errors import InputError
 from headlight.model.corpus.documents import PIECE, open_corpus
-from headlight.model.corpus.sequences import cut, lot
+from headlight.model.corpus.sequences import cut, sampling_key
 
 TEXTS = ["one", "two, too", 'three "3"\nlines']
 
@@ -260,4 +260,4 @@ def test_documents_are_cut_into_sequences_that_begin_alike() -> None:
         (0, 1, 2, 3)
     ]  # one token has nothing to see
     assert len({each.identity for each in found}) == 3
-    assert lot(0, 7) != lot(1, 7)
+    assert sampling_key(0, 7) != sampling_key(1, 7)

@@ -25,7 +25,7 @@ def test_an_export_has_every_heads_figures_and_sequences(folder: Path) -> None:
     assert is_tree(folder)
     assert (tree.model_name, tree.n_layers, tree.n_heads, tree.n_intervals) == ("mini", 2, 3, 5)
     assert tree.metrics == METRICS
-    assert tree.told is None
+    assert tree.provenance is None
     assert estimates(tree, "induction_score").values[1, 2] == figures(1, 2)["induction_score"]
     assert np.isnan(estimates(tree, "induction_score").low).all()
     shown = read_dashboard(tree, (1, 2))
@@ -39,8 +39,13 @@ def test_an_export_has_every_heads_figures_and_sequences(folder: Path) -> None:
 
 def test_a_scan_of_ours_says_more(tmp_path: Path) -> None:
     tree = read_tree(write_tree(tmp_path, shape=(2, 3), told=TOLD))
-    assert tree.told is not None
-    assert (tree.told.step, tree.told.corpus, tree.told.loss, tree.told.revision) == (400, "held-out.txt", 2.5, None)
+    assert tree.provenance is not None
+    assert (tree.provenance.step, tree.provenance.corpus, tree.provenance.loss, tree.provenance.revision) == (
+        400,
+        "held-out.txt",
+        2.5,
+        None,
+    )
     found = estimates(tree, "qk_distance")
     assert (found.low[1, 2], found.high[1, 2]) == (5.5 - 0.01, 5.5 + 0.02)
     shown = read_dashboard(tree, (0, 1))

@@ -84,7 +84,7 @@ def test_of_all_sequences_each_bucket_keeps_the_strongest_or_those_with_the_smal
         assert len(list(known.of_head(layer, head))) == scans[1].counts["sequences"]
         for bucket in range(1, few.intervals + 1):
             rows, is_last = known.kept.get((layer, head, bucket), []), bucket == few.intervals
-            places = sorted((-row.strength if is_last else row.lot, row.sequence) for row in rows)
+            places = sorted((-row.strength if is_last else row.sampling_key, row.sequence) for row in rows)
             expected = [sequence for _, sequence in places][: few.top if is_last else few.others]
             assert [row.sequence for row in kept.kept.get((layer, head, bucket), [])] == expected
             left_out += len(rows) - len(expected)
@@ -122,19 +122,19 @@ def test_shards_that_come_in_another_order_give_the_same_bytes(
 
 def test_the_tree_is_read_and_counts_what_was_skipped(tree: Path) -> None:
     read = read_tree(tree)
-    assert read.told is not None
-    assert (read.told.n_documents, read.told.n_skipped) == (11, 2)
-    assert [each["document"] for each in read.told.skipped] == ["texts.jsonl:6", "texts.jsonl:13"]
-    assert read.told.loss is not None
+    assert read.provenance is not None
+    assert (read.provenance.n_documents, read.provenance.n_skipped) == (11, 2)
+    assert [each["document"] for each in read.provenance.skipped] == ["texts.jsonl:6", "texts.jsonl:13"]
+    assert read.provenance.loss is not None
     for head in read.rows:
         dashboard = read_dashboard(read, head)
         assert dashboard.histogram is not None
-        assert sum(dashboard.histogram.bin_values) == read.told.n_sequences
+        assert sum(dashboard.histogram.bin_values) == read.provenance.n_sequences
         assert dashboard.matters is not None
         assert dashboard.matters.loss_change is not None
         # Every query's weights sum to 1, and there are as many queries as tokens; each bin is rounded to 1e-4.
         assert dashboard.qk_distance_histogram is not None
-        assert sum(dashboard.qk_distance_histogram.bin_values) == pytest.approx(read.told.n_tokens, abs=1e-2)
+        assert sum(dashboard.qk_distance_histogram.bin_values) == pytest.approx(read.provenance.n_tokens, abs=1e-2)
         best = dashboard.sequences[0]
         assert best.interval == read.n_intervals
         assert best.strongest is not None
@@ -143,7 +143,7 @@ def test_the_tree_is_read_and_counts_what_was_skipped(tree: Path) -> None:
 
 def test_a_changed_setting_is_refused_with_what_has_changed(model: Path, corpus: Path, tree: Path) -> None:
     with pytest.raises(ScanError, match="settings length was 12 and is 11"):
-        _ = _made(model, corpus, tree, ScanSettings(**{**SETTINGS.told(), "length": 11})).is_complete
+        _ = _made(model, corpus, tree, ScanSettings(**{**SETTINGS.as_dict(), "length": 11})).is_complete
     assert _made(model, corpus, tree).is_complete
 
 
@@ -212,7 +212,7 @@ def _processes(name: str) -> list[int]:
 def test_a_scan_that_is_killed_gives_the_same_bytes(model: Path, corpus: Path, tree: Path, tmp_path: Path) -> None:
     """SIGKILL as soon as one more shard lies on the disk, as often as there are shards."""
     command = [sys.executable, "-m", "headlight.app.scan", str(model), str(corpus), "--out", str(tmp_path)]
-    changed = {name: value for name, value in SETTINGS.told().items() if value != getattr(ScanSettings, name)}
+    changed = {name: value for name, value in SETTINGS.as_dict().items() if value != getattr(ScanSettings, name)}
     command += [
         "--neurons",
         *(f"--{name.replace('_', '-')}={value}" for name, value in changed.items() if name != "neurons"),
@@ -274,4 +274,4 @@ def test_a_file_of_a_scan_that_was_cut_short_is_named(name: str, tmp_path: Path)
 
 def _taken_up(state: State, identity: dict[str, Any]) -> None:
     state.begin(identity)
-    assert state.warm is None
+    assert state.calibration is None

@@ -15,7 +15,7 @@ from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
 from headlight.model.corpus.reading import read_tree
 from headlight.model.corpus.scan import Scan
-from headlight.model.corpus.sequences import lot
+from headlight.model.corpus.sequences import sampling_key
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.shard import Worker
 from headlight.model.corpus.tree import Tree
@@ -165,7 +165,9 @@ def test_the_lot_decides_which_weaker_ones_are_kept(folder: Path) -> None:
     numbers = [
         sum(other == document for other, _, _ in sequences[:at]) for at, (document, _, _) in enumerate(sequences)
     ]
-    lots = [lot(0, document * 2**20 + number) for number, (document, _, _) in zip(numbers, sequences, strict=True)]
+    keys = [
+        sampling_key(0, document * 2**20 + number) for number, (document, _, _) in zip(numbers, sequences, strict=True)
+    ]
     in_shards = [sum(document < shard * 3 for document, _, _ in sequences) for shard in range(1, 6)]
     n_warm = next(count for count in in_shards if count >= 6)  # whole shards, until there are as many as asked for
     all_strengths = np.stack([acts[1:].max(0).clip(min=0) for _, _, acts in sequences])
@@ -180,7 +182,7 @@ def test_the_lot_decides_which_weaker_ones_are_kept(folder: Path) -> None:
         kept = {window.bucket: window.strength for window in found.windows}
         for bucket in (1, 2, 3):
             within = [at for at, strength in enumerate(strengths) if sum(b <= strength for b in begins) == bucket - 1]
-            first = min((at for at in within if strengths[at] > 0), key=lots.__getitem__, default=None)
+            first = min((at for at in within if strengths[at] > 0), key=keys.__getitem__, default=None)
             assert (bucket in kept) == (first is not None)
             if first is not None:
                 assert kept[bucket] == pytest.approx(strengths[first], rel=NEAR, abs=NEAR)

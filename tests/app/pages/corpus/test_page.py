@@ -91,7 +91,7 @@ def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
     told = {"version": 1, "model": run.source.name, "corpus": "held-out"}
     write_tree(scans / "now", run.source.name, shape, told=told, figures=later)
     write_tree(scans / "unlike", "another", shape, told={**told, "model": "another"})
-    assert [tree.told and tree.told.step for tree in found(run, scan="now").series] == [100, 900]
+    assert [tree.provenance and tree.provenance.step for tree in found(run, scan="now").series] == [100, 900]
     assert not found(run, scan="unlike").series
     drawn: list[list[Column]] = []
     monkeypatch.setattr(training, "row_table", lambda columns, **_: drawn.append(columns) or 1)

@@ -1,7 +1,7 @@
-"""What has been found in some documents of a corpus: sums, the first of some order, and samples by lot.
+"""The results of a scan over some documents: sums, the heaviest tokens and pairs, and sampled sequences.
 
-What two shards have found merges into what both together find. A shard's is computed by one worker alone, and shards
-are merged in order, so that the bits do not depend on how many workers there were or how often they were stopped.
+The results of two shards merge into those of both. One worker computes a shard, and shards are merged in order, so that
+the bits do not depend on the number of workers or on interruptions.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from headlight.model.corpus.counts import MOST_PAIRS, MOST_TOKENS, Heaviest
+from headlight.model.corpus.counts import MAX_PAIRS, MAX_TOKENS, Heaviest
 from headlight.model.corpus.effects import Effects
 from headlight.model.corpus.figures import Moments
 from headlight.model.corpus.measures import QUANTITIES
 from headlight.model.corpus.packing import Arrays, by_prefix, of_texts, packed, to_texts
 from headlight.model.corpus.samples import Samples
-from headlight.model.corpus.sequences import MOST_CUT
+from headlight.model.corpus.sequences import MAX_SEQUENCES
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.corpus.units import Units
 from headlight.model.nn.config import TransformerConfig
@@ -24,12 +24,12 @@ from headlight.model.nn.config import TransformerConfig
 BINS = 50  # of the histogram of strengths, from 0 to 1
 DISTANCES = (0, *(2**power for power in range(13)))  # HeadVis's edges, of which the last bin takes all beyond
 COUNTED = ("documents", "sequences", "tokens", "skipped")
-MOST_NAMED = 20  # skipped documents
+MAX_NAMED = 20  # skipped documents
 PLAIN = ("distances", "strengths", "strength_sums")  # what is kept as it is
 
 
 @dataclass(eq=False)
-class Found:
+class ScanResults:
     """Figures, histograms, tokens, pairs, samples and effects of some documents, and how many there were.
 
     `strengths` counts sequences by their largest weight, `distances` adds up weight by how far apart query and key are.
@@ -52,16 +52,16 @@ class Found:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
-    def nothing(cls, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
-        """What is found in no documents."""
+    def empty(cls, cfg: TransformerConfig, settings: ScanSettings) -> "ScanResults":
+        """Return the results of no documents."""
         heads, n = (cfg.n_layers, cfg.n_heads), len(QUANTITIES)
         return cls(
             Moments(np.zeros((*heads, n)), np.zeros((*heads, n, n)), np.zeros((*heads, n), np.int64)),
             distances=np.zeros((*heads, len(DISTANCES) - 1)),
             strengths=np.zeros((*heads, BINS), np.int64),
             strength_sums=np.zeros(heads),
-            tokens=Heaviest(cfg.d_vocab, MOST_TOKENS),
-            pairs=Heaviest(cfg.d_vocab**2, MOST_PAIRS),
+            tokens=Heaviest(cfg.d_vocab, MAX_TOKENS),
+            pairs=Heaviest(cfg.d_vocab**2, MAX_PAIRS),
             samples=Samples(*heads, settings.intervals, settings.top, settings.others),
             effects=Effects(settings.ablate),
         )
@@ -69,10 +69,10 @@ class Found:
     def skip(self, name: str, reason: str) -> None:
         """Count a document that cannot be used."""
         self.counts["skipped"] += 1
-        self.skipped = [*self.skipped, (name, reason)][:MOST_NAMED]
+        self.skipped = [*self.skipped, (name, reason)][:MAX_NAMED]
 
-    def merge(self, later: "Found") -> None:
-        """Add what was found in the documents after these."""
+    def merge(self, later: "ScanResults") -> None:
+        """Add the results of the documents after these."""
         self.moments = self.moments + later.moments
         self.distances += later.distances
         self.strengths += later.strengths
@@ -88,16 +88,16 @@ class Found:
                 self.units[key] = units
         self.name_documents(self.names | later.names)
         self.counts = {name: self.counts[name] + later.counts[name] for name in COUNTED}
-        self.skipped = (self.skipped + later.skipped)[:MOST_NAMED]
+        self.skipped = (self.skipped + later.skipped)[:MAX_NAMED]
 
     def name_documents(self, names: Mapping[int, str]) -> None:
-        """Keep the names of those documents that units were kept of."""
+        """Keep the names of the documents with sampled units."""
         kept = [np.unique(units.slots["sequences"]) for units in self.units.values()]
-        used = np.unique(np.concatenate(kept) // MOST_CUT).tolist() if kept else []
+        used = np.unique(np.concatenate(kept) // MAX_SEQUENCES).tolist() if kept else []
         self.names = {document: names[document] for document in used if document >= 0}
 
     def to_bytes(self, **also: int) -> bytes:
-        """All of it as a file, with some numbers beside it."""
+        """Serialise the results, with further numbers beside them."""
         arrays: Arrays = {
             "totals": self.moments.totals,
             "products": self.moments.products,
@@ -119,16 +119,16 @@ class Found:
         return packed(arrays)
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, cfg: TransformerConfig, settings: ScanSettings) -> "Found":
-        """What was unpacked of what `to_bytes` gave."""
-        nothing, texts = cls.nothing(cfg, settings), to_texts(arrays["skipped"])
+    def from_arrays(cls, arrays: Arrays, cfg: TransformerConfig, settings: ScanSettings) -> "ScanResults":
+        """Restore results from the unpacked arrays of `to_bytes`."""
+        empty, texts = cls.empty(cfg, settings), to_texts(arrays["skipped"])
         return cls(
             Moments(arrays["totals"], arrays["products"], arrays["document_counts"]),
             **{name: arrays[name] for name in PLAIN},
-            tokens=replace(nothing.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
-            pairs=replace(nothing.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
-            samples=nothing.samples.fill(arrays),
-            effects=nothing.effects.fill(arrays),
+            tokens=replace(empty.tokens, keys=arrays["token_keys"], weights=arrays["token_weights"]),
+            pairs=replace(empty.pairs, keys=arrays["pair_keys"], weights=arrays["pair_weights"]),
+            samples=empty.samples.fill(arrays),
+            effects=empty.effects.fill(arrays),
             units={key: Units.from_arrays(each, cfg.d_vocab) for key, each in by_prefix(arrays).items()},
             names=dict(zip(arrays["named"].tolist(), to_texts(arrays["names"]), strict=True)),
             counts=dict(zip(COUNTED, arrays["counts"].tolist(), strict=True)),

@@ -1,6 +1,6 @@
-"""What every head does for the next token on one sequence: how the loss rises without it, and its direct effect.
+"""What every head contributes to the next token on a sequence: the loss increase without it, and its direct effect.
 
-A head is ablated by its mean output over the warm-up, at every position. It counts as active where more than half of
+A head is ablated by its mean output in the calibration, at every position. It counts as active where more than half of
 its weight lies beyond the first token, on which many heads rest when they have nothing to do.
 """
 
@@ -29,27 +29,29 @@ KEPT = ("hook_resid_pre", "attn.hook_z", "ln1_post.hook_scale")
 Means = Float[Tensor, "layer head d_value"]
 
 
-def effects_on(model: Transformer, tokens: tuple[int, ...], means: Float[np.ndarray, "layer head d_value"]) -> Record:
-    """Every head's sums over the predicted tokens of a sequence, in the order of `SUMS`."""
+def ablation_effects(
+    model: Transformer, tokens: tuple[int, ...], means: Float[np.ndarray, "layer head d_value"]
+) -> Record:
+    """Return every head's sums over a sequence's predicted tokens, in the order of `SUMS`."""
     device = model.embed.W_E.device
-    row, given = torch.tensor([tokens], device=device), torch.from_numpy(means).float().to(device)
+    row, mean_z = torch.tensor([tokens], device=device), torch.from_numpy(means).float().to(device)
     with torch.inference_mode():
         run = _Own(model, row)
-        found = torch.zeros(model.cfg.n_layers, model.cfg.n_heads, len(SUMS), dtype=torch.float64)
-        found[..., AT["tokens"]], found[..., AT["loss"]] = len(tokens) - 1, run.losses.double().sum()
+        sums = torch.zeros(model.cfg.n_layers, model.cfg.n_heads, len(SUMS), dtype=torch.float64)
+        sums[..., AT["tokens"]], sums[..., AT["loss"]] = len(tokens) - 1, run.losses.double().sum()
         for layer in range(model.cfg.n_layers):
             active = run.active(layer)
-            changes = torch.cat([rows - run.losses for rows in _ablated(run, layer, given)]).double().cpu()
+            changes = torch.cat([rows - run.losses for rows in _ablated(run, layer, mean_z)]).double().cpu()
             for name, where in (("active", active), ("inactive", ~active)):
-                found[layer, :, AT[name]] = where.sum(-1).double()
-                found[layer, :, AT[f"change_{name}"]] = (changes * where).sum(-1)
-            found[layer, :, AT["change"]] = changes.sum(-1)
-            found[layer, :, AT["direct"]] = _direct(run, layer, given[layer]).double().sum(0).cpu()
-    return found.numpy()
+                sums[layer, :, AT[name]] = where.sum(-1).double()
+                sums[layer, :, AT[f"change_{name}"]] = (changes * where).sum(-1)
+            sums[layer, :, AT["change"]] = changes.sum(-1)
+            sums[layer, :, AT["direct"]] = _direct(run, layer, mean_z[layer]).double().sum(0).cpu()
+    return sums.numpy()
 
 
 class _Own:
-    """The model's own pass over a sequence, and what of it is needed."""
+    """The unedited forward pass over a sequence, with the activations that are needed of it."""
 
     def __init__(self, model: Transformer, row: Int[Tensor, "1 pos"]) -> None:
         self.model, self.row = model, row

@@ -1,7 +1,4 @@
-"""What has to be known of a corpus before it is scanned, taken from its first sequences.
-
-Where the buckets of strength begin, and what each head gives on average, which takes its place when it is ablated.
-"""
+"""Calibrate a scan on the corpus's first sequences: bucket boundaries, and mean head outputs for ablation."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,36 +12,38 @@ from headlight.model.corpus.packing import by_prefix, packed, unpacked
 from headlight.model.corpus.samples import boundaries
 from headlight.model.corpus.sequences import Batch, CutSequence, batches, show
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.corpus.units import BUCKETS, Begun
+from headlight.model.corpus.units import BUCKETS, UnitCalibration
 from headlight.model.corpus.watching import Key, UnitTap, Watched
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.transformer import Transformer
 
 
 @dataclass(frozen=True, eq=False)
-class Warm:
-    """Where each later bucket begins, and every head's mean z."""
+class Calibration:
+    """Lower boundaries of all buckets but the first, and every head's mean z."""
 
     boundaries: Float[np.ndarray, "layer head later_bucket"]
     means: Float[np.ndarray, "layer head d_value"]
-    units: Mapping[Key, Begun] = field(default_factory=dict)
+    units: Mapping[Key, UnitCalibration] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """As a file."""
-        units = {f"{key}:{name}": each for key, begun in self.units.items() for name, each in vars(begun).items()}
+        units = {
+            f"{key}:{name}": each for key, calibration in self.units.items() for name, each in vars(calibration).items()
+        }
         return packed({"boundaries": self.boundaries, "means": self.means, **units})
 
     @classmethod
-    def from_bytes(cls, data: bytes, name: str) -> "Warm":
+    def from_bytes(cls, data: bytes, name: str) -> "Calibration":
         """What `to_bytes` gave."""
         arrays = unpacked(data, name)
-        units = {key: Begun(**each) for key, each in by_prefix(arrays).items()}
+        units = {key: UnitCalibration(**each) for key, each in by_prefix(arrays).items()}
         return cls(arrays["boundaries"], arrays["means"], units)
 
 
 @dataclass(frozen=True, eq=False)
-class WarmUp:
-    """What some of the first sequences gave: strengths, z summed over positions, and how many of these there were."""
+class CalibrationPart:
+    """A shard's share of the calibration: strengths, z summed over positions, and the number of positions."""
 
     strengths: Float[np.ndarray, "sequence layer head"]
     sums: Float[np.ndarray, "layer head d_value"]
@@ -58,17 +57,17 @@ class WarmUp:
         return packed({**own, **units})
 
     @classmethod
-    def from_bytes(cls, data: bytes, name: str) -> "WarmUp":
+    def from_bytes(cls, data: bytes, name: str) -> "CalibrationPart":
         """What `to_bytes` gave."""
         arrays = unpacked(data, name)
         units = {key: each["strengths"] for key, each in by_prefix(arrays).items()}
         return cls(arrays["strengths"], arrays["sums"], int(arrays["n_positions"]), units)
 
 
-def warm_up(
+def calibrate(
     model: Transformer, sequences: Sequence[CutSequence], settings: ScanSettings, units: Sequence[Watched]
-) -> WarmUp:
-    """What a shard's sequences give."""
+) -> CalibrationPart:
+    """Compute a shard's share of the calibration."""
     cfg = model.cfg
     strengths, sums = np.zeros((0, cfg.n_layers, cfg.n_heads)), np.zeros((cfg.n_layers, cfg.n_heads, cfg.d_value or 0))
     n_positions, of_units = 0, defaultdict[Key, list[Float[np.ndarray, " unit"]]](list)
@@ -77,26 +76,26 @@ def warm_up(
         of_units[key].append(acts.amax(0).numpy())
 
     for batch in batches(sequences, settings.n_at_once(cfg.n_ctx)):
-        tap = _Warming(model, batch)
+        tap = _CalibrationTap(model, batch)
         show(model, batch, tap, UnitTap(units, batch, see))
         if np.isfinite(tap.sums).all():  # else the shard finds out which document it is
             strengths, sums = np.concatenate([strengths, tap.strengths]), sums + tap.sums
             n_positions += int(batch.lengths.sum())
-    return WarmUp(strengths, sums, n_positions, {key: np.stack(each) for key, each in of_units.items()})
+    return CalibrationPart(strengths, sums, n_positions, {key: np.stack(each) for key, each in of_units.items()})
 
 
-def settled(parts: Sequence[WarmUp], n_intervals: int) -> Warm:
-    """What the warm-up of several shards says; at least one sequence was in them."""
+def merge_parts(parts: Sequence[CalibrationPart], n_intervals: int) -> Calibration:
+    """Combine the shares of several shards, which have at least one sequence."""
     sums, n_positions = sum(part.sums for part in parts), sum(part.n_positions for part in parts)
     strengths = np.concatenate([part.strengths for part in parts])
     units = {}
     for key in sorted({key for part in parts for key in part.units}):
         together = np.concatenate([part.units[key] for part in parts if key in part.units]).clip(min=0)
-        units[key] = Begun(boundaries(together, BUCKETS), together.max(0))
-    return Warm(boundaries(strengths, n_intervals), np.asarray(sums / n_positions), units)
+        units[key] = UnitCalibration(boundaries(together, BUCKETS), together.max(0))
+    return Calibration(boundaries(strengths, n_intervals), np.asarray(sums / n_positions), units)
 
 
-class _Warming(Tap):
+class _CalibrationTap(Tap):
     def __init__(self, model: Transformer, batch: Batch) -> None:
         heads = (model.cfg.n_layers, model.cfg.n_heads)
         self.strengths, self.sums = np.zeros((len(batch.tokens), *heads)), np.zeros((*heads, model.cfg.d_value or 0))
