@@ -13,6 +13,7 @@ from headlight.app.runs import models
 from headlight.app.selection import Selection
 
 LABELS = {
+    "n_heads": "Heads",
     "act_fn": "Activation",
     "normalization_type": "Normalization",
     "attention_dir": "Attention",

@@ -31,15 +31,15 @@ from headlight.model import (
 )
 from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
 from headlight.model.base.source import Source
-from headlight.model.checkpoints.families import DType, transformer_lens
+from headlight.model.checkpoints import loading
+from headlight.model.checkpoints.families import DType
+from headlight.model.checkpoints.family import Questions
 from headlight.model.checkpoints.loading import estimate, is_here, named_with, parted
-from headlight.model.checkpoints.state_dicts import PREFIXES, SUFFIXES, read_tensors, without_shared
 from headlight.model.checkpoints.tensors import listed
 from headlight.model.runs.host import Host
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 
-Questions = transformer_lens.Questions
 MB = 10**6
 HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
@@ -103,15 +103,12 @@ def base_name(name: str) -> str:
 
 
 def questions(name: str) -> Questions | None:
-    """What neither a state dict's shapes nor its name tell; None if nothing is missing, and for any other model."""
-    base, settings = parted(_source(name))
-    path = Path(os.path.expanduser(base))
-    if path.suffix not in SUFFIXES or not os.path.isfile(path) or not _may_be_opened(name):
+    """What neither a state dict nor its name tells; None if nothing is missing, and for any other model."""
+    source = _source(name)
+    if not os.path.isfile(os.path.expanduser(parted(source)[0])) or not _may_be_opened(name):
         return None
     with suppress(HeadlightError):  # what cannot be read is said when it is opened
-        inferred = transformer_lens.infer(without_shared(read_tensors(path, shapes_only=True), PREFIXES)[0])
-        asked = transformer_lens.questions(inferred, settings)
-        return asked if asked.required else None
+        return loading.questions(source)
     return None
 
 

@@ -9,6 +9,7 @@ import math
 import pickle
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -53,8 +54,10 @@ BEFORE_2020 = pickle.PROTO + b"\x02" + pickle.LONG1 + b"\x0al\xfc\x9cF\xf9 j\xa8
 COUNT = 8  # bytes before each storage in such a file
 
 
-def read_torch(path: Path) -> Any:
+def read_torch(path: Path, *, shapes_only: bool = False) -> Any:
     """What torch.save wrote, its tensors mapped where they lie; writing to one never reaches the file.
+
+    With `shapes_only` nothing is copied (`file_copies`): nobody may look at a number.
 
     Raises:
         CheckpointError: the file is damaged or holds other objects.
@@ -63,9 +66,9 @@ def read_torch(path: Path) -> Any:
     refuse_pointer(path)
     try:
         if _is_of_before_2020(path):
-            return _unpickled_from_stream(path)
+            return _unpickled_from_stream(path, shapes_only)
         with open_zip(path) as archive:
-            return _unpickled(path, archive)
+            return _unpickled(path, archive, shapes_only)
     except HeadlightError:
         raise
     except pickle.UnpicklingError as error:
@@ -80,7 +83,7 @@ def read_torch(path: Path) -> Any:
         ) from error
 
 
-def _unpickled(path: Path, archive: zipfile.ZipFile) -> Any:
+def _unpickled(path: Path, archive: zipfile.ZipFile, shapes_only: bool) -> Any:
     entries = {entry.filename.partition("/")[2]: entry for entry in archive.infolist()}
     order = entries.get("byteorder")
     if order is not None and order.file_size < MAX_PICKLE and archive.read(order) != b"little":
@@ -90,7 +93,7 @@ def _unpickled(path: Path, archive: zipfile.ZipFile) -> Any:
             f"{path.name} describes its tensors in more than {MAX_PICKLE:,} bytes. Save model.state_dict() alone."
         )
     stored_bytes(path, described)  # which refuses a compressed one
-    mapped = _mapped(path)
+    mapped = _mapped(path, shapes_only)
 
     def storage(key: str, dtype: torch.dtype, _: int) -> Tensor:
         begin, end = stored_bytes(path, entries[f"data/{key}"])
@@ -99,8 +102,8 @@ def _unpickled(path: Path, archive: zipfile.ZipFile) -> Any:
     return _Unpickler(io.BytesIO(archive.read(described)), storage, path).load()
 
 
-def _mapped(path: Path) -> torch.UntypedStorage:
-    with mappable(path) as at:
+def _mapped(path: Path, shapes_only: bool) -> torch.UntypedStorage:
+    with nullcontext(path) if shapes_only else mappable(path) as at:
         return torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
 
 
@@ -113,7 +116,7 @@ def _is_of_before_2020(path: Path) -> bool:
         return file.read(len(BEFORE_2020)) == BEFORE_2020
 
 
-def _unpickled_from_stream(path: Path) -> Any:
+def _unpickled_from_stream(path: Path, shapes_only: bool) -> Any:
     """What lies in a file of torch's first format: pickles, the last of which names storages, and these in that order.
 
     Their places are known at the end of it, so that what is made of them is unpickled twice. They may begin at any
@@ -151,7 +154,7 @@ def _unpickled_from_stream(path: Path) -> Any:
         at = ends[key] = at + COUNT + numel * dtype.itemsize
     if at > size:
         raise CheckpointError(f"{path.name} is cut short. Copy or download it again.")
-    mapped = _mapped(path)
+    mapped = _mapped(path, shapes_only)
 
     def storage(key: str, dtype: torch.dtype, numel: int) -> Tensor:
         start = ends[key] - numel * dtype.itemsize

@@ -1,6 +1,6 @@
 """A family of checkpoints: how its files are recognised and read."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -41,18 +41,31 @@ class Checkpoint(Generic[Config]):
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What a checkpoint does not tell: settings that have to be given, with the answers there are, and those that may
+    be, with what they are otherwise.
+    """
+
+    required: dict[str, tuple[object, ...]]
+    optional: dict[str, object]
+    n_layers: int
+
+
+@dataclass(frozen=True)
 class Family(Generic[Config]):
     """One kind of checkpoint.
 
     `read(path, settings, how)` opens a checkpoint; the settings (names of config fields) override and complete its
     config file. It raises CheckpointError if the files are damaged or their tensors do not match the config, and
     ConfigError if settings are missing, contradictory or not supported. `likeness(names)` scores from 0 to 1 how well
-    tensor names match this family.
+    tensor names match this family. `questions(path, settings)` are what a file of
+    it leaves open besides these settings.
     """
 
     recognises: Callable[[Path], bool]
     read: Callable[[Path, dict[str, Any], Opening], Checkpoint[Config]]
     likeness: Callable[[Iterable[str]], float] = lambda names: 0.0
+    questions: Callable[[Path, Container[str]], Questions] | None = None
 
 
 def shapes_of(model: nn.Module) -> dict[str, tuple[int, ...]]:

@@ -15,7 +15,7 @@ from headlight.model.base.files import check_regular
 from headlight.model.base.source import Source
 from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
-from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton, skeleton
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
 from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.places import model_at
@@ -31,6 +31,7 @@ from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.host import HERE, Host
 from headlight.model.text.end_tokens import end_tokens
+from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.tokenizer_files import has_tokenizer
 
@@ -133,6 +134,8 @@ def load(
     note, folder = checkpoint.note or _merged(path), path.parent if path.is_file() else path
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
     model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), model.cfg.d_vocab)
+    if model.tokenizer is None:
+        model.tokenizer = IdTokenizer(model.cfg.d_vocab, read_names(folder, model.cfg.d_vocab))
     model.end_tokens = end_tokens(base_folder(folder), model.cfg.d_vocab)
     return model
 
@@ -273,6 +276,19 @@ def _value(text: str) -> Any:
     except ValueError:
         return text
     return tuple(value) if isinstance(value, list) else value
+
+
+def questions(source: str | Path) -> Questions | None:
+    """Return what neither a checkpoint on this machine nor its name tells; None if nothing is missing.
+
+    Raises:
+        CheckpointError: damaged files, or an unknown format.
+    """
+    name, settings = parted(source)
+    path, _ = _locate(name, None)
+    ask = FAMILIES[_family(path, path.name)].questions
+    asked = None if ask is None else ask(path, settings)
+    return asked if asked and asked.required else None
 
 
 def is_here(source: str | Path) -> bool:

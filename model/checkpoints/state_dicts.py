@@ -35,18 +35,18 @@ def read_tensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing, damaged or holds something else.
     """
-    return read_state_dict(path).tensors if path.suffix in PICKLES else read_safetensors(path, shapes_only=shapes_only)
+    return read_state_dict(path, shapes_only=shapes_only).tensors
 
 
-def read_state_dict(path: Path) -> StateDict:
+def read_state_dict(path: Path, *, shapes_only: bool = False) -> StateDict:
     """A file's state dict, which may be the whole of it or one value in it, beside those of a training.
 
     Raises:
         CheckpointError: the file is missing, damaged or holds no state dict.
     """
     if path.suffix not in PICKLES:
-        return StateDict(read_safetensors(path))
-    content = read_torch(path)
+        return StateDict(read_safetensors(path, shapes_only=shapes_only))
+    content = read_torch(path, shapes_only=shapes_only)
     if not isinstance(content, dict):
         what = "a pickled object, such as a whole model" if isinstance(content, Unread) else type(content).__name__
         raise CheckpointError(f"{path.name} holds no state dict but {what}. Save model.state_dict() alone.")

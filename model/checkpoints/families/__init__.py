@@ -42,7 +42,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "stablelm",
     "starcoder2",
 )
-OWN = ("headlight", "transformer_lens")  # what transformers does not open
+OWN = ("headlight", "nano_gpt", "transformer_lens")  # what transformers does not open
 
 
 def _family(name: str) -> Family[Any]:

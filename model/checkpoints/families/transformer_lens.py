@@ -6,7 +6,7 @@ Sizes are inferred from the shapes; the caller gives the other settings.
 import json
 import re
 from collections.abc import Container
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,8 +14,15 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, ConfigError
-from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
-from headlight.model.checkpoints.state_dicts import PREFIXES, SUFFIXES, note_of, read_state_dict, without_shared
+from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, shapes_of, skeleton
+from headlight.model.checkpoints.state_dicts import (
+    PREFIXES,
+    SUFFIXES,
+    note_of,
+    read_state_dict,
+    read_tensors,
+    without_shared,
+)
 from headlight.model.checkpoints.tensors import taken
 from headlight.model.nn.config import Activation, AttentionDirection, TransformerConfig
 
@@ -51,7 +58,16 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     return Checkpoint(cfg, state, (path,), note_of(file, prefix))
 
 
-FAMILY = Family(recognises, read)
+def questions_of(path: Path, settings: Container[str]) -> Questions:
+    """What has to be asked, and may be, beside what a file's shapes and these settings tell.
+
+    Raises:
+        CheckpointError: a damaged file, or one that is no state dict of TransformerLens.
+    """
+    return questions(infer(without_shared(read_tensors(path, shapes_only=True), PREFIXES)[0]), settings)
+
+
+FAMILY = Family(recognises, read, questions=questions_of)
 
 
 def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
@@ -115,15 +131,6 @@ MEANINGS = (
     "window_size is how many tokens local attention sees, itself included, or None; give "
     f"{', '.join(OPTIONAL[:-1])} and {OPTIONAL[-1]}, too, where they were not TransformerLens's own"
 )
-
-
-@dataclass(frozen=True)
-class Questions:
-    """Settings that shapes do not determine: required ones with their possible values, optional ones with defaults."""
-
-    required: dict[str, tuple[object, ...]]
-    optional: dict[str, object]
-    n_layers: int
 
 
 def questions(inferred: dict[str, Any], settings: Container[str]) -> Questions:

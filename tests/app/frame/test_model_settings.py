@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from streamlit.testing.v1 import AppTest
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from headlight.app.parts.labels import percent
 from headlight.app.runs import models
@@ -114,3 +115,28 @@ def test_a_state_dict_opens_by_the_form_as_transformer_lens_computes_it(
     shares = map(percent, best.values.tolist())
     likeliest = [options.drawn[f"predicted_A_{slot}"].label for slot in range(3)]
     assert likeliest == [f"{label} {share}" for label, share in zip(labels, shares, strict=True)]
+
+
+def test_gpt2s_state_dict_opens_by_the_form_and_its_prompt_is_typed_as_ids(
+    settings: dict[str, object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(models, "only_this_machine", lambda: True)
+    settings["any_model"] = True
+    torch.manual_seed(0)
+    theirs = GPT2LMHeadModel(GPT2Config(n_layer=2, n_head=3, n_embd=12, n_positions=9, vocab_size=17)).eval()
+    path = tmp_path / "model.pt"
+    torch.save({"state_dict": theirs.state_dict()}, path)
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params.update({"model": str(path), "prompt": "ids: 3 16 0 7 7"})
+    page.run()
+    _box(page, "selectbox", "Heads").set_value(3)
+    _box(page, "selectbox", "Activation").set_value("gelu_new")
+    _box(page, "button", "Open with these settings").click().run()
+    assert not page.exception
+    assert not page.error
+    name = page.query_params["model"]
+    assert name.endswith("model.pt?n_heads=3&act_fn=gelu_new")
+    opened = models.open_model(name)
+    tokens = opened.to_tokens("ids: 3 16 0 7 7")
+    with torch.inference_mode():
+        torch.testing.assert_close(opened(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)  # sums in another order

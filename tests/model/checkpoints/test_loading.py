@@ -19,6 +19,7 @@ from headlight.model.base.files import read_json
 from headlight.model.checkpoints import loading
 from headlight.model.checkpoints.families import gpt2
 from headlight.model.checkpoints.reference import reference
+from headlight.model.text.id_tokenizer import IdTokenizer
 from tests.examples import examples
 from tests.model.oracles import ASKED, random_gpt2, random_model, random_tokens
 from tests.model.text.test_tokenizer import small_backend
@@ -80,7 +81,7 @@ def test_weights_are_hashed_when_asked_for_and_not_before(folder: Path) -> None:
 
 
 def test_the_tokenizer_beside_the_weights_comes_with_the_model(folder: Path) -> None:
-    assert load(folder).tokenizer is None
+    assert isinstance(load(folder).tokenizer, IdTokenizer)
     random_gpt2(vocab_size=300).save_pretrained(folder)  # as many as the tokenizer has
     small_backend().save(str(folder / "tokenizer.json"))
     model = load(folder)

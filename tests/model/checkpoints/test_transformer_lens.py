@@ -14,6 +14,7 @@ from headlight.model import Transformer, load
 from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.lens_reference import lens_reference
 from headlight.model.checkpoints.loading import named_with, parted
+from headlight.model.text.id_tokenizer import IdTokenizer
 from tests.model.lens.lens_twin import HookedTransformer, HookedTransformerConfig, lens_twin
 from tests.model.oracles import ASKED, ATOL, RTOL, VARIANTS, assert_mapped, random_model, random_tokens
 
@@ -48,7 +49,7 @@ def test_saved_state_dicts_are_opened(settings: dict[str, Any], suffix: str, tmp
         save_file({name: tensor.contiguous() for name, tensor in twin.state_dict().items()}, path)
     loaded = load(path, **asked_for(model, settings))
     torch.testing.assert_close(loaded(tokens), twin(tokens), rtol=RTOL, atol=ATOL)
-    assert (loaded.source.family, loaded.tokenizer) == ("transformer_lens", None)
+    assert (loaded.source.family, type(loaded.tokenizer)) == ("transformer_lens", IdTokenizer)
     torch.testing.assert_close(lens_reference(path, loaded.cfg, tokens).logits, twin(tokens), rtol=RTOL, atol=ATOL)
 
 
