@@ -14,7 +14,7 @@ from headlight.model.runs.edits import Head
 class Choices(PageChoices):
     """What the cells show, of the first token too, by tokens or groups of them; and how many heads the sorted grid has.
 
-    `pair` are the two heads that are held against each other. `numbers` asks for tables under the pictures.
+    `pair` are the two heads whose difference is drawn. `numbers` adds tables under the pictures.
     """
 
     forgets: ClassVar = {"model": ("pair",)}

@@ -34,7 +34,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
-    """Cells of the chosen heads as they are shown (measure, first token, words), scores of all heads."""
+    """Cells of the chosen heads as on the page (measure, first token, words), and the scores of all heads."""
     heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
     reading = read_attention(comparison, heads, own.how, own.unit)
     arrays = of_sides("scores", reading.scores) | of_sides("cells", reading.cells)
@@ -45,7 +45,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 
 
 def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
-    """What was chosen to be shown, in words."""
+    """The page's options, in words."""
     how = own.how
     return {
         "cells": fields.TITLES[how.show][0],

@@ -139,7 +139,7 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
 
 
 def _sorting(comparison: Comparison) -> Iterator[Option]:
-    """By what the heads are sorted, and how many of them are shown then."""
+    """Options for the score that heads are sorted by and how many of them are drawn."""
     titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(comparison)}
     compares = comparison.b is not None  # what the grid shows then stands beside it
     yield options.bind(Listed, "sort", "Sort by", options=titles, width=200, folded=compares)
@@ -159,7 +159,7 @@ def _sort(comparison: Comparison) -> str | None:
 
 
 def _order(comparison: Comparison, axis: Axis) -> list[Head] | None:
-    """The heads from the largest score down, as many as asked for; None for their own places."""
+    """The first heads by the chosen score, largest first; None for the model's own order."""
     by = _sort(comparison)
     if by is None:
         return None
@@ -184,7 +184,7 @@ def _captions(comparison: Comparison) -> list[list[str]]:
 
 
 def _with_labels(captions: list[list[str]], supported: labels.Labels) -> list[list[str]]:
-    """The captions behind what the page of all heads has found of a head."""
+    """The captions, each preceded by the head's labels from the page of head roles."""
     own = {head: " ".join([*map(labels.words, kinds), "·", ""]) for head, kinds in supported.items()}
     return [
         [own.get((layer, head), "") + caption for head, caption in enumerate(line)]

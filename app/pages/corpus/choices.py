@@ -9,9 +9,9 @@ from headlight.model.corpus.tree import Head
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """The figure that heads are found by, those that they are drawn across and coloured by, and what stands beside.
+    """The metric that heads are ranked by, those of the other axis and the colour, and the scan beside.
 
-    `scan_b` is held against the scan. `scan_heads` are chosen heads of a scan whose model is not the one that is open;
+    `scan_b` is compared with the scan. `scan_heads` are chosen heads of a scan whose model is not the one that is open;
     of the open one's they are those that all pages share. `sequence` is the place of one in the head's list.
     """
 

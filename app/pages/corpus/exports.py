@@ -25,7 +25,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 
 PURPOSE = "What every head does over a corpus, and the sequences of some."
-UNITS: dict[str, Unit] = {  # of those figures that arrays are given of; the tables have all
+UNITS: dict[str, Unit] = {  # metrics written as arrays; the tables have all
     "attention weight": "probability",
     "nats": "nats",
     "tokens": "tokens",

@@ -15,7 +15,7 @@ from headlight.model.corpus.titles import Estimates, estimates, figure
 from headlight.model.corpus.tree import Head
 from headlight.model.runs.edits import head_name
 
-BESIDE = "loss_change"  # what a found head is worth, where the scan has it
+BESIDE = "loss_change"  # the effect of ablating a ranked head, where the scan has it
 HOW = "Choose a row for its dashboard."
 
 
@@ -59,7 +59,7 @@ def _of(ordering: Estimates, order: Sequence[Head], metric: str, signed: bool = 
 
 
 def _worth(view: ScanView, order: Sequence[Head]) -> list[Column]:
-    """The loss change of each head beside the figure that it was found by."""
+    """The loss change of each head, beside the metric that heads are ranked by."""
     if BESIDE not in view.metrics or view.by == BESIDE:
         return []
     return [Column("Loss (nats)", values(estimates(view.a, BESIDE), order), 3, figure(BESIDE).title, signed=True)]

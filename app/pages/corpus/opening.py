@@ -28,7 +28,7 @@ BEGINNINGS = ("<|endoftext|>", "<|begin_of_text|>", "<bos>", "<s>", "[CLS]", "<|
 
 @dataclass(frozen=True)
 class Prompt:
-    """The text that a model has to be given, the model, and whether its tokens are known to be the sequence's."""
+    """The prompt, the model, and whether its tokens are known to be the sequence's."""
 
     model: str
     text: str

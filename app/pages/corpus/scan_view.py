@@ -22,7 +22,7 @@ COLOUR = ("loss_change", "pattern_entropy")
 
 @dataclass(frozen=True, eq=False)
 class ScanView:
-    """Scan A and, where there is one, B; the figure that heads are found by, that of the other axis and the colour's.
+    """Scan A and optionally scan B, the metric that heads are ranked by, and those of the other axis and the colour.
 
     `heads` are the chosen ones, of which the first has its dashboard. `own` says whether the scan is of the model that
     is open. `series` are the scans of the same model's training steps, A's among them if it is of one.
@@ -39,7 +39,7 @@ class ScanView:
 
     @property
     def head(self) -> Head:
-        """The head whose dashboard is shown."""
+        """The head of the dashboard."""
         return self.heads[0]
 
     @property
@@ -54,7 +54,7 @@ class ScanView:
 
     @cached_property
     def ordering(self) -> Estimates:
-        """What the finder orders heads by: the figure in A, or its change from A to B."""
+        """The metric that heads are ranked by: its values in A, or its change from A to B."""
         return estimates(self.a, self.by) if self.b is None else change(self.a, self.b, self.by)
 
     def order(self) -> list[Head]:

@@ -34,7 +34,7 @@ def draw(view: ScanView) -> None:
 
 
 def _step(view: ScanView) -> Option:
-    """The training step whose scan is shown."""
+    """A menu of the training steps that have a scan."""
     named = {scans.chosen_as(tree): f"{tree.provenance.step:,}" for tree in view.series if tree.provenance}
     current = scans.chosen_as(view.a)
     if current not in named:  # the model as it is, beside scans of its training

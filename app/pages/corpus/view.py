@@ -1,4 +1,4 @@
-"""What heads do over a corpus: all of them by two figures, those found by one, and the dashboard of the chosen one."""
+"""Heads over a corpus: a scatter of two metrics, a ranking by one, and the dashboard of the chosen head."""
 
 from dataclasses import replace
 

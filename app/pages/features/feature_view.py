@@ -14,7 +14,7 @@ from headlight.model.runs.dictionary import Dictionaries, Dictionary
 
 @dataclass(frozen=True, eq=False)
 class FeatureView:
-    """The dictionaries of a name, the layer whose one is shown, the feature looked at, and how all are listed."""
+    """The dictionaries of one name, the chosen layer and feature, and the order of the list."""
 
     comparison: Comparison
     name: str
@@ -30,7 +30,7 @@ class FeatureView:
 
     @property
     def dictionary(self) -> Dictionary:
-        """The one that is shown."""
+        """The dictionary of the chosen layer."""
         return self.opened[self.layer]
 
     @cached_property

@@ -52,7 +52,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _refused(reason: str) -> None:
-    """Why there is no dictionary: said of one that was asked for, told of one that only stands for none."""
+    """Why there is no dictionary: an error for a chosen one, a hint where none was chosen."""
     if selection.current().dictionary:
         notices.refused(reason, "dictionary")
     else:
@@ -79,7 +79,7 @@ def _draw(view: FeatureView) -> None:
 
 
 def _say(view: FeatureView) -> None:
-    """What the dictionary is, what it is worth on these runs and, where that is asked, what its features carry."""
+    """The dictionary's description, its fit on these runs and, on demand, the features behind the prediction."""
     st.caption(plain(view.description))
     with st.container(key="headlight-said-dictionary"):
         for line in (*worth(view), *carries(view)):

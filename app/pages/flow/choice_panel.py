@@ -1,4 +1,4 @@
-"""What is told of a node or an edge that is chosen in the flow: its tokens, its heads, in one run or in both."""
+"""The chosen node's top tokens or the chosen edge's heads, in one run or in both."""
 
 from dataclasses import replace
 

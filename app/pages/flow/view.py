@@ -22,7 +22,7 @@ from headlight.model.runs.run import Run
 
 
 def render(comparison: Comparison) -> None:
-    """The choices, the graph of each run and of the change, and what is told of the node or edge chosen."""
+    """The options, the graph of each run and of the change, and details of the chosen node or edge."""
     _take_click(comparison)
     place = place_of(comparison, selection.current())
     with title_row("What flows into a token", "flow"):
@@ -109,7 +109,7 @@ def _side(comparison: Comparison, side: str) -> None:
 
 
 def _change(comparison: Comparison, change: FlowChange) -> None:
-    """What has changed, over the whole width, and what is told of the choice in A and in B."""
+    """The graph of the change, over the whole width, and details of the choice in A and in B."""
     if selection.current().table:
         heading(f"Lines {DIFFERENCE}", "flow_change")
         tables.draw(numbers.changed_edges_of(comparison, change), f"Lines of the flow {DIFFERENCE}")

@@ -100,7 +100,7 @@ def _reroll() -> Button:
 
 def _say_what_is_compared(comparison: Comparison, continuations: Continuations) -> None:
     """Which text each of the two follows at a step."""
-    assert comparison.b is not None  # asked before
+    assert comparison.b is not None  # the previous settings
     if continuations.b is not continuations.own:
         said = "At every step A and B have the same written text behind their prompts: B is made to write A's tokens."
         said += " What B writes by itself with the same seed stands under it."

@@ -51,7 +51,7 @@ def _steps(continuation: Written, listed: Candidates) -> list[WritingStep]:
 
 def beside(continuations: Continuations, steps: list[WritingStep]) -> Beside:
     """Run B's text and steps as the browser draws them."""
-    assert continuations.own is not None  # asked where there is a B
+    assert continuations.own is not None  # used only where there is a B
     assert continuations.b is not None
     return Beside(
         prompt=continuations.own.run.labels[: continuations.own.n_prompt],

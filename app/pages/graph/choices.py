@@ -39,7 +39,7 @@ def _groups(text: str) -> Groups:
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """What the graph is of and what of it is shown.
+    """The target of the graph and how it is pruned and drawn.
 
     `graph_units` is "neurons" or a dictionary's name; where it is empty, the first transcoders that fit, or neurons.
     The target's logit is taken less the distractor's or less the mean of all. With `graph_folded` heads are part of the

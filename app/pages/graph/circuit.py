@@ -1,4 +1,4 @@
-"""The other mode of the page: the model's own edges that make A's prediction, found and measured."""
+"""The page's circuit mode: edges between the model's components behind A's prediction, scored and ablated."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ ENDS = "embeddings", "logits"
 
 @dataclass(frozen=True, eq=False)
 class CircuitView:
-    """A circuit, what it is held against, and the part of it that is chosen."""
+    """A circuit, its baseline, and the chosen component."""
 
     scored: Found
     against: Against
@@ -60,7 +60,7 @@ def part_of(receiver: Receiver) -> str:
 
 
 def measured_of(comparison: Comparison, chosen: Selection) -> LogitDifference:
-    """Target less distractor at the place, in all runs that are held against each other.
+    """Target − distractor at the position, in both runs of the comparison.
 
     Raises:
         InputError: a run has no token there.
@@ -75,12 +75,12 @@ def measured_of(comparison: Comparison, chosen: Selection) -> LogitDifference:
 
 
 def against_of(comparison: Comparison, chosen: Selection) -> Against:
-    """What A is held against: the choice, where there is a B."""
+    """The baseline of A: the chosen one where there is a B."""
     return chosen.choices_of(Choices).circuit_against if comparison.b is not None else "mean"
 
 
 def find(comparison: Comparison, chosen: Selection) -> CircuitView:
-    """The circuit that is asked for.
+    """The circuit of the current options.
 
     Raises:
         HeadlightError: there is none; it says why.

@@ -25,7 +25,7 @@ from headlight.model.runs.tables import columns
 
 
 def draw(comparison: Comparison) -> None:
-    """The circuit of A against B or its own means, or what is lacking for one."""
+    """The circuit of A against B or its mean activations, or why there is none."""
     now = selection.current()
     own, subject = now.choices_of(Choices), tuple(run.key for run in comparison.runs)
     against = circuit.against_of(comparison, now)

@@ -1,4 +1,4 @@
-"""What is told of the chosen node: what flows into it and out of it, and the pages that show it."""
+"""The chosen node: its edges in and out, and links to the pages about it."""
 
 from collections.abc import Callable
 from dataclasses import replace

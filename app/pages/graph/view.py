@@ -31,7 +31,7 @@ CIRCUIT_AGAINST = {"b": "prompt B", "mean": "its means"}
 
 
 def render(comparison: Comparison) -> None:
-    """What is asked, the graph, and under it the chosen node, the check, groups and files."""
+    """The options, the graph, and under it the chosen node, the check, groups and files."""
     if (opened := files.opened()) is not None:
         _of_file(opened)
         return
@@ -165,7 +165,7 @@ def _picture(view: GraphView) -> None:
 
 
 def _spelled(view: GraphView) -> str:
-    """What is shown, how much of it there is, and how much is explained."""
+    """The target, the size of the pruned graph, and how much of the effect it explains."""
     graph, pruned, scores = view.graph, view.pruned, view.scores
     n_kept, n_edges = int(pruned.nodes.sum()), int(pruned.edges.sum())
     return (

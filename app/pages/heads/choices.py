@@ -12,7 +12,7 @@ FinderData = Literal["repeats", "prompts"]
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """Which score is shown, of how many heads, measured on random repeats or on the list of prompts.
+    """The score, how many heads are listed, and whether it is measured on random repeats or the prompts.
 
     `every_head` has all of them ablated and not only those that have a label.
     """

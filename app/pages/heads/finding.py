@@ -1,4 +1,4 @@
-"""The work behind *Head roles*: what has yet to be looked at or ablated, done at once or when asked to."""
+"""The jobs behind *Head roles*: sequences to run and heads to ablate, at once or on a click."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from headlight.model.text.chat import is_begun
 
 
 def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
-    """Look at what has not been looked at: at once where that is quick, else when asked to."""
+    """Run the remaining sequences: at once where that is quick, else on a click."""
     every = [each for subject in sides.values() for each in subject.sequences]
     missing = [each for each in every if detection.seen(each) is None and each not in work.refused]
     if work.waiting and missing and missing[0] not in work.batch:

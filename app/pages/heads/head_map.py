@@ -17,7 +17,7 @@ PITCH = 72  # pixels of a head in the map at most
 
 
 def limit_of(rankings: Sequence[Ranking]) -> float:
-    """How far the scale goes that these are shown on."""
+    """The end of the scale that these rankings share."""
     if not rankings[0].signed:
         return 1.0
     return max(LEAST_EFFECT, *(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in rankings))

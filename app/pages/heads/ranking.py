@@ -1,6 +1,6 @@
 """What the page *Head roles* shows: every head's score, interval, rank, label, and what supports the label.
 
-With a B whose heads may do something else than those of A it is shown for A, for B, and how the scores change.
+With a B whose heads may differ from A's there is a ranking of A, of B, and of the change.
 """
 
 from abc import ABC, abstractmethod
@@ -168,7 +168,7 @@ def _score(
 
 
 def changed(a: HeadRanking, b: HeadRanking) -> Change:
-    """How the score that both have been found by changes from A to B."""
+    """The change of the score from A to B."""
     if a.score == "copying":
         scores = _without_interval(subtract(a.measure, b.measure))
     elif a.score == "effect":

@@ -52,7 +52,7 @@ class Subject:
 def subjects(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, Subject]:
     """A's heads, and B's where they may do something else: on random repeats, or on these prompts and the page's own.
 
-    Two prompts of one model are held against each other; any other two sides are shown the same sequences.
+    Two prompts of one model are compared with each other; any other two sides run on the same sequences.
     """
     sides = {"A": comparison.a} if why_alone(comparison, chosen) else comparison.sides
     if prompt_against_prompt(comparison, chosen):
@@ -69,7 +69,7 @@ def _subject(run: Run, texts: Sequence[str], repeats: Repeats, chosen: Selection
 
 
 def why_alone(comparison: Comparison, chosen: Selection) -> str:
-    """Why there is nothing to show of B that is not shown of A; empty where there is, or no B."""
+    """Why B has no ranking of its own; empty where it has one, or without a B."""
     if comparison.b is None or not comparison.b.same_model(comparison.a):
         return ""
     if comparison.b.edits:

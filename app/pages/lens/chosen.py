@@ -43,7 +43,7 @@ def lens_by_side(comparison: Comparison, chosen: Selection) -> dict[str, Lens]:
 
 
 def title_of(comparison: Comparison, chosen: Selection) -> str:
-    """What the lens is called, and whose it is where that is told by no model."""
+    """The lens's title, with its file where no model names it."""
     own = chosen.choices_of(Choices)
     (title,) = {lens.title for lens in lens_by_side(comparison, chosen).values()}
     title = title[0].upper() + title[1:]

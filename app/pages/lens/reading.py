@@ -1,4 +1,4 @@
-"""The lens of a long prompt as jobs: some positions at a time, so that the work can be shown and stopped.
+"""The lens of a long prompt as jobs: some positions at a time, so that progress is visible and the work can be stopped.
 
 `by` is the lens that reads each side.
 """

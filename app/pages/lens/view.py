@@ -144,7 +144,7 @@ def _lies_at(kind: Kind) -> Option | None:
 
 
 def _measure(run: Run, by: Lens, read: LogitLens, measure: ColourBy, token: int) -> Measure:
-    """What colours the cells of a run; a rank takes all logits anew, so it is computed only where it is shown."""
+    """The values that colour a run's cells. A rank needs all logits again, so it is computed only on demand."""
     match measure:
         case "top":
             top = read.top_probs

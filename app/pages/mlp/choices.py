@@ -14,7 +14,7 @@ COUNTS = 4, 100
 class Choices(PageChoices):
     """By what neurons are ranked, of which layer or of all, how many are listed, and whether each is ablated."""
 
-    forgets: ClassVar = {"model": ("neurons_layer", "neurons_measured")}  # what takes passes is asked for anew
+    forgets: ClassVar = {"model": ("neurons_layer", "neurons_measured")}  # what takes forward passes needs a new click
 
     neurons_by: Ranking = "direct"
     neurons_layer: int | None = None

@@ -22,7 +22,7 @@ from headlight.model.runs.run import Run
 
 @dataclass(frozen=True, eq=False)
 class NeuronView:
-    """What is asked for of the runs, the two tokens that are held against each other, and the side that is shown."""
+    """The question about the runs' neurons, and the target and distractor tokens."""
 
     comparison: Comparison
     question: NeuronQuestion

@@ -51,7 +51,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _is_measured(view: NeuronView) -> bool:
-    """Whether the model has been run without each neuron, which is done now where it is asked for, unless stopped."""
+    """Ablate each listed neuron where that was requested; return whether all effects are known."""
     question = view.question
     if not question.measured:
         return False
@@ -112,9 +112,9 @@ def _count() -> Listed:
 
 
 def _list(view: NeuronView) -> None:
-    """The listed neurons as a table of all measures, of which a row chooses the neuron shown in full."""
+    """The listed neurons as a table of all measures; a click on a row opens that neuron."""
     heading("All measures of these", "neurons_list", key="neurons_list")
-    known = (name for name in view.values if name in MEASURES.values())  # what a gate reads is told of the chosen one
+    known = (name for name in view.values if name in MEASURES.values())  # a gate is listed with the chosen neuron
     names = [*known, *([MEASURED] if view.question.measured else [])]
     place = row_table(
         [

@@ -1,4 +1,4 @@
-"""Maps of patches as jobs: some cells at a time, so that the work can be shown and stopped.
+"""Maps of patches as jobs: some cells at a time, so that progress is visible and the work can be stopped.
 
 What comes of a piece is in the cache of runs under the map's name, which says everything.
 """

@@ -14,8 +14,8 @@ from headlight.model.runs.edits import Head
 class Choices(PageChoices):
     """What is patched into which run, and whether attribution patching estimates it beside that.
 
-    `patch_layer` is the one whose heads are shown by position, `patch_head` the receiver of paths, which with
-    `patch_mlps` go through MLPs too. `patch_cell` (row, column) is the cell of the map whose links are shown.
+    `patch_layer` is the one whose heads are patched by position, `patch_head` the receiver of paths, which with
+    `patch_mlps` go through MLPs too. `patch_cell` (row, column) is the cell of the map with links below it.
     """
 
     patch_map: PatchMap = "z"

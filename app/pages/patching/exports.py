@@ -21,7 +21,7 @@ PURPOSE = "What parts of one run change in another."
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that makes the map once more, with its estimate where one was asked for."""
+    """A script that recomputes the map, with its gradient estimate if that is on."""
     question = question_of(comparison, chosen)
     options: dict[str, object] = {"measured": question.measured, "parts": question.parts, "into": question.into}
     if chosen.choices_of(Choices).patch_estimate and question.parts.what not in PATHS:

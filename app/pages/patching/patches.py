@@ -37,7 +37,7 @@ MOST_LISTED = 12
 
 @dataclass(frozen=True, eq=False)
 class PatchedMap:
-    """A map of shares as far as it is known, with its estimate where that was asked for.
+    """The known cells of a patching map, with the gradient estimate if that is on.
 
     Positions that are not matched have no share. `a` and `b` are the logit difference in the two runs; `complete` says
     whether every cell is known.
@@ -113,7 +113,7 @@ def measured_at(comparison: Comparison, chosen: Selection) -> tuple[int, int]:
 
 
 def layer_of(comparison: Comparison, chosen: Selection) -> int:
-    """The layer whose heads are shown by position: the one chosen, or the last."""
+    """The layer whose heads are patched by position: the chosen one, or the last."""
     layer = chosen.choices_of(Choices).patch_layer
     return comparison.a.cfg.n_layers - 1 if layer is None else layer
 

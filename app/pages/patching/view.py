@@ -184,7 +184,7 @@ def _say_difference(comparison: Comparison) -> None:
 
 
 def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
-    """Do what is missing: at once where that is quick, else when asked to; how far that is, and the button to stop."""
+    """Compute missing cells: at once where that is quick, else on a click, with progress and a stop button."""
     work.keep_to(pieces)
     missing = [piece for piece in pieces if not analysis.is_done(piece) and piece not in work.refused]
     for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:

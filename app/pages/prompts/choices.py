@@ -13,7 +13,7 @@ Statistic = Literal[
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """What is shown of every head over the prompts, and the head whose values are listed for each of them."""
+    """The statistic of every head over the prompts, and the head listed for each prompt."""
 
     statistic: Statistic = "induction"
     statistic_head: Head | None = None

@@ -206,7 +206,7 @@ def _label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
 
 
 def cut(cell: Cell) -> Cell:
-    """A cell as it is shown, where no text may be long."""
+    """A cell's text, shortened."""
     return f"{cell[:CELL]}…" if isinstance(cell, str) and len(cell) > CELL else cell
 
 

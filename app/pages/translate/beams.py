@@ -1,4 +1,4 @@
-"""The trees of beams in which what was written was found."""
+"""The beam search trees of the translations."""
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ def draw(translations: Translations) -> None:
 
 
 def _tree(translation: Translation, side: str) -> None:
-    assert translation.search is not None  # asked before
+    assert translation.search is not None  # the previous branch
     st.caption("From left to right, a token a step. Choose a token: the page then shows the branch that ends there.")
     named = labels(translation.model, "target", [each.token for each in translation.search.tree])
     nodes = [

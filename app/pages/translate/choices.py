@@ -13,7 +13,7 @@ from headlight.model.runs.edits import Head
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """Which attention is shown, and its heads and pinned tokens; a row is called by the token written or read there."""
+    """The kind of attention, its heads and pinned tokens, and whether rows are named by the token written or read."""
 
     forgets: ClassVar = {"translator": ("pair_heads",), "source": ("pair_queries", "pair_keys")}
 

@@ -28,15 +28,15 @@ def script(translations: Translations, chosen: Selection) -> str:
         f"a = {_translated(translations.a, 'model', chosen.translation, chosen.beams)}",
     ]
     if translations.b is None:
-        lines.append("found = Translations(a)")
+        lines.append("translations = Translations(a)")
     else:
         same = translations.b.model is translations.a.model
         lines += [] if same else [f"model_b = {_loading(translations.b)}"]
         of_b = _translated(translations.b, "model" if same else "model_b", chosen.translation_b, chosen.beams)
-        lines += [f"b = {of_b}", f"found = compare_translations(a, b, {translations.align!r})"]
+        lines += [f"b = {of_b}", f"translations = compare_translations(a, b, {translations.align!r})"]
     options = {"attends": own.attends, "heads": chosen_of(translations, chosen), "rows": own.rows}
     names = {"load_seq2seq", "translate", "Translations" if translations.b is None else "compare_translations"}
-    return printing(PURPOSE, names, lines, "translate_tables", "found", **options)
+    return printing(PURPOSE, names, lines, "translate_tables", "translations", **options)
 
 
 def _loading(translation: Translation) -> str:
@@ -44,7 +44,7 @@ def _loading(translation: Translation) -> str:
 
 
 def _translated(translation: Translation, model: str, target: str | None, beams: int) -> str:
-    """The branch of the beams that is looked at, or what was given."""
+    """The chosen beam, or the provided target."""
     if translation.search is None:
         return call("translate", model, repr(translation.source_text), target=target)
     return call("translate", model, repr(translation.source_text), beams=beams, leaf=translation.leaf)

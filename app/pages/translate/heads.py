@@ -99,7 +99,7 @@ def _sorting() -> Switch:
 
 
 def _by_divergence(translations: Translations) -> tuple[list[Head] | None, list[list[str]]]:
-    """The heads by how differently they attend in A and B, if that is asked for, and how differently each does."""
+    """The heads by the divergence of their patterns between A and B, if that order is chosen, with the divergences."""
     now = selection.current()
     own = now.choices_of(Choices)
     values = translations.divergence(own.attends, own.rows).values.numpy()

@@ -66,7 +66,7 @@ _BAR = bars.Bar(
 
 
 def _begin() -> None:
-    """Where nothing was chosen yet, the bar holds the example that is then shown."""
+    """Fill the bar with the default example where nothing was chosen yet."""
     now = selection.asked() or selection.current()
     example = prompts.first_source(now.translator)
     model = now.translator or example.model
@@ -83,12 +83,12 @@ def _open(example: prompts.SourceExample) -> None:
 
 
 def on_default(chosen: Selection) -> Selection:
-    """What was asked, on the model of the first example."""
+    """The same selection on the first example's model."""
     return replace(chosen, translator=prompts.first_source("").model, translator_b="")
 
 
 def look_at(translations: Translations) -> str:
-    """What to look at, if what is shown is one of the examples in its model; else what the model is good for."""
+    """What to look at in an example on its own model; else what the model is good for."""
     current = translations.a.source.name, translations.a.source_text
     examples = (each for each in prompts.source_examples() if (each.model, each.source) == current)
     hints = (f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}" for example in examples)

@@ -1,4 +1,4 @@
-"""What encoder-decoders wrote, where their heads looked while writing, and the trees of beams it was found in."""
+"""Translations by encoder-decoders, the attention of their heads, and the beam search trees."""
 
 import streamlit as st
 

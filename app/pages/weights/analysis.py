@@ -1,4 +1,4 @@
-"""Circuits of heads by name, and the search for a circuit's outermost pairs as jobs that can be shown and stopped."""
+"""Circuits of heads by name, and the search for a circuit's highest and lowest pairs as jobs with progress."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,13 +35,13 @@ class Piece:
 
 
 def circuit_of(circuit: CircuitKey) -> HeadCircuit:
-    """The circuit that is asked for; what is found of it is kept."""
+    """The circuit of a key; its results are cached."""
     less = models.open_model(circuit.less) if circuit.less else None
     return HeadCircuit(models.open_model(circuit.model), circuit.head, circuit.kind, less, runs.HOST, circuit.distance)
 
 
 def directions_of(circuits: Mapping[str, CircuitKey]) -> dict[str, Directions]:
-    """The singular directions of each circuit, by the names of their sides; the host is told how many are done."""
+    """The singular directions of each circuit, by the names of their sides; with progress."""
     directions, steps = {}, Steps(runs.HOST, len(circuits))
     for side, each in circuits.items():
         directions[side] = circuit_of(each).directions()
@@ -55,7 +55,7 @@ def pieces_of(circuit: CircuitKey) -> tuple[Piece, ...]:
 
 
 def look(piece: Piece) -> Found:
-    """What has been found after a piece, from the cache where it was looked at before.
+    """The best pairs up to and including a piece, cached.
 
     Raises:
         BusyError: too many runs at once.

@@ -12,7 +12,7 @@ MOST_PAIRS = 5  # that have a line of their own
 
 
 def turning(of: Weights) -> bool:
-    """Whether the circuit that is shown depends on the distance."""
+    """Whether the chosen circuit depends on the distance."""
     return of.kind == "qk" and any(turns(run, of.head) for run in of.models.values())
 
 

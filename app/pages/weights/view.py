@@ -153,9 +153,9 @@ def _pairs(of: Weights, work: Jobs) -> None:
 
 
 def _working(of: Weights, work: Jobs, n_pairs: int) -> None:
-    """Search what is missing: at once where that is quick, else when asked to; how far that is, and a button to stop.
+    """Search the remaining pieces: at once where that is quick, else on a click, with progress and a stop button.
 
-    What has been found on the way is not shown: a pair that is higher may be still to come.
+    Partial results stay hidden, since a higher pair may follow.
     """
     pieces = analysis.pieces_of(of.key)
     work.keep_to(pieces)

@@ -37,7 +37,7 @@ SIGNS = ("+", "−")
 class Weights:
     """One circuit of one head: of A's model, or of two models that are compared; `listed` is whose tokens are listed.
 
-    `models` are the runs whose models are shown, by their names on the page, and `asked` the circuits: A's, or A's and
+    `models` are the runs by the names of their models on the page, and `circuits` the keys: A's, or A's and
     B's and B − A.
     """
 
@@ -92,7 +92,7 @@ def turns(run: Run, head: Head) -> bool:
 
 
 def unchanged(comparison: Comparison) -> str:
-    """Why B's weights are not shown, where there is a B of the same model."""
+    """Why B's weights are left out, where B is a run of the same model."""
     if comparison.b is None or not comparison.b.same_model(comparison.a):
         return ""
     if comparison.b.edits:

@@ -1,4 +1,4 @@
-"""Which two tokens are held against each other, where, and which cell is explained, in A or in B."""
+"""The target and distractor tokens, their position, and the cell that is explained, in A or in B."""
 
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import pair_of, place_of

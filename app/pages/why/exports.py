@@ -56,10 +56,10 @@ def _with_features(
     }
     lines = [
         *runs_made(comparison, chosen.align),
-        f"asked = {question!r}",
+        f"question = {question!r}",
         f"dictionary = {opening(reader.name, 'model')}[{reader.dictionary.layer}]",
-        "print_tables(why_tables(comparison, asked))",
-        "print_tables(why_feature_tables(comparison, asked, dictionary))",
+        "print_tables(why_tables(comparison, question))",
+        "print_tables(why_feature_tables(comparison, question, dictionary))",
     ]
     return written(purpose, names, lines)
 

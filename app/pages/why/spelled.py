@@ -67,7 +67,7 @@ def write(at: Explained) -> str:
 
 
 def outcomes(at: Explained) -> str:
-    """What was done, and what is lacking."""
+    """The ablation, and what could not be computed."""
     lines = [
         "Hollow bars: direct effect. Filled bars: total effect, measured by running the rest of the model. "
         "KL (nats): change of the whole next-token distribution; →: the token predicted then.",
@@ -88,7 +88,7 @@ def mean(at: Explained) -> str:
 
 
 def resampled(at: Explained) -> str:
-    """What the head is given of the other run, or why nothing."""
+    """What resampling puts in the head's place, or why it is unavailable."""
     other, n_own = at.given.other, len(at.run.tokens)
     if other is None:
         return "With a prompt B the head can also be given what it gives there."
