@@ -45,16 +45,16 @@ def main() -> None:
         notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew
         beginning = kind.menus()
         with beginning:
-            found = _shown(kind)
+            runs = _shown(kind)
         with notes:
             link.draw()
-            said = _say(kind, found)
-        if found is not None:
+            said = _say(kind, runs)
+        if runs is not None:
             with beginning:
-                kind.about(found)
+                kind.about(runs)
             kind.drawer()
     if selection.arrived():  # or else the URL has not been read, and would be overwritten
-        _content(_view().kind, selection.asked(), said)
+        _content(_view().kind, selection.pending(), said)
 
 
 def _view() -> View:
@@ -64,21 +64,21 @@ def _view() -> View:
 def _shown(kind: Kind) -> Any:
     """What is asked for; where it cannot be had, what was shown before; None before the first."""
     place = st.container()  # of its own, empty or not, so that what is below it is not made anew
-    if (asked := selection.asked()) is not None:
+    if (pending := selection.pending()) is not None:
         with boundary.guard(selection.refuse), place:
-            with progress.of_steps(kind.awaited(asked), lambda: selection.refuse(STOPPED)):
-                found = kind.runs_for(asked)
-            selection.accept(kind.within(asked, found))
-    before = selection.shown()
+            with progress.of_steps(kind.awaited(pending), lambda: selection.refuse(STOPPED)):
+                runs = kind.runs_for(pending)
+            selection.accept(kind.within(pending, runs))
+    before = selection.active()
     return kind.runs_for(before) if before else None
 
 
-def _say(kind: Kind, found: Any) -> str:
+def _say(kind: Kind, runs: Any) -> str:
     """Show what there is to say of what was asked for; returns what a screen reader hears of it."""
-    inputs = None if found is None else kind.inputs(found)
+    inputs = None if runs is None else kind.inputs(runs)
     instead = kind.on_default(refused) if (refused := selection.refused()) is not None else None
     notices.draw(selection.unread(), selection.refusal(), inputs, instead)
-    return selection.refusal() or ("" if found is None else f"Shown: {' and '.join(kind.inputs(found))}")
+    return selection.refusal() or ("" if runs is None else f"Shown: {' and '.join(kind.inputs(runs))}")
 
 
 @st.fragment
@@ -87,8 +87,8 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
     asks for another run or for a page with another bar. What an error left unanswered is not asked for again.
     """
     _navigation(said)
-    view, seen = _view(), selection.shown()
-    if view.kind is not bar or selection.asked() is not unanswered or not selection.arrived():
+    view, seen = _view(), selection.active()
+    if view.kind is not bar or selection.pending() is not unanswered or not selection.arrived():
         st.rerun()
     notices.of_lost_list()
     if seen is not None:
@@ -119,15 +119,15 @@ def _place(view: View) -> DeltaGenerator:
     return [st.container(key=f"headlight-{'view' if each == place else 'left'}") for each in range(2)][place]
 
 
-def _draw(view: View, found: Any) -> None:
-    hint.draw(view.kind.look_at(found))
-    if lacking := view.needs(found):
+def _draw(view: View, runs: Any) -> None:
+    hint.draw(view.kind.look_at(runs))
+    if obstacle := view.needs(runs):
         heading(view.title)
-        st.info(plain(lacking))
+        st.info(plain(obstacle))
         return
-    view.render(found)
+    view.render(runs)
     if (export := view.export()) is not None:
-        take_away.draw(export, found, view.kind.runs_for)
+        take_away.draw(export, runs, view.kind.runs_for)
 
 
 main()

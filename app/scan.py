@@ -53,12 +53,12 @@ def _flag(name: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Scan as the flags say, and give what the shell is told."""
-    given = parser().parse_args(arguments)
+    flags = parser().parse_args(arguments)
     from headlight.app.scanning import scan  # here: the flags are told without waiting for torch
 
-    chosen = {each.name: getattr(given, each.name) for each in fields(ScanSettings)}
+    chosen = {each.name: getattr(flags, each.name) for each in fields(ScanSettings)}
     try:
-        folder = scan(given, ScanSettings(**{**chosen, "bos": bool(given.bos)}))
+        folder = scan(flags, ScanSettings(**{**chosen, "bos": bool(flags.bos)}))
     except HeadlightError as error:
         print(f"The scan cannot go on. {error}", file=sys.stderr)
         return 1

@@ -25,32 +25,32 @@ from headlight.model.corpus.shard import Worker
 SCANS = Path("scans")
 
 
-def scan(given: Namespace, settings: ScanSettings) -> Path:
+def scan(flags: Namespace, settings: ScanSettings) -> Path:
     """Scan what is left of a corpus, and give the folder.
 
     Raises:
         HeadlightError: something that was asked for there is not, or cannot be done.
     """
-    corpus = open_corpus(given.corpus, given.column, given.split)
-    model = load(given.model, given.revision, dtype=settings.dtype)
-    folder: Path = given.out or SCANS / Path(given.model).name / Path(corpus.name).name
-    found = Scan(model, corpus, settings, folder)
-    if given.restart:
+    corpus = open_corpus(flags.corpus, flags.column, flags.split)
+    model = load(flags.model, flags.revision, dtype=settings.dtype)
+    folder: Path = flags.out or SCANS / Path(flags.model).name / Path(corpus.name).name
+    corpus_scan = Scan(model, corpus, settings, folder)
+    if flags.restart:
         corpus.count(1)  # says what is wrong with the corpus before anything is removed
         empty(folder)
-    if found.is_complete:
+    if corpus_scan.is_complete:
         print("This scan was finished before; --restart makes it again.")
         return folder
-    worker = Worker(str(model.source.path) if model.source else given.model, settings)
-    with closing(_engine(given, worker)) as engine, _bar(corpus, settings) as bar:
-        cost = Cost(given.workers, settings.shard, bar.total)
+    worker = Worker(str(model.source.path) if model.source else flags.model, settings)
+    with closing(_engine(flags, worker)) as engine, _bar(corpus, settings) as bar:
+        cost = Cost(flags.workers, settings.shard, bar.total)
 
         def watch(progress: Progress) -> None:
             if said := cost.line_for(progress):
                 bar.write(said, file=sys.stderr)
             _show(bar, progress, settings.warmup)
 
-        found.run(engine, watch)
+        corpus_scan.run(engine, watch)
     return folder
 
 
@@ -101,14 +101,14 @@ def _spelled(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
-def _engine(given: Namespace, worker: Worker) -> Engine:
-    if given.workers < 1:
-        raise InputError(f"--workers is {given.workers}; there has to be at least 1.")
-    if given.engine == "ray":
+def _engine(flags: Namespace, worker: Worker) -> Engine:
+    if flags.workers < 1:
+        raise InputError(f"--workers is {flags.workers}; there has to be at least 1.")
+    if flags.engine == "ray":
         from headlight.model.corpus.clusters import Ray
 
-        return Ray(worker, given.workers, given.ray_address)
-    return Here(worker) if given.workers == 1 else Processes(worker, given.workers)
+        return Ray(worker, flags.workers, flags.ray_address)
+    return Here(worker) if flags.workers == 1 else Processes(worker, flags.workers)
 
 
 @contextmanager
@@ -128,6 +128,6 @@ def _show(bar: tqdm, progress: Progress, warmup: int) -> None:
     bar.update(progress.documents - bar.n)
     scores = estimate(progress.results.moments, "induction_score").values
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
-    found = f"{progress.results.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
+    summary = f"{progress.results.counts['tokens']:,} tokens, induction L{layer}H{head} {scores[layer, head]:.2f}"
     skipped = progress.results.counts["skipped"]
-    bar.set_postfix_str(f"{found}, {skipped} skipped" if skipped else found)
+    bar.set_postfix_str(f"{summary}, {skipped} skipped" if skipped else summary)

@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headlight.app.exports.csv_files import Cell, csv_bytes
-from headlight.app.exports.facts import Found, facts
+from headlight.app.exports.facts import Subject, facts
 from headlight.model.measure import Measure
 
 
@@ -42,19 +42,19 @@ class Data:
     arrays: Mapping[str, Measure | Count]
 
 
-def of_sides(name: str, found: Mapping[str, Measure]) -> dict[str, Measure]:
+def of_sides(name: str, measures: Mapping[str, Measure]) -> dict[str, Measure]:
     """A measure of A, B and B - A as entries of the npz."""
-    return {f"{side.replace(' ', '')} {name}": measure for side, measure in found.items()}
+    return {f"{side.replace(' ', '')} {name}": measure for side, measure in measures.items()}
 
 
-def archive(found: Found, data: Data) -> bytes:
+def archive(runs: Subject, data: Data) -> bytes:
     """A zip with each table as csv, all arrays as one npz, and about.json, which says what they are.
 
     The same numbers give the same bytes: no file carries a date.
     """
     files = {f"{name}.csv": csv_bytes(table) for name, table in data.tables.items()}
     files["arrays.npz"] = _npz(data.arrays)
-    files["about.json"] = json.dumps(_about(found, data), indent=2, ensure_ascii=False).encode("utf-8", "replace")
+    files["about.json"] = json.dumps(_about(runs, data), indent=2, ensure_ascii=False).encode("utf-8", "replace")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in files.items():
@@ -71,12 +71,12 @@ def _npz(arrays: Mapping[str, Measure | Count]) -> bytes:
     return target.getvalue()
 
 
-def _about(found: Found, data: Data) -> dict[str, Any]:
+def _about(runs: Subject, data: Data) -> dict[str, Any]:
     return {
         "made with": "Headlight",
         "view": data.view,
         "shows": data.shows,
-        "runs": facts(found),
+        "runs": facts(runs),
         "tables": {f"{name}.csv": list(table) for name, table in data.tables.items()},
         "arrays.npz": {
             name: {

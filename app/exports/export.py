@@ -29,6 +29,6 @@ class Export:
     plots: Callable[[Any, Selection], Sequence[Sequence[Plot]]] | None = None
 
 
-def export_of(given: object, name: str, *makers: Callable[..., Any]) -> Export:
+def export_of(first: object, name: str, *makers: Callable[..., Any]) -> Export:
     """An export whose makers take what is given before all else: a list, as it was when the page was drawn."""
-    return Export(name, *(partial(make, given) for make in makers))
+    return Export(name, *(partial(make, first) for make in makers))

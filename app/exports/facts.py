@@ -12,7 +12,7 @@ from headlight.model.runs.edits import describe
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import LITERAL, Begin, prepends
 
-Found = Comparison | Translations
+Subject = Comparison | Translations
 
 BEGINS: dict[Begin, str] = {
     True: "the beginning-of-sequence token",
@@ -32,26 +32,26 @@ class Input:
     edits: tuple[str, ...] = ()
 
 
-def inputs(found: Found) -> tuple[Input, ...]:
+def inputs(runs: Subject) -> tuple[Input, ...]:
     """The tokens of each run, or of source and target."""
-    if isinstance(found, Translations):
-        return tuple(each for side in found.sides for each in _inputs_of(found, side))
-    several = found.b is not None
+    if isinstance(runs, Translations):
+        return tuple(each for side in runs.sides for each in _inputs_of(runs, side))
+    several = runs.b is not None
     return tuple(
         Input(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
-        for side, run in found.sides.items()
+        for side, run in runs.sides.items()
     )
 
 
-def _inputs_of(found: Translations, side: str) -> tuple[Input, Input]:
-    each, called = found.sides[side], "" if found.b is None else f"{side}, "
+def _inputs_of(translations: Translations, side: str) -> tuple[Input, Input]:
+    each, called = translations.sides[side], "" if translations.b is None else f"{side}, "
     read = Input(f"{called}source", each.source, each.source_labels)
     return read, Input(f"{called}target", each.source, each.read_labels)
 
 
-def sources(found: Found) -> dict[str, Source]:
+def sources(runs: Subject) -> dict[str, Source]:
     """Where each model came from, by its name."""
-    return {each.source.name: each.source for each in inputs(found)}
+    return {each.source.name: each.source for each in inputs(runs)}
 
 
 def called(source: Source) -> str:
@@ -62,11 +62,11 @@ def called(source: Source) -> str:
     return "/".join(path.parts[-2:]) if path.suffix == ".safetensors" else path.name
 
 
-def facts(found: Found) -> dict[str, dict[str, Any]]:
+def facts(runs: Subject) -> dict[str, dict[str, Any]]:
     """Model, weights, text and tokens of each run; `places` are its tokens' places on the common axis."""
-    if isinstance(found, Translations):
-        return {side: _of_translation(each) for side, each in found.sides.items()}
-    return {side: _of(run) | {"places": list(found.places(run))} for side, run in found.sides.items()}
+    if isinstance(runs, Translations):
+        return {side: _of_translation(each) for side, each in runs.sides.items()}
+    return {side: _of(run) | {"places": list(runs.places(run))} for side, run in runs.sides.items()}
 
 
 def _of(run: Run) -> dict[str, Any]:
@@ -82,15 +82,15 @@ def _of(run: Run) -> dict[str, Any]:
     }
 
 
-def _of_translation(found: Translation) -> dict[str, Any]:
+def _of_translation(translation: Translation) -> dict[str, Any]:
     return {
-        **_weights(found.source),
-        "source": found.source_text,
-        "source token ids": found.source_tokens.tolist(),
-        "source tokens": list(found.source_labels),
-        "target": found.text,
-        "target token ids": found.written.tolist(),
-        "target tokens": list(found.written_labels),
+        **_weights(translation.source),
+        "source": translation.source_text,
+        "source token ids": translation.source_tokens.tolist(),
+        "source tokens": list(translation.source_labels),
+        "target": translation.text,
+        "target token ids": translation.written.tolist(),
+        "target tokens": list(translation.written_labels),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.exports.facts import Found, called, inputs, sources
+from headlight.app.exports.facts import Subject, called, inputs, sources
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures.colours import TICKS
 
@@ -163,7 +163,7 @@ def colour_bar(
     bar.set_label(title, fontsize=7.5)
 
 
-def origin(figure: "Figure", found: Found, palette: Palette, note: str = "") -> None:
+def origin(figure: "Figure", found: Subject, palette: Palette, note: str = "") -> None:
     """A small line that says which weights this is of, which edits were made, and what there is to note."""
     text = f"{note}   " if note else ""
     text += "   ".join(f"{called(each)} (sha256 {each.sha256[:12]}…)" for each in sources(found).values())

@@ -39,7 +39,9 @@ def report(
     return printing(purpose, names, lines, tables, "comparison", **options)
 
 
-def printing(purpose: str, names: Set[str], lines: Sequence[str], tables: str, *given: str, **options: object) -> str:
+def printing(
+    purpose: str, names: Set[str], lines: Sequence[str], tables: str, *expressions: str, **options: object
+) -> str:
     """A script that prints the tables that a function makes of what its lines make.
 
     Args:
@@ -51,7 +53,7 @@ def printing(purpose: str, names: Set[str], lines: Sequence[str], tables: str, *
         options: what was chosen on the page: each a literal, a dataclass of literals, or an expression.
     """
     values = {type(value).__name__ for value in options.values() if is_dataclass(value)}
-    printed = f"print_tables({call(tables, *given, **options)})"
+    printed = f"print_tables({call(tables, *expressions, **options)})"
     return written(purpose, {*names, "print_tables", tables, *values}, [*lines, printed])
 
 
@@ -97,9 +99,9 @@ def _run(run: Run, model: str) -> str:
     return call("run_prompt", model, repr(run.prompt), prepend_bos=run.bos, **edits)
 
 
-def call(function: str, *given: str, **named: object) -> str:
+def call(function: str, *expressions: str, **named: object) -> str:
     """A call of a function with expressions and, by their names, values: a line for each where one is too short."""
-    arguments = [*given, *(f"{name}={value!r}" for name, value in named.items())]
+    arguments = [*expressions, *(f"{name}={value!r}" for name, value in named.items())]
     one_line = f"{function}({', '.join(arguments)})"
     fits = len(one_line) <= WIDTH and "\n" not in one_line
     return one_line if fits else "\n    ".join([f"{function}(", *(f"{a}," for a in arguments)]) + "\n)"

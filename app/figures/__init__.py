@@ -136,7 +136,7 @@ def residual_norms(norms: Any, tokens: Sequence[str], position: int = -1, *, dar
 
 def components(result: Any, position: int = -1, *, dark: bool = False) -> "Figure":
     """What each component writes at a position, of a `Decomposition`: its norm, and its share of the final stream."""
-    found = [
+    panels = [
         plots.bars(
             [Bars("", array(measure)[:, position], "blue")],
             result.components,
@@ -146,7 +146,7 @@ def components(result: Any, position: int = -1, *, dark: bool = False) -> "Figur
         )
         for title, measure in [("Component norms", result.norms), ("Share of the final stream", result.shares)]
     ]
-    return figure([found], dark)
+    return figure([panels], dark)
 
 
 def cosine(values: Any, layers: Sequence[str] | None = None, *, dark: bool = False) -> "Figure":
@@ -175,12 +175,12 @@ def logit_lens(
     values: Any, tokens: Sequence[str], top: Sequence[Sequence[str]] | None = None, *, dark: bool = False
 ) -> "Figure":
     """A measure of the lens [layer, pos], with the top token [layer][pos] in each cell; the last layer on top."""
-    found = array(values)
-    layers = _layers(len(found))
+    grid = array(values)
+    layers = _layers(len(grid))
     unit = _unit(values, "probability")
     ends = (0.0, 1.0) if unit == "probability" else None
     rows, columns = Axis("after layer", layers), Axis("token", tokens)
-    plot = plots.cells(found, rows, columns, title="Logit lens", unit=unit, ends=ends, words=top, written=True)
+    plot = plots.cells(grid, rows, columns, title="Logit lens", unit=unit, ends=ends, words=top, written=True)
     return figure([[plot]], dark)
 
 
@@ -241,11 +241,11 @@ def patching_map(
     values: Any, columns: Sequence[str], rows: Sequence[str] | None = None, *, along: str = "token", dark: bool = False
 ) -> "Figure":
     """What activation patching changes [layer, place]: blue where it moves towards the patched-in run, orange away."""
-    found = array(values)
-    names = rows or [f"L{layer}" for layer in range(len(found))]
+    cells = array(values)
+    names = rows or [f"L{layer}" for layer in range(len(cells))]
     unit = _unit(values, "logits")
     y, x = Axis("layer", names), Axis(along, columns)
-    return figure([[plots.cells(found, y, x, title="Activation patching", unit=unit, scale="diverging")]], dark)
+    return figure([[plots.cells(cells, y, x, title="Activation patching", unit=unit, scale="diverging")]], dark)
 
 
 def head_scatter(
@@ -270,8 +270,8 @@ def prompt_statistics(
 ) -> "Figure":
     """A head's statistic over prompts [prompt], and every head's mean with one standard deviation [layer, head]."""
     unit = _unit(mean, "score")
-    found = several.prompts(array(values), array(mean), array(sd), head=head, title=title, unit=unit)
-    return figure([found], dark)
+    panels = several.prompts(array(values), array(mean), array(sd), head=head, title=title, unit=unit)
+    return figure([panels], dark)
 
 
 def generated(probabilities: Any, entropies: Any, tokens: Sequence[str], *, dark: bool = False) -> "Figure":
@@ -291,5 +291,5 @@ def training_curves(
     curves: Mapping[str, tuple[Any, Any]], unit: str, *, title: str = "Training", log: bool = False, dark: bool = False
 ) -> "Figure":
     """What was measured along training runs: by name, the steps and the values at them."""
-    found = {name: (array(steps), array(values)) for name, (steps, values) in curves.items()}
-    return figure([[plots.curves(found, title=title, unit=unit, log=log)]], dark)
+    lines = {name: (array(steps), array(values)) for name, (steps, values) in curves.items()}
+    return figure([[plots.curves(lines, title=title, unit=unit, log=log)]], dark)

@@ -52,8 +52,10 @@ def scatter(
     """
     there = np.flatnonzero(np.isfinite(x.values) & np.isfinite(y.values)).tolist()
     ringed = [place for place in chosen if place in set(there)]
-    told = words or [""] * len(names)
-    texts = [hover([names[place], *(_told(each, place) for each in (x, y, colour)), told[place]]) for place in there]
+    descriptions = words or [""] * len(names)
+    texts = [
+        hover([names[place], *(_told(each, place) for each in (x, y, colour)), descriptions[place]]) for place in there
+    ]
     traces: list[dict[str, Any]] = []
     if even and there:
         both = np.concatenate([x.values[there], y.values[there]])
@@ -70,7 +72,7 @@ def scatter(
             "marker": ring,
             "text": [escape(names[place]) for place in ringed[: MOST_NAMED if len(ringed) <= MOST_NAMED else 1]],
             "textposition": "top center",
-            "hovertext": [hover([names[place], told[place]]) for place in ringed],
+            "hovertext": [hover([names[place], descriptions[place]]) for place in ringed],
             "cliponaxis": False,
         }
     )

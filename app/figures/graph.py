@@ -30,7 +30,7 @@ class Mark:
     row: int
     size: float
     sign: int
-    told: Sequence[str]
+    lines: Sequence[str]
     is_rest: bool = False
 
 
@@ -85,7 +85,7 @@ def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
         "x": at[:, 0].tolist(),
         "y": at[:, 1].tolist(),
         "customdata": list(range(len(marks))),
-        "hovertext": [hover(list(mark.told)) for mark in marks],
+        "hovertext": [hover(list(mark.lines)) for mark in marks],
         "cliponaxis": False,
         "marker": {
             "symbol": [REST if mark.is_rest else SYMBOLS.get(mark.kind, "circle") for mark in marks],
@@ -119,14 +119,14 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
     pitch = max(PITCH, SHARE * n_columns)
     widths = np.array([max(1.0, pitch * (count + 1)) if count > 1 else 1.0 for count in abreast])
     middles = np.cumsum(widths) - widths / 2
-    found = np.zeros((len(marks), 2))
+    places = np.zeros((len(marks), 2))
     for (column, row), inside in cells.items():
         n_lines = -(-len(inside) // abreast[column])
         for slot, place in enumerate(inside):
             line, beside = divmod(slot, abreast[column])
             in_line = min(abreast[column], len(inside) - line * abreast[column])
-            found[place] = middles[column] + pitch * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
-    return Laid(found, middles.tolist(), float(widths.sum()))
+            places[place] = middles[column] + pitch * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
+    return Laid(places, middles.tolist(), float(widths.sum()))
 
 
 def _spread(line: int, n_lines: int) -> float:
@@ -144,7 +144,7 @@ def _lines(at: np.ndarray, lines: Sequence[Line], colour: str, width: float, opa
 
 
 def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:
-    named = "" if mark.kind == "logit" else escape(mark.told[0])  # of the target its row tells
+    named = "" if mark.kind == "logit" else escape(mark.lines[0])  # of the target its row tells
     return {
         "type": "scatter",
         "mode": "markers+text",

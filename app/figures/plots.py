@@ -27,9 +27,9 @@ def _side(name: str) -> Look:
 def plain(values: Any) -> list[Any]:
     """Numbers as lists, None where there is none."""
     numbers = np.asarray(values, dtype=np.float64)
-    found = numbers.astype(object)
-    found[~np.isfinite(numbers)] = None
-    return found.tolist()
+    objects = numbers.astype(object)
+    objects[~np.isfinite(numbers)] = None
+    return objects.tolist()
 
 
 def lines(
@@ -68,8 +68,8 @@ def _faint_lines(values: np.ndarray, name: str) -> dict[str, Any]:
     ends = np.concatenate([values, np.full((len(values), 1), np.nan)], axis=1)  # a gap after each
     x = [*range(values.shape[1]), None] * len(values)
     look = {"color": FAINT, "width": 1}
-    told = {"name": escape(name), "hoverinfo": "skip", "opacity": 0.5, "showlegend": bool(name)}
-    return {"type": "scatter", "mode": "lines", "x": x, "y": plain(ends.ravel()), "line": look, **told}
+    style = {"name": escape(name), "hoverinfo": "skip", "opacity": 0.5, "showlegend": bool(name)}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": plain(ends.ravel()), "line": look, **style}
 
 
 def _line(name: str, values: np.ndarray, look: Look, texts: Sequence[str]) -> dict[str, Any]:
@@ -141,9 +141,9 @@ def cells(
     finite = values[np.isfinite(values)]
     largest = float(np.abs(finite).max(initial=0.0)) or 1.0
     low, high = ends or ((-largest, largest) if scale == "diverging" else (0.0, largest))
-    shown = np.log10(np.clip(values, low, None)) if scale == "log" else values
+    drawn = np.log10(np.clip(values, low, None)) if scale == "log" else values
     texts = _texts_of_cells(values, rows, columns, unit, words)
-    trace = {"type": "heatmap", "z": plain(shown), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
+    trace = {"type": "heatmap", "z": plain(drawn), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
     if words and written:
         trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
     name = measured(what, unit)
@@ -193,7 +193,7 @@ def points(
         x = layers + (heads - (n_heads - 1) / 2) * 0.8 / n_heads
         colour = COLOURS[_side(name)[0]]
         symbol = {"A": "circle", "B": "square"}.get(name, "diamond" if name else "circle")
-        told = [
+        hovers = [
             hover(
                 [
                     f"L{layer}H{head} {name}",
@@ -204,7 +204,7 @@ def points(
             for layer, head in np.ndindex(*values.shape)
         ]
         trace = {"type": "scatter", "mode": "markers", "name": escape(name), "showlegend": bool(name)}
-        trace |= {"x": plain(x.ravel()), "y": plain(values.ravel()), "hovertext": told}
+        trace |= {"x": plain(x.ravel()), "y": plain(values.ravel()), "hovertext": hovers}
         trace |= {"marker": {"color": colour, "symbol": symbol, "size": 7}}
         if low and high:
             trace["error_y"] = interval(values.ravel(), low[name].ravel(), high[name].ravel())

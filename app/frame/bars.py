@@ -69,9 +69,9 @@ def _left_out() -> None:
     listing = models_folder.listing()
     lines = [f"Not in the list of models: {name}. {reason}" for name, reason in listing.unreadable.items()]
     more = [f"{len(lines) - MAX_LEFT_OUT} more are not in the list of models."] if len(lines) > MAX_LEFT_OUT else []
-    if shown := [*filter(None, [listing.gone]), *lines[:MAX_LEFT_OUT], *more]:
+    if remarks := [*filter(None, [listing.gone]), *lines[:MAX_LEFT_OUT], *more]:
         with st.container(key="headlight-left-out", gap=None):
-            for line in shown:
+            for line in remarks:
                 st.text(" ".join(line.split()))
 
 
@@ -90,7 +90,7 @@ def _row(name: str, text: str, *options: Option) -> Callable[[], None]:
 
 def _run_last(names: Sequence[str]) -> dict[str, Any]:
     """What these fields hold in the selection that is being run or shown; nothing of those left to the page."""
-    now = selection.asked() or selection.shown()
+    now = selection.pending() or selection.active()
     values = {} if now is None else {name: _held(now, name) for name in names}
     return {name: value for name, value in values.items() if value not in (None, "")}
 
@@ -144,8 +144,8 @@ def _alignment(field: str) -> Choice:
 
 def _hint(fields: Sequence[str]) -> None:
     """What to do with a B that was opened, while what stands in its boxes is still the same as in A's."""
-    held, key = st.session_state, selection.bar_key
-    if all(held[key(field)] == held[key(f"{field}_b")] for field in fields):
+    state, key = st.session_state, selection.bar_key
+    if all(state[key(field)] == state[key(f"{field}_b")] for field in fields):
         st.caption("Change B and press Run.", width="content")
 
 

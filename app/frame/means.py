@@ -19,12 +19,12 @@ def texts() -> tuple[str, ...]:
     return tuple(dict.fromkeys(prompt.text for prompt in prompt_list.prompts()))
 
 
-def taken(found: Sequence[Run]) -> tuple[str, ...]:
+def taken(compared: Sequence[Run]) -> tuple[str, ...]:
     """Those of the list that the runs' models take."""
-    listed, names = texts(), tuple((run.source.name, run.bos) for run in found)
+    listed, names = texts(), tuple((run.source.name, run.bos) for run in compared)
     return runs.keep(
         ("prompts taken", names, listed),
-        lambda: tuple(text for text in listed if all(_takes(run, text) for run in found)),
+        lambda: tuple(text for text in listed if all(_takes(run, text) for run in compared)),
     )
 
 
@@ -36,7 +36,7 @@ def _takes(run: Run, text: str) -> bool:
     return True
 
 
-def choose(found: Sequence[Run]) -> None:
+def choose(compared: Sequence[Run]) -> None:
     """The list over which the mean is taken: this prompt's positions, those chosen before, or the prompts listed."""
     over, listed = selection.current().mean_over, texts()
     names = {THIS: "this prompt"}
@@ -49,7 +49,7 @@ def choose(found: Sequence[Run]) -> None:
 
     def change(chosen: str) -> None:
         if chosen != THESE:
-            selection.choose(mean_over=taken(found) if chosen == LISTED else ())
+            selection.choose(mean_over=taken(compared) if chosen == LISTED else ())
 
     mean = options.tie(Listed, "mean_over", "Mean over", THESE if over else THIS, change, options=names, width=220)
     options.row(mean, name="mean")
@@ -59,9 +59,9 @@ def _prompts(count: int) -> str:
     return f"{count:,} prompt{'' if count == 1 else 's'}"
 
 
-def wanted(found: Sequence[Run], over: Sequence[str]) -> list[runs.Inputs]:
+def wanted(compared: Sequence[Run], over: Sequence[str]) -> list[runs.Inputs]:
     """What has to be run for these runs' models."""
-    return list(dict.fromkeys((run.source.name, text, run.bos) for run in found for text in over))
+    return list(dict.fromkeys((run.source.name, text, run.bos) for run in compared for text in over))
 
 
 def missing(inputs: Sequence[runs.Inputs]) -> list[runs.Inputs]:

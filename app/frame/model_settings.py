@@ -37,15 +37,15 @@ WINDOWED = "Where only some layers see no further than the window, as every seco
 WIDTH = 170  # pixels
 
 
-def draw(asked: Selection | None) -> None:
+def draw(pending: Selection | None) -> None:
     """A form for each model that was asked for and is a state dict with settings left to tell."""
     for field in ("model", "model_b"):
-        name = getattr(asked, field, "")
-        if asked and name and (questions := models.questions(name)):
-            _form(asked, field, name, questions)
+        name = getattr(pending, field, "")
+        if pending and name and (questions := models.questions(name)):
+            _form(pending, field, name, questions)
 
 
-def _form(asked: Selection, field: str, name: str, questions: models.Questions) -> None:
+def _form(pending: Selection, field: str, name: str, questions: models.Questions) -> None:
     with st.container(key=f"headlight-settings-{field}", border=True):
         st.text(f"{Path(models.base_name(name)).name} as it was trained")
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -58,7 +58,7 @@ def _form(asked: Selection, field: str, name: str, questions: models.Questions) 
             "Open with these settings",
             key=selection.widget_key(f"settings_{field}"),
             on_click=_answer,
-            args=(asked, field, name, questions),
+            args=(pending, field, name, questions),
         )
 
 
@@ -93,13 +93,13 @@ def _told(question: str, answer: object) -> str:
     return ANSWERS.get((question, answer), str(answer))
 
 
-def _answer(asked: Selection, field: str, name: str, questions: models.Questions) -> None:
-    told = {each: st.session_state[_key(field, each)] for each in (*questions.required, *questions.optional)}
-    if told.get("window_size") == 0:
-        told["window_size"] = None
-    if "attn_types" in told:
-        told["attn_types"] = _attn_types(told["attn_types"], questions.n_layers)
-    selection.ask(asked.updated(**{field: models.answered(name, _needed(told, questions))}))
+def _answer(pending: Selection, field: str, name: str, questions: models.Questions) -> None:
+    answers = {each: st.session_state[_key(field, each)] for each in (*questions.required, *questions.optional)}
+    if answers.get("window_size") == 0:
+        answers["window_size"] = None
+    if "attn_types" in answers:
+        answers["attn_types"] = _attn_types(answers["attn_types"], questions.n_layers)
+    selection.ask(pending.updated(**{field: models.answered(name, _needed(answers, questions))}))
 
 
 def _attn_types(windowed: list[int], n_layers: int) -> tuple[str, ...] | None:
@@ -107,10 +107,10 @@ def _attn_types(windowed: list[int], n_layers: int) -> tuple[str, ...] | None:
     return tuple("local" if layer in windowed else "global" for layer in range(n_layers)) if windowed else None
 
 
-def _needed(told: Mapping[str, Any], questions: models.Questions) -> dict[str, Any]:
+def _needed(answers: Mapping[str, Any], questions: models.Questions) -> dict[str, Any]:
     """All that is required, and of the rest what is not what it would be otherwise."""
     required, optional = questions.required, questions.optional
-    return {each: value for each, value in told.items() if each in required or value != optional[each]}
+    return {each: value for each, value in answers.items() if each in required or value != optional[each]}
 
 
 def _key(field: str, question: str) -> str:

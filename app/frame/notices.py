@@ -88,8 +88,8 @@ def of_lost_list() -> None:
 
 def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
     """That it is the result of what was run before; its texts in a line each, where others were refused."""
-    now, asked = selection.shown(), selection.refused()
-    changed = _changed(asked, now) if asked and now else []
+    now, rejected = selection.active(), selection.refused()
+    changed = _changed(rejected, now) if rejected and now else []
     without_b = [name for name in changed if name in ("prompt_b", "source_b") and getattr(now, name) is None]
     previous = [name for name in changed if not (without_b and name.endswith("_b"))]
     before = f"for the previous {_listed([IN_SHORT[name] for name in previous])}" if previous else "from before"
@@ -100,17 +100,17 @@ def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
         st.text(in_one_line(text))
 
 
-def _changed(asked: Selection, now: Selection) -> list[str]:
+def _changed(rejected: Selection, now: Selection) -> list[str]:
     """What was asked for that is not shown; a text may be empty, anything else that is empty was left to the page."""
-    values = {name: getattr(asked, name) for name in IN_SHORT}
+    values = {name: getattr(rejected, name) for name in IN_SHORT}
     another = [name for name, value in values.items() if value != getattr(now, name)]
     return [name for name in another if values[name] or (name in TEXTS and values[name] is not None)]
 
 
 def in_one_line(text: str) -> str:
     """The beginning of a text, with its spaces and line breaks to be seen."""
-    shown = label(text[: LONGEST + 1].encode())
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+    short = label(text[: LONGEST + 1].encode())
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]}…"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
     """
     place, bars, begun = st.empty(), list[DeltaGenerator](), 0.0
 
-    def hear(done: int, total: int, told: str) -> None:
+    def hear(done: int, total: int, note: str) -> None:
         nonlocal begun
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
@@ -105,7 +105,7 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
             return
         left = took / done * (total - done) if done else None
         share = done / total if total else 0.0
-        text = f"{done:,} of {total:,} {told or steps}{_said_left(left)}" if total else f"{told}…"
+        text = f"{done:,} of {total:,} {note or steps}{_said_left(left)}" if total else f"{note}…"
         if bars:
             bars[0].progress(share, plain(text))
             return
@@ -138,9 +138,9 @@ def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
         return
     place = st.empty()
 
-    def hear(done: int, total: int, told: str) -> None:
+    def hear(done: int, total: int, note: str) -> None:
         if not total:  # it waits for another session: what is drawn is where a click on Stop is heard
-            place.caption(plain(f"{told}…"))
+            place.caption(plain(f"{note}…"))
 
     with passes.heard_by(hear):
         work.step(do)

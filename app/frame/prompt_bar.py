@@ -48,11 +48,11 @@ def _model(side: str, field: str) -> Option:
 
 def _begin() -> Option:
     """What prompts begin with: more than yes or no where a model may know conversations, or one was asked for."""
-    now, held = selection.current(), st.session_state[selection.bar_key("bos")]
-    knows_chat = held == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
-    if knows_chat or is_literal(held):
+    now, begins = selection.current(), st.session_state[selection.bar_key("bos")]
+    knows_chat = begins == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
+    if knows_chat or is_literal(begins):
         chat = {begin: name for begin, name in BEGINNINGS.items() if knows_chat or begin != "chat"}
-        options = chat | (AS_TEXT if is_literal(held) else {})
+        options = chat | (AS_TEXT if is_literal(begins) else {})
         return bars.option(Listed, "bos", "Begin with", help=TERMS["begin"], options=options, width=140)
     return bars.option(Switch, "bos", "BOS token", help=TERMS["bos"])
 
@@ -65,11 +65,11 @@ def _submit() -> None:
 
 
 def _bring_prompt() -> None:
-    now, held, prompt = selection.current(), st.session_state, selection.bar_key("prompt")
-    model = held[selection.bar_key("model")]
-    is_new = model != now.model and held[prompt] == now.prompt and not selection.comparing(PROMPT_BAR)
+    now, state, prompt = selection.current(), st.session_state, selection.bar_key("prompt")
+    model = state[selection.bar_key("model")]
+    is_new = model != now.model and state[prompt] == now.prompt and not selection.comparing(PROMPT_BAR)
     if is_new and models.heads_by_hand(model):
-        held[prompt] = prompts.first_prompt(model)
+        state[prompt] = prompts.first_prompt(model)
 
 
 _BAR = bars.Bar(
@@ -88,8 +88,8 @@ def look_at(comparison: Comparison) -> str:
     Else, on the first page, what the model is good for, if it comes with Headlight.
     """
     prompt_b = None if comparison.b is None or comparison.b.edits else comparison.b.prompt
-    asked = comparison.a.prompt, prompt_b, selection.page()
-    examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == asked)
+    example_key = comparison.a.prompt, prompt_b, selection.page()
+    examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == example_key)
     about_model = trust.in_a_line(comparison.a.source) if selection.page() == FIRST_PAGE else ""
     return next(filter(None, (_look_at(example, comparison.a) for example in examples)), about_model)
 
@@ -102,9 +102,9 @@ def _look_at(example: prompts.Example, run: Run) -> str:
     return "" if by_hand or run.cfg.attention_dir != "causal" else f"{prompts.LOOK_AT} {example.look_at}"
 
 
-def on_default(asked: Selection) -> Selection:
+def on_default(chosen: Selection) -> Selection:
     """What was asked, on the model that the server opens with."""
-    return replace(asked, model=settings().model, model_b="", bos=is_begun(asked.bos))
+    return replace(chosen, model=settings().model, model_b="", bos=is_begun(chosen.bos))
 
 
 def open_example(example: prompts.Example) -> None:

@@ -38,8 +38,8 @@ def special_spellings(run: Run) -> dict[str, int]:
     tokenizer = run.tokenizer
     meant = {token for token in (tokenizer.mask_token_id, tokenizer.separator) if token is not None}
     names = set(tokenizer.to_str_tokens(sorted(meant))) if not is_literal(run.bos) else set[str]()
-    found = run.keep("special spellings", lambda: tokenizer.special_spellings(run.prompt))
-    return {token: n for token, n in found.items() if token not in names}
+    spellings = run.keep("special spellings", lambda: tokenizer.special_spellings(run.prompt))
+    return {token: n for token, n in spellings.items() if token not in names}
 
 
 def _named(spelled: dict[str, int]) -> str:

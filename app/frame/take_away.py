@@ -26,7 +26,7 @@ FIGURE: dict[str, tuple[str, str, Writer]] = {
 }
 
 
-def draw(export: Export, found: Any, of: Of) -> None:
+def draw(export: Export, runs: Any, of: Of) -> None:
     """A box with all four, which waits until it is open: every click on the page would draw it anew.
 
     What takes long is done when a file is asked for: `of` then finds what is shown once more.
@@ -38,7 +38,7 @@ def draw(export: Export, found: Any, of: Of) -> None:
     with box:
         code, data, picture, page = st.tabs(["Code", "Data", "Picture", "Page"])
         with code:
-            _code(export, found)
+            _code(export, runs)
         with data:
             _data(export, of)
         with picture:
@@ -47,8 +47,8 @@ def draw(export: Export, found: Any, of: Of) -> None:
             _page(export, of)
 
 
-def _code(export: Export, found: Any) -> None:
-    script = export.script(found, selection.current())
+def _code(export: Export, runs: Any) -> None:
+    script = export.script(runs, selection.current())
     st.caption(
         "Prints this page's numbers, by Headlight's library alone, from any folder where Headlight is installed."
     )
@@ -68,8 +68,8 @@ def _code(export: Export, found: Any) -> None:
 
 
 def _data(export: Export, of: Of) -> None:
-    def made(found: Any, chosen: Selection) -> bytes:
-        return archive(found, export.data(found, chosen))
+    def made(runs: Any, chosen: Selection) -> bytes:
+        return archive(runs, export.data(runs, chosen))
 
     st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
     _file(export, "Everything (zip)", "zip", "application/zip", made, of)
@@ -82,8 +82,8 @@ def _picture(export: Export, of: Of) -> None:
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
-            def made(found: Any, chosen: Selection, kind: Kind = kind) -> bytes:
-                return style.file(lambda: export.draw(found, chosen, palette), palette, kind)
+            def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
+                return style.file(lambda: export.draw(runs, chosen, palette), palette, kind)
 
             _file(export, label, kind, mime, made, of)
     if (plots := export.plots) is not None:
@@ -93,8 +93,8 @@ def _picture(export: Export, of: Of) -> None:
         with st.container(horizontal=True):
             for ending, (label, mime, write) in FIGURE.items():
 
-                def written(found: Any, chosen: Selection, write: Writer = write) -> bytes:
-                    return write(plots(found, chosen), dark)
+                def written(runs: Any, chosen: Selection, write: Writer = write) -> bytes:
+                    return write(plots(runs, chosen), dark)
 
                 _file(export, label, f"figure.{ending}", mime, written, of)
 

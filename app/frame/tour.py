@@ -38,8 +38,8 @@ STEPS = (
 
 def draw() -> None:
     """The tour, which begins by itself at a first visit that is not to what somebody else wants to show."""
-    asked = st.session_state.get(_asked(), 0)
-    tour(STEPS, key=selection.widget_key("tour"), asked=asked, begins=not selection.by_link())
+    requests = st.session_state.get(_asked(), 0)
+    tour(STEPS, key=selection.widget_key("tour"), requests=requests, begins=not selection.by_link())
 
 
 def link() -> Link:

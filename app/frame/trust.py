@@ -75,8 +75,8 @@ def purpose(source: Source) -> None:
 
 def training(source: Source, side: str) -> None:
     """How a model that comes with Headlight learned, from the log of its training; nothing of any other."""
-    if (found := models.training_curves(source)) is not None:
-        rows = several.training(found.steps, found.by_unit, found.harder)
+    if (curves := models.training_curves(source)) is not None:
+        rows = several.training(curves.steps, curves.by_unit, curves.harder)
         charts.alone(rows, f"What was measured along the training of {source.name}", f"training{side}")
 
 
@@ -87,27 +87,27 @@ def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> Non
         key = f"{check.name}_steps{side}"
         with boundary.guard(_say), progress.of_steps(check.meanwhile, lambda: None, key=key):
             run.keep(check.name, lambda: check.measure(run))
-    if (found := runs.kept((*run.key, check.name))) is not None:
-        table(check.rows(run, found))
+    if (result := runs.kept((*run.key, check.name))) is not None:
+        table(check.rows(run, result))
 
 
-def _of_sums(run: Run, found: checks.Sums) -> dict[str, str]:
-    beside = f"at most, beside entries of up to {found.largest:.3g}"
+def _of_sums(run: Run, result: checks.Sums) -> dict[str, str]:
+    beside = f"at most, beside entries of up to {result.largest:.3g}"
     return {
         "components": checks.summed(run),
-        "components − final residual": f"{_tiny(found.components)} {beside}",
-        "attention rows − 1": f"{_tiny(found.rows)} at most",
+        "components − final residual": f"{_tiny(result.components)} {beside}",
+        "attention rows − 1": f"{_tiny(result.rows)} at most",
     }
 
 
-def _of_float32(run: Run, found: checks.Differences) -> dict[str, str]:
+def _of_float32(run: Run, result: checks.Differences) -> dict[str, str]:
     first = min(len(run.tokens), checks.MOST_COMPARED)
-    said = f"on the first {first} tokens, of logits up to {found.largest:.3g}"
-    return _differences("logits − float32's logits", said, found)
+    said = f"on the first {first} tokens, of logits up to {result.largest:.3g}"
+    return _differences("logits − float32's logits", said, result)
 
 
-def _ids(found: checks.Differences) -> dict[str, str]:
-    others = found.other_ids
+def _ids(result: checks.Differences) -> dict[str, str]:
+    others = result.other_ids
     return {"token ids": "transformers' own" if others is None else f"not transformers', which are {_spaced(others)}"}
 
 
@@ -115,13 +115,13 @@ def _spaced(ids: Sequence[int]) -> str:
     return " ".join(map(str, ids)) or "of other token types"
 
 
-def _differences(logits: str, where: str, found: checks.Differences) -> dict[str, str]:
+def _differences(logits: str, where: str, result: checks.Differences) -> dict[str, str]:
     largest = "of the layer's largest entry at most"
-    patterns = "not compared: all of them would take too much memory" if found.patterns is None else ""
+    patterns = "not compared: all of them would take too much memory" if result.patterns is None else ""
     return {
-        logits: f"{_tiny(found.logits)} at most, {where}",
-        "streams before each layer": f"{_tiny(found.streams)} {largest}",
-        "patterns of each layer": patterns or f"{_tiny(found.patterns or 0.0)} {largest}",
+        logits: f"{_tiny(result.logits)} at most, {where}",
+        "streams before each layer": f"{_tiny(result.streams)} {largest}",
+        "patterns of each layer": patterns or f"{_tiny(result.patterns or 0.0)} {largest}",
     }
 
 
@@ -135,14 +135,14 @@ TRANSFORMERS = Check(
     "Compare with transformers",
     "Running transformers' own model…",
     checks.differences_from_transformers,
-    lambda run, found: _ids(found) | _differences("logits − transformers' logits", "on this prompt", found),
+    lambda run, result: _ids(result) | _differences("logits − transformers' logits", "on this prompt", result),
 )
 TRANSFORMER_LENS = Check(
     "checks.transformer_lens",
     "Compare with TransformerLens",
     "Running TransformerLens's own model…",
     checks.differences_from_transformer_lens,
-    lambda run, found: _ids(found) | _differences("logits − TransformerLens's logits", "on this prompt", found),
+    lambda run, result: _ids(result) | _differences("logits − TransformerLens's logits", "on this prompt", result),
 )
 FLOAT32 = Check(
     "checks.float32",
@@ -152,7 +152,7 @@ FLOAT32 = Check(
     _of_float32,
 )
 HASH = Check(
-    "checks.hash", "Hash the weights", "Reading the weights…", _hash, lambda run, found: {"weights' SHA-256": found}
+    "checks.hash", "Hash the weights", "Reading the weights…", _hash, lambda run, result: {"weights' SHA-256": result}
 )
 
 

@@ -43,7 +43,7 @@ PROMPTED = Kind(
     comparisons.for_selection,
     comparisons.within,
     about.draw,
-    lambda found: tuple(dict.fromkeys(run.prompt for run in found.runs)),
+    lambda runs: tuple(dict.fromkeys(run.prompt for run in runs.runs)),
     prompt_bar.look_at,
     prompt_bar.on_default,
     drawer.draw,
@@ -67,7 +67,7 @@ class View:
     title: str
     render: Callable[[Any], None]
     export: Callable[[], Export | None] = lambda: None
-    needs: Callable[[Any], str] = lambda found: ""
+    needs: Callable[[Any], str] = lambda runs: ""
     kind: Kind = PROMPTED
     group: str = ""
     choices: type[PageChoices] | None = None

@@ -49,7 +49,7 @@ class Input:
 class AblationJob:
     """Heads to be ablated one by one on one of the random repeats."""
 
-    given: Input
+    source: Input
     heads: tuple[Head, ...]
 
 
@@ -70,33 +70,33 @@ def repeats(model_name: str, bos: Begin, drawn: Repeats, edits: tuple[Edit, ...]
     return tuple(Input(model_name, bos, None, drawn.seed, number, drawn.half, edits) for number in range(drawn.count))
 
 
-def sequence_of(given: Input) -> roles.Sequence:
+def sequence_of(source: Input) -> roles.Sequence:
     """The tokens that the model is to read.
 
     Raises:
         HeadlightError: the sequence cannot be run; or there are no random repeats for this model.
     """
-    if given.prompt is not None:
-        model, tokens, _ = runs.tokens_of(given.model, given.prompt, given.bos)
-        return roles.Sequence(model, tokens, given.bos, 0, given.edits, runs.HOST)
-    model = models.open_model(given.model)
-    found = roles.random_repeat(model, given.bos, given.seed, given.number, given.half, given.edits, runs.HOST)
-    limits.check_cost(len(found.tokens), cost_of(model), budget())
-    return found
+    if source.prompt is not None:
+        model, tokens, _ = runs.tokens_of(source.model, source.prompt, source.bos)
+        return roles.Sequence(model, tokens, source.bos, 0, source.edits, runs.HOST)
+    model = models.open_model(source.model)
+    repeat = roles.random_repeat(model, source.bos, source.seed, source.number, source.half, source.edits, runs.HOST)
+    limits.check_cost(len(repeat.tokens), cost_of(model), budget())
+    return repeat
 
 
-def look(given: Input) -> Seen:
+def look(source: Input) -> Seen:
     """Every head's scores on a sequence, from the cache where they were taken before.
 
     Raises:
         HeadlightError: as `runs.run`; or there are no random repeats for this model.
     """
-    return runs.keep(("seen", given), lambda: roles.look_at(sequence_of(given)))
+    return runs.keep(("seen", source), lambda: roles.look_at(sequence_of(source)))
 
 
-def seen(given: Input) -> Seen | None:
+def seen(source: Input) -> Seen | None:
     """Every head's scores on a sequence, where they are in the cache."""
-    return runs.kept(("seen", given))
+    return runs.kept(("seen", source))
 
 
 def detected(sequences: Sequence[Input]) -> Detected | None:
@@ -121,11 +121,11 @@ def copying(model_name: str) -> Measure:
 
 def ablation_jobs(sequences: Sequence[Input], heads: Sequence[Head]) -> tuple[AblationJob, ...]:
     """What is not known yet of these heads' effects, in jobs of heads that follow one another."""
-    found = []
-    for given in sequences:
-        missing = [head for head in sorted(heads) if runs.kept(("losses", given, head)) is None]
-        found += [AblationJob(given, tuple(missing[i : i + AT_ONCE])) for i in range(0, len(missing), AT_ONCE)]
-    return tuple(found)
+    jobs = []
+    for source in sequences:
+        missing = [head for head in sorted(heads) if runs.kept(("losses", source, head)) is None]
+        jobs += [AblationJob(source, tuple(missing[i : i + AT_ONCE])) for i in range(0, len(missing), AT_ONCE)]
+    return tuple(jobs)
 
 
 def ablate(job: AblationJob) -> None:
@@ -134,14 +134,14 @@ def ablate(job: AblationJob) -> None:
     Raises:
         HeadlightError: as `look`.
     """
-    found = roles.ablation_losses(sequence_of(job.given), job.heads)
+    losses = roles.ablation_losses(sequence_of(job.source), job.heads)
     for head in job.heads:
-        runs.keep(("losses", job.given, head), partial(found.__getitem__, head))
+        runs.keep(("losses", job.source, head), partial(losses.__getitem__, head))
 
 
 def losses_of(sequences: Sequence[Input], head: Head) -> list[Losses | None]:
     """The losses with a head ablated, sequence by sequence: None where they have not been measured."""
-    return [runs.kept(("losses", given, head)) for given in sequences]
+    return [runs.kept(("losses", source, head)) for source in sequences]
 
 
 def effects(sequences: Sequence[Input], head: Head) -> Effects:
@@ -171,12 +171,12 @@ def every_effect(effects: Mapping[Head, Effects], shape: tuple[int, int]) -> Est
 def supported_labels(model_name: str, bos: Begin, drawn: Repeats) -> dict[Head, tuple[Kind, ...]]:
     """The labels on random repeats, as far as they are known: none that an ablation was measured not to support."""
     sequences = repeats(model_name, bos, drawn)
-    found = detected(sequences)
-    if found is None or found.n_sequences < len(sequences):
+    measured = detected(sequences)
+    if measured is None or measured.n_sequences < len(sequences):
         return {}
     kept = {
         head: tuple(kind for kind in kinds if verdict(kind, effects(sequences, head)) != "not supported")
-        for head, kinds in found.labels.items()
+        for head, kinds in measured.labels.items()
     }
     return {head: kinds for head, kinds in kept.items() if kinds}
 
@@ -186,6 +186,6 @@ def ablating_seconds(cfg: TransformerConfig, jobs: Sequence[AblationJob], n_toke
     each, unembedding = cost(cfg, n_tokens).seconds, 2 * cfg.d_model * cfg.d_vocab * n_tokens / 2 / FLOPS
     total = 0.0
     for job in jobs:
-        rows, first = 1 + len(ABLATIONS) * len(job.heads), 0 if job.given.edits else job.heads[0][0] / cfg.n_layers
+        rows, first = 1 + len(ABLATIONS) * len(job.heads), 0 if job.source.edits else job.heads[0][0] / cfg.n_layers
         total += each * (first + rows * (1 - first)) + rows * unembedding
     return total

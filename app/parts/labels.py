@@ -62,8 +62,10 @@ def marks(labels: Labels, n_layers: int, n_heads: int) -> list[list[str]]:
 
 def by_kind(labels: Labels) -> dict[Kind, list[str]]:
     """The names of the heads of each kind that there is."""
-    found = {kind: [head_name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS}
-    return {kind: heads for kind, heads in found.items() if heads}
+    heads_by_kind = {
+        kind: [head_name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS
+    }
+    return {kind: heads for kind, heads in heads_by_kind.items() if heads}
 
 
 def drawn(comparison: Comparison, chosen: Selection) -> Repeats:

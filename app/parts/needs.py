@@ -33,16 +33,16 @@ def sums(comparison: Comparison) -> str:
 
 def attribution(comparison: Comparison) -> str:
     """The same, for a page of such sums alone: with what to do instead."""
-    if lacking := two_tokens(comparison):
-        return lacking
+    if obstacle := two_tokens(comparison):
+        return obstacle
     reason = sums(comparison)
     return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
 
 
 def neurons(comparison: Comparison) -> str:
     """Two tokens, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
-    if lacking := two_tokens(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):
-        return lacking
+    if obstacle := two_tokens(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):
+        return obstacle
     shapes = [f"{run.cfg.n_layers} layers of {run.cfg.d_mlp:,}" for run in comparison.runs]
     if len(set(shapes)) == 1:
         return ""

@@ -76,8 +76,8 @@ def side(compares: bool, label: str, default: Side = "a", **look: Any) -> Choice
 
 def token(field: str, stands: str, **look: Any) -> Text:
     """Target or distractor, to be typed; the token that stands for it where none is typed is told in its place."""
-    told: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
-    return bind(Text, field, field.capitalize(), **{**told, **look})
+    hints: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
+    return bind(Text, field, field.capitalize(), **{**hints, **look})
 
 
 def as_tables() -> Switch:

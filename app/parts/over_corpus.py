@@ -26,8 +26,8 @@ def scan_of(run: Run, chosen: Selection) -> Tree | None:
     """The scan that is chosen, if it is of this run's model, or the first on offer that is."""
     model = run.source.name
     try:
-        if chosen.scan and scans.is_of(found := scans.tree(chosen.scan), model):
-            return found
+        if chosen.scan and scans.is_of(tree := scans.tree(chosen.scan), model):
+            return tree
         name = scans.of_model(model)
         return scans.tree(name) if name else None
     except HeadlightError:  # the page of the scan says what is wrong with it

@@ -43,10 +43,10 @@ def _fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
     )
 
     def content(layer: int, head: int) -> Content | None:
-        found = [runs.kept(key) for key in keys]
-        if not all(found) or layer >= n_layers or head >= n_heads:
+        panels = [runs.kept(key) for key in keys]
+        if not all(panels) or layer >= n_layers or head >= n_heads:
             return None
-        a, b = found if alignment else (*found, None)
+        a, b = panels if alignment else (*panels, None)
         with runs.turn_beside():
             return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit))
 

@@ -40,24 +40,24 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
     heading("Over a corpus", "corpus_units", key=f"corpus_{kind}")
     tree = scan_of(run, selection.current())
     try:
-        found = None if tree is None else _read(tree, kind, layer, index, dictionary)
+        dashboard = None if tree is None else _read(tree, kind, layer, index, dictionary)
     except ScanError as error:
         st.warning(plain(str(error)))
         return
-    if tree is None or found is None:
+    if tree is None or dashboard is None:
         watched = ["--neurons"] if kind == "neurons" else ["--features", dictionary]
         command = make("scan", *watched, MODEL=models.opened_by(run.source), CORPUS="texts.jsonl")
         with st.container(key=f"headlight-said-{kind}"):
             st.text(NONE.format(command))
         return
     with st.container(key=f"headlight-said-{kind}"):
-        st.text(_said(tree, found))
+        st.text(_said(tree, dashboard))
     left, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _windows(run, slug, kind, found)
+        _windows(run, slug, kind, dashboard)
     with right:
-        _histogram(kind, found)
-        _tokens(run, kind, found)
+        _histogram(kind, dashboard)
+        _tokens(run, kind, dashboard)
 
 
 def _read(tree: Tree, kind: str, layer: int, index: int, dictionary: str) -> UnitDashboard | None:
@@ -68,44 +68,44 @@ def _read(tree: Tree, kind: str, layer: int, index: int, dictionary: str) -> Uni
     return scans.unit(tree, kind, layer, index)
 
 
-def _said(tree: Tree, found: UnitDashboard) -> str:
+def _said(tree: Tree, dashboard: UnitDashboard) -> str:
     """Its figures in a line."""
     over = f"over {Path(tree.dataset_name).name}"
-    if found.largest <= 0:
+    if dashboard.largest <= 0:
         return f"Never active {over}."
-    mean, largest = number(found.mean), number(found.largest)
-    return f"Active at {found.density:.2%} of tokens {over}; mean activation {mean}, largest {largest}."
+    mean, largest = number(dashboard.mean), number(dashboard.largest)
+    return f"Active at {dashboard.density:.2%} of tokens {over}; mean activation {mean}, largest {largest}."
 
 
-def _windows(run: Run, slug: str, kind: str, found: UnitDashboard) -> None:
-    if not found.windows:
+def _windows(run: Run, slug: str, kind: str, dashboard: UnitDashboard) -> None:
+    if not dashboard.windows:
         return
-    epoch = selection.epoch(kind, found.layer, found.index)
+    epoch = selection.epoch(kind, dashboard.layer, dashboard.index)
     chosen = sampled_texts(
-        shown_windows(run, found),
+        shown_windows(run, dashboard),
         title="Texts around its peaks, the strongest first",
         epoch=epoch,
         key=selection.widget_key(f"corpus_{kind}_windows"),
     )
-    window = found.windows[chosen or 0]
+    window = dashboard.windows[chosen or 0]
     link = Link(slug, "Open as prompt A", None, lambda _: open_window(run, slug, window))
     options.row(link, name=f"corpus_{kind}_open", whole=True)
 
 
-def shown_windows(run: Run, found: UnitDashboard) -> list[SampledText]:
+def shown_windows(run: Run, dashboard: UnitDashboard) -> list[SampledText]:
     """The windows as they are drawn: every token with its activation."""
     return [
         SampledText(
             readable(run.tokenizer.to_str_tokens(window.token_ids), run.tokenizer.labels(window.token_ids)),
             cells=np.arange(len(window.token_ids)) * (len(window.token_ids) + 1),
-            weights=window.activations / max(found.largest, 1e-30),
+            weights=window.activations / max(dashboard.largest, 1e-30),
             title=number(window.strength),
             note=label(f"{Path(window.document).name}, from token {window.start:,}".encode()).replace("␣", " "),
             group=BUCKETS[window.bucket],
             marked=(window.peak, window.peak),
-            scale=found.largest,
+            scale=dashboard.largest,
         )
-        for window in found.windows
+        for window in dashboard.windows
     ]
 
 
@@ -118,14 +118,14 @@ def open_window(run: Run, slug: str, window: Window) -> None:
     selection.ask(replace(new.after(Change(prompt=True)), position=place, neuron=now.neuron, feature=now.feature), slug)
 
 
-def _histogram(kind: str, found: UnitDashboard) -> None:
-    edges, values = found.histogram.bin_edges, found.histogram.bin_values
+def _histogram(kind: str, dashboard: UnitDashboard) -> None:
+    edges, values = dashboard.histogram.bin_edges, dashboard.histogram.bin_values
     plot = histogram(edges, values, title="Sequences by largest activation", along="activation", unit="sequences")
     charts.alone([[plot]], "How many sequences have which largest activation", f"corpus_{kind}_histogram")
 
 
-def _tokens(run: Run, kind: str, found: UnitDashboard) -> None:
-    first = found.top_tokens[:MOST_TOKENS]
+def _tokens(run: Run, kind: str, dashboard: UnitDashboard) -> None:
+    first = dashboard.top_tokens[:MOST_TOKENS]
     if first:
         columns = [
             Column("peaks at", run.tokenizer.labels([token for token, _ in first])),

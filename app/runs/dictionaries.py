@@ -99,14 +99,14 @@ def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:
     Raises:
         HeadlightError: as `fitting`, or they read behind a norm whose gain is another in another run's model.
     """
-    found = [fitting(name, run.model) for run in runs]
-    behind = any(each.reading.gain is not None for each in found[0].values())
+    fits = [fitting(name, run.model) for run in runs]
+    behind = any(each.reading.gain is not None for each in fits[0].values())
     if behind and not all(run.same_model(runs[0]) for run in runs):
         raise CheckpointError(
             f"{name} reads what an MLP or heads read, behind the gain of a norm that A's model and B's each have of "
             "their own. Choose a B of the same model."
         )
-    return found[0]
+    return fits[0]
 
 
 def named(chosen: str, model: str) -> str:
@@ -132,7 +132,7 @@ def _stamp(path: Path) -> Files:
 
 @lru_cache(1)
 def _opened() -> ByteCache:
-    return ByteCache(MOST_BYTES, lambda found: sum(map(_bytes, found.values())))
+    return ByteCache(MOST_BYTES, lambda opened: sum(map(_bytes, opened.values())))
 
 
 def _bytes(dictionary: Dictionary) -> int:
@@ -148,11 +148,11 @@ def of_stream(chosen: str, layer: int, runs: Sequence[Run]) -> tuple[str, Dictio
     for name in dict.fromkeys([*([chosen] if chosen else []), *with_model]):
         try:
             opened = fitting(name, runs[0].model)
-            found = next((each for each in opened.values() if layer_after(each) == layer), None)
-            if found is not None:
+            dictionary = next((each for each in opened.values() if layer_after(each) == layer), None)
+            if dictionary is not None:
                 for run in runs[1:]:
-                    check_fits(found, run.cfg)
-                return name, found
+                    check_fits(dictionary, run.cfg)
+                return name, dictionary
         except HeadlightError:
             continue
     return None

@@ -122,8 +122,8 @@ def _may_be_opened(name: str) -> bool:
 
 def answered(name: str, answers: Mapping[str, object]) -> str:
     """A model's name with answers behind it, beside those that stand there."""
-    base, told = parted(name)
-    return named_with(str(base), told | dict(answers))
+    base, known = parted(name)
+    return named_with(str(base), known | dict(answers))
 
 
 def told_of_opening(*names: str) -> str:
@@ -186,8 +186,8 @@ def opened_by(source: Source) -> str:
     from_disk = source.revision is None and not is_embedded(source)
     if not from_disk or not any_model_allowed():
         return source.name
-    told = parted(source.name)[1]
-    return named_with(str(source.path), told) if told else str(source.path)
+    answers = parted(source.name)[1]
+    return named_with(str(source.path), answers) if answers else str(source.path)
 
 
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
@@ -278,10 +278,10 @@ def _open(name: str) -> Transformer:
 
 def _source(name: str) -> str | Path:
     """What a model is opened by."""
-    base, told = parted(name)
+    base, answers = parted(name)
     lies_at = {} if base in _embedded() else _in_folder()
     at = lies_at.get(str(base), base)
-    return named_with(str(at), told) if told else at
+    return named_with(str(at), answers) if answers else at
 
 
 def _dtype() -> DType:

@@ -73,31 +73,31 @@ def _list(path: Path) -> Listing:
         names = sorted(os.listdir(path))
     except OSError as error:
         return Listing(gone=GONE.format(error.strerror))
-    found = Listing()
+    entries = Listing()
     for name in names:
         if not name.startswith(".") and not (path / name).is_symlink():  # a link would fetch something from elsewhere
-            _sort(path / name, found)
-    return found
+            _sort(path / name, entries)
+    return entries
 
 
-def _sort(path: Path, found: Listing) -> None:
+def _sort(path: Path, entries: Listing) -> None:
     name = path.name if is_utf8(path.name) else label(os.fsencode(path.name))
 
     def leave_out(reason: str) -> None:
-        found.unreadable[name] = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
+        entries.unreadable[name] = reason if len(reason) <= MAX_REASON else f"{reason[:MAX_REASON]}…"
 
     with boundary.guard(leave_out):
         if name != path.name:
             raise CheckpointError("Its name is not UTF-8. Rename it.")
         try:
-            place = _place(path, found)
+            place = _place(path, entries)
         except OSError as error:
             raise CheckpointError(f"It cannot be read ({error.strerror}). Let the server's user read it.") from error
         if place is not None:
             place[name] = path
 
 
-def _place(path: Path, found: Listing) -> dict[str, Path] | None:
+def _place(path: Path, entries: Listing) -> dict[str, Path] | None:
     """Where something belongs; nowhere what is neither a model nor a dictionary.
 
     Raises:
@@ -108,13 +108,13 @@ def _place(path: Path, found: Listing) -> dict[str, Path] | None:
         if path.suffix != ".safetensors":
             return None
         check_regular(path)
-        return found.models
+        return entries.models
     os.listdir(path)
     if is_tree(path):
         return None
     if is_dictionary(path):
-        return found.dictionaries
+        return entries.dictionaries
     for config in CONFIGS:
         if os.path.lexists(path / config):  # also where it is none, which would look like a folder without one
             read_json(path / config)
-    return found.seq2seq if is_seq2seq(path) else found.models
+    return entries.seq2seq if is_seq2seq(path) else entries.models

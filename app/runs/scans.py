@@ -113,8 +113,8 @@ def _alike(one: Tree, other: Tree) -> bool:
 
 def _readable() -> Iterator[tuple[str, Tree]]:
     for name, path in offered().items():
-        if (found := _or_none(path)) is not None:
-            yield name, found
+        if (scan := _or_none(path)) is not None:
+            yield name, scan
 
 
 def _or_none(path: Path) -> Tree | None:

@@ -32,7 +32,7 @@ def changed_on_disk(before: Stamps) -> list[str]:
 
 def _stamp(path: Path) -> Stamp:
     try:
-        told = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return told.st_size, told.st_mtime_ns, told.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -56,19 +56,21 @@ def _as_b(chosen: Selection, a: Translation) -> Selection:
     )
 
 
-def within(chosen: Selection, found: Translations) -> Selection:
+def within(chosen: Selection, translations: Translations) -> Selection:
     """The selection without what these translations do not have."""
     return replace(
         chosen,
-        translator=found.a.source.name,
-        source=found.a.source_text,
-        translator_b="" if found.b is None else chosen.translator_b,
-        translation_b=None if found.b is None else chosen.translation_b,
-        branch=_branch(chosen.branch, found.a),
-        branch_b=_branch(chosen.branch_b, found.b),
+        translator=translations.a.source.name,
+        source=translations.a.source_text,
+        translator_b="" if translations.b is None else chosen.translator_b,
+        translation_b=None if translations.b is None else chosen.translation_b,
+        branch=_branch(chosen.branch, translations.a),
+        branch_b=_branch(chosen.branch_b, translations.b),
     )
 
 
-def _branch(chosen: int | None, found: Translation | None) -> int | None:
-    is_there = found is not None and found.search is not None and (chosen or 0) < len(found.search.tree)
+def _branch(chosen: int | None, translation: Translation | None) -> int | None:
+    is_there = (
+        translation is not None and translation.search is not None and (chosen or 0) < len(translation.search.tree)
+    )
     return chosen if is_there else None

@@ -87,9 +87,9 @@ def _named(chosen: Selection) -> list[Named]:
     for model, text in (("model_b", chosen.prompt_b), ("translator_b", chosen.source_b)):
         if text is None:  # then there is no B, and its model is left out
             values.pop(model, None)
-    found = [Named(field, kind, values[field]) for field, kind in KINDS.items() if field in values]
+    names = [Named(field, kind, values[field]) for field, kind in KINDS.items() if field in values]
     edits = [edit for edit in chosen.edits if isinstance(edit, EditFeature)]
-    return found + [Named("edits", "dictionary", edit.dictionary) for edit in edits]
+    return names + [Named("edits", "dictionary", edit.dictionary) for edit in edits]
 
 
 def _is_offered(named: Named) -> bool:

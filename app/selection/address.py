@@ -50,7 +50,7 @@ def arrive(
     """
     session, query = _session(), st.query_params.to_dict()
     session.pages = [page.slug for page in pages]
-    opened = session.shown is None and session.asked is None and not session.refusal
+    opened = session.active is None and session.pending is None and not session.refusal
     if opened or (query and _moved_in_history()):
         selection, unread = from_query(query, [page.choices for page in pages if page.choices])
         linked, selection = selection, unasked(selection)
@@ -90,8 +90,8 @@ def write_url(besides: Mapping[str, str]) -> None:
     been on its way, and the browser then has put that in the place of the one that the user went to.
     """
     session = _session()
-    if session.shown is not None:
-        written = {**to_query(session.shown), **besides}
+    if session.active is not None:
+        written = {**to_query(session.active), **besides}
         if session.page != session.pages[0]:
             written[_PAGE] = session.page
         if _moved_in_history() or written != st.query_params.to_dict():

@@ -23,8 +23,8 @@ READ = tuple(name for bar in BARS for name in (bar.text, in_b(bar.text)))
 
 @dataclass
 class _Session:
-    shown: Selection | None = None
-    asked: Selection | None = None
+    active: Selection | None = None
+    pending: Selection | None = None
     refused: Selection | None = None
     refusal: str = ""
     linked: bool = False
@@ -67,7 +67,7 @@ def arrived() -> bool:
 def ask(selection: Selection, page: str = "") -> None:
     """Have this selection run and, if that works, shown (on another page if one is named)."""
     session = _session()
-    session.asked, session.refused, session.refusal = selection, None, ""
+    session.pending, session.refused, session.refusal = selection, None, ""
     session.page = page or session.page
     session.linked, session.unread, session.withheld = False, (), None
     session.epoch += 1
@@ -87,11 +87,11 @@ def fill_bars() -> None:
     for bar in BARS:  # Streamlit forgets a text with a page that lacks its box, and what stands beside it goes with it
         for name in bar.beside if bar_key(bar.text) not in st.session_state else ():
             st.session_state.pop(bar_key(name), None)
-    now = _session().asked or current()
-    held = {name: getattr(now, name) for name in _ASKED}
-    held |= {in_b(bar.model): held[in_b(bar.model)] or held[bar.model] for bar in BARS}
-    held |= {name: held[name] or "" for name in _TYPED if name != "source"}
-    for name, value in held.items():
+    now = _session().pending or current()
+    values = {name: getattr(now, name) for name in _ASKED}
+    values |= {in_b(bar.model): values[in_b(bar.model)] or values[bar.model] for bar in BARS}
+    values |= {name: values[name] or "" for name in _TYPED if name != "source"}
+    for name, value in values.items():
         left_open = value == getattr(Selection, name) and name in ("translator", "source", "translator_b")
         if bar_key(name) not in st.session_state and not left_open and not (_session().late and name in _TYPED):
             st.session_state[bar_key(name)] = value
@@ -105,70 +105,71 @@ def submit_late() -> None:
     session = _session()
     if not session.late:
         return
-    if session.asked is not None:
+    if session.pending is not None:
         keys = {name: bar_key(name) for name in (*_TYPED, "model", "bos")}
         drawn = {name: st.session_state[key] for name, key in keys.items() if key in st.session_state}
         for bar in BARS:
             if bar not in session.comparing:
                 drawn.pop(in_b(bar.text), None)
         drawn |= {name: drawn[name] or None for name in ("translation", "translation_b") if name in drawn}
-        session.asked = replace(session.asked, **drawn)
+        session.pending = replace(session.pending, **drawn)
     session.late = False
     st.rerun()
 
 
-def ask_instead(asked: Selection, page: str = "") -> None:
+def ask_instead(wanted: Selection, page: str = "") -> None:
     """Ask for a selection, as `ask`, without what was chosen for the present one and means nothing for the new one."""
     now = current()
     change = Change(
-        model=asked.model != now.model,
-        prompt=_differ(asked, now, PROMPT_BAR.names),
-        translator=asked.translator != now.translator,
-        source=_differ(asked, now, SOURCE_BAR.names),
+        model=wanted.model != now.model,
+        prompt=_differ(wanted, now, PROMPT_BAR.names),
+        translator=wanted.translator != now.translator,
+        source=_differ(wanted, now, SOURCE_BAR.names),
     )
-    asked = asked.after(change)
+    wanted = wanted.after(change)
     if change.model:
-        asked = replace(asked, heads=None, dictionary="", feature=None, neuron=None)
-    if asked.compares != now.compares:
-        asked = replace(asked, side=None, sort="place" if asked.sort == "divergence" else asked.sort)
+        wanted = replace(wanted, heads=None, dictionary="", feature=None, neuron=None)
+    if wanted.compares != now.compares:
+        wanted = replace(wanted, side=None, sort="place" if wanted.sort == "divergence" else wanted.sort)
     if change.prompt:
-        asked = replace(asked, queries=(), keys=(), layer=None, position=None)
+        wanted = replace(wanted, queries=(), keys=(), layer=None, position=None)
     if change.source:
-        asked = replace(asked, branch=None, branch_b=None)
-    ask(asked, page)
+        wanted = replace(wanted, branch=None, branch_b=None)
+    ask(wanted, page)
 
 
-def _differ(asked: Selection, now: Selection, names: tuple[str, ...]) -> bool:
+def _differ(wanted: Selection, now: Selection, names: tuple[str, ...]) -> bool:
     """Whether something else is to be run; an empty text never was, and what is chosen for it came with a link."""
     return any(
-        getattr(asked, name) != getattr(now, name) and not (name in READ and getattr(now, name) == "") for name in names
+        getattr(wanted, name) != getattr(now, name) and not (name in READ and getattr(now, name) == "")
+        for name in names
     )
 
 
 def accept(selection: Selection) -> None:
     """What was asked for has been run and is shown from now on, without what of it is not there."""
     session = _session()
-    if session.linked and session.asked is not None:
-        session.unread += _missing(session.asked, selection)
-    session.linked, session.shown, session.asked = False, selection, None
+    if session.linked and session.pending is not None:
+        session.unread += _missing(session.pending, selection)
+    session.linked, session.active, session.pending = False, selection, None
 
 
-def _missing(asked: Selection, found: Selection) -> tuple[str, ...]:
+def _missing(wanted: Selection, accepted: Selection) -> tuple[str, ...]:
     """The names of what was asked for and is not there, in whole or in part."""
-    there = changed(found)
-    return tuple(name for name, value in changed(asked).items() if there.get(name) != value)
+    there = changed(accepted)
+    return tuple(name for name, value in changed(wanted).items() if there.get(name) != value)
 
 
 def refuse(reason: str) -> None:
     """What was asked for cannot be run; what was shown before stays."""
     session = _session()
-    session.refused, session.asked, session.refusal = session.asked, None, reason
+    session.refused, session.pending, session.refusal = session.pending, None, reason
 
 
 def update(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
     """Note what a component reports that the user has chosen in it, of all that pages share or of a page's options."""
     session = _session()
-    session.shown = current().updated(page, **chosen)
+    session.active = current().updated(page, **chosen)
 
 
 def choose(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
@@ -180,17 +181,17 @@ def choose(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
 def current() -> Selection:
     """The selection that is shown; before the first, the one asked for, even if it was refused."""
     session = _session()
-    return session.shown or session.asked or session.refused or Selection()
+    return session.active or session.pending or session.refused or Selection()
 
 
-def shown() -> Selection | None:
+def active() -> Selection | None:
     """The selection whose run is on the page; None before the first."""
-    return _session().shown
+    return _session().active
 
 
-def asked() -> Selection | None:
+def pending() -> Selection | None:
     """The selection that waits to be run."""
-    return _session().asked
+    return _session().pending
 
 
 def refused() -> Selection | None:
@@ -210,8 +211,8 @@ def unread() -> tuple[str, ...]:
 
 def withheld() -> Selection | None:
     """What a link asks for, where its user has to agree first."""
-    found = _session().withheld
-    return found and found[0]
+    waiting = _session().withheld
+    return waiting and waiting[0]
 
 
 def ask_withheld() -> None:

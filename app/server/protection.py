@@ -83,9 +83,9 @@ def _is_same(origin: str, host: str) -> bool:
     """Whether an origin is the host that was asked, port included; a port that goes without saying may be said."""
     try:
         page = urlsplit(origin)
-        asked = urlsplit(f"{page.scheme}://{host}")
+        own = urlsplit(f"{page.scheme}://{host}")
         port = PORTS[page.scheme]
-        return (page.hostname, page.port or port) == (asked.hostname, asked.port or port)
+        return (page.hostname, page.port or port) == (own.hostname, own.port or port)
     except (KeyError, ValueError):  # "null" of a sandbox, another scheme, or a port that is none
         return False
 

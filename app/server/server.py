@@ -49,9 +49,9 @@ def _fetched(request: Request) -> Response:
     It takes no check of who asks: a name is known to the session that was told it, and no other page can read an
     answer.
     """
-    asked = request.path_params
+    parts = request.path_params
     try:
-        packed = fetch(asked["name"], asked["layer"], asked["head"])
+        packed = fetch(parts["name"], parts["layer"], parts["head"])
     except BusyError:
         return Response(status_code=503, headers={"Cache-Control": "no-store"})
     if packed is None:

@@ -78,13 +78,13 @@ def read(flags: Sequence[str], environment: Mapping[str, str]) -> Settings:
 
 def _from_flags(flags: Sequence[str]) -> dict[str, str]:
     try:
-        found, rest = parser().parse_known_args(list(flags))
+        namespace, rest = parser().parse_known_args(list(flags))
     except ArgumentError as error:
         raise ConfigError(f"{error.argument_name}: {error.message}. See headlight --help.") from None
     if rest:
         known = map(flag, ("config", *FIELDS))
         raise ConfigError(f"There is no flag {rest[0]!r}.{nearest(rest[0], known)} See headlight --help.")
-    return vars(found)
+    return vars(namespace)
 
 
 def _from_file(named: str | None) -> dict[str, Any]:
@@ -111,19 +111,19 @@ def _parsed(texts: Mapping[str, str], called: Callable[[str], str]) -> dict[str,
     return {name: _checked(FIELDS[name], _of_text, text, called(name)) for name, text in texts.items()}
 
 
-def _checked(each: "Field[Any]", convert: Callable[[Any, Any], Any], given: object, called: str) -> Any:
+def _checked(each: "Field[Any]", convert: Callable[[Any, Any], Any], raw: object, called: str) -> Any:
     about: About = each.metadata["about"]
     try:
-        value = convert(each.type, given)
+        value = convert(each.type, raw)
     except ValueError:
-        _refuse(each, given, called)
+        _refuse(each, raw, called)
     low, high = about.between or (None, None)
     if (low is not None and not low <= value <= high) or (about.one_of and value not in about.one_of):
-        _refuse(each, given, called)
+        _refuse(each, raw, called)
     return value
 
 
-def _refuse(each: "Field[Any]", given: object, called: str) -> NoReturn:
+def _refuse(each: "Field[Any]", raw: object, called: str) -> NoReturn:
     about: About = each.metadata["about"]
     needed = KINDS[each.type]
     if about.between:
@@ -131,7 +131,7 @@ def _refuse(each: "Field[Any]", given: object, called: str) -> NoReturn:
     if about.one_of:
         needed = " or ".join(about.one_of)
     raise ConfigError(
-        f"{called} is {given!r}; it has to be {needed}. Give that, or leave it out for {default_text(each) or 'none'}."
+        f"{called} is {raw!r}; it has to be {needed}. Give that, or leave it out for {default_text(each) or 'none'}."
     )
 
 

@@ -79,7 +79,7 @@ def _widget(option: Option, key: str, hear: dict[str, Any]) -> None:
         name, press = option.label, lambda: option.change(None)
         st.button(name, key=key, help=option.help, type=look, on_click=press, disabled=option.disabled)
         return
-    st.session_state[key] = option.shown
+    st.session_state[key] = option.raw
     common = {"key": key, "help": option.help or None, **hear}
     match option:
         case Several():

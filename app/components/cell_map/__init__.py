@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from headlight.app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
 
@@ -33,7 +33,7 @@ class CellAxis:
 
 def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
     """What the component that is about to be drawn will return."""
-    value = held(key, epoch, before)
+    value = component_value(key, epoch, before)
     return None if value is None else MapCell(*value)
 
 
@@ -48,7 +48,7 @@ def cell_map(
     ends: tuple[float, float] | None = None,
     centre: float = 0.0,
     lacks: str = "nothing there",
-    told: Mapping[str, Shaped[np.ndarray, "row column"]] | None = None,
+    extra: Mapping[str, Shaped[np.ndarray, "row column"]] | None = None,
     sums: bool = False,
     choosable: bool = False,
     leads_to: str = "",
@@ -66,7 +66,7 @@ def cell_map(
     `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell. A choice
     scrolls to the container whose key it `leads_to`, which what it changes may be in.
     """
-    told = told or {}
+    extra = extra or {}
     value = mount(
         _render,
         key=key,
@@ -80,14 +80,14 @@ def cell_map(
             "ends": ends or (0.0, float(np.nanmax(np.abs(values - centre), initial=0.0))),
             "centre": centre,
             "lacks": lacks,
-            "told": list(told),
+            "told": list(extra),
             "sums": sums,
             "choosable": choosable,
             "leadsTo": leads_to,
         },
         arrays={
             "values": values.astype(np.float32),
-            **{f"told{slot}": more.astype(np.float32) for slot, more in enumerate(told.values())},
+            **{f"told{slot}": more.astype(np.float32) for slot, more in enumerate(extra.values())},
         },
         value=chosen,
         epoch=epoch,

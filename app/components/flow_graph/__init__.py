@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headlight.app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 Sides = tuple[float | None, float | None]  # in A and in B; None where one lacks it
 NO_SIDES: Sides = (None, None)
@@ -57,7 +57,7 @@ class FlowChoice(NamedTuple):
 
 def flow_choice(before: FlowChoice, epoch: int, key: str) -> FlowChoice:
     """What the component that is about to be drawn will return."""
-    start, *chosen = held(key, epoch, [before.start, *before.chosen])
+    start, *chosen = component_value(key, epoch, [before.start, *before.chosen])
     return FlowChoice(start, tuple(chosen))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
 
@@ -81,7 +81,7 @@ class Followed(NamedTuple):
 
 def followed(before: Followed, epoch: int, key: str) -> Followed:
     """What the user last clicked in the component if that is newer than `before`."""
-    return Followed(*held(key, epoch, before))
+    return Followed(*component_value(key, epoch, before))
 
 
 def head_steps(

@@ -6,13 +6,13 @@ Streamlit's own navigation has the whole page drawn again at a change of page, t
 
 from collections.abc import Callable, Mapping
 
-from headlight.app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
 
 
 def nav_bar(
-    groups: Mapping[str, Mapping[str, str]], shown: str, said: str, *, key: str, turn_to: Callable[[str], None]
+    groups: Mapping[str, Mapping[str, str]], current: str, said: str, *, key: str, turn_to: Callable[[str], None]
 ) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
@@ -21,9 +21,9 @@ def nav_bar(
     """
 
     def turn() -> None:
-        slug, _ = held(key, 0, (shown, 0))
+        slug, _ = component_value(key, 0, (current, 0))
         if any(slug in pages for pages in groups.values()):
             turn_to(slug)
 
-    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": shown, "said": said}
+    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": current, "said": said}
     mount(_render, key=key, props=props, changed=turn)

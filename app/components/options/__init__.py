@@ -56,9 +56,9 @@ def _row(
 
     def note() -> None:
         before = _heard(key)
-        for name, (shown, time) in _reported(key).items():
+        for name, (raw, time) in _reported(key).items():
             if time > before and name in known:
-                _change(known[name], shown)
+                _change(known[name], raw)
         _hear(key)
 
     _hear(key)  # of what came without a call, as after the server has lost the session
@@ -66,11 +66,11 @@ def _row(
         _render,
         key=key,
         props={
-            "values": {option.name: option.shown for option in options},
+            "values": {option.name: option.raw for option in options},
             "heard": _heard(key),
             "whole": whole,
             "inForm": in_form,
-            "run": {name: replace(known[name], value=value).shown for name, value in run.items() if name in known},
+            "run": {name: replace(known[name], value=value).raw for name, value in run.items() if name in known},
             "text": text,
         },
         arrays={"looks": json_array([option.look() for option in options])},
@@ -81,9 +81,9 @@ def _row(
     return note
 
 
-def _change(option: Option, shown: Any) -> None:
+def _change(option: Option, raw: Any) -> None:
     try:
-        value = option.read(shown)
+        value = option.read(raw)
     except ValueError:  # it was on offer when it was chosen, and is so no more
         return
     option.change(value)

@@ -24,12 +24,12 @@ class Option(ABC):
     folded: bool = field(default=False, kw_only=True)
 
     @property
-    def shown(self) -> Any:
+    def raw(self) -> Any:
         """The value as the browser has it."""
         return self.value
 
     @abstractmethod
-    def read(self, shown: Any) -> Any:
+    def read(self, raw: Any) -> Any:
         """The value that the browser reports.
 
         Raises:
@@ -50,16 +50,16 @@ class Choice(Option):
     options: Mapping[Any, str] = field(default_factory=dict)
 
     @property
-    def shown(self) -> str | list[str] | None:
+    def raw(self) -> str | list[str] | None:
         """The text of the value."""
         return self.options.get(self.value)
 
-    def read(self, shown: Any) -> Any:
+    def read(self, raw: Any) -> Any:
         """The first value of that text."""
         for value, text in self.options.items():
-            if text == shown:
+            if text == raw:
                 return value
-        raise ValueError(f"{shown!r} is not on offer.")
+        raise ValueError(f"{raw!r} is not on offer.")
 
     def look(self) -> dict[str, Any]:
         """The texts, for the browser has no use for the values."""
@@ -82,15 +82,15 @@ class Several(Listed):
     placeholder: str = ""
 
     @property
-    def shown(self) -> list[str]:
+    def raw(self) -> list[str]:
         """The texts of the values."""
         return [self.options[value] for value in self.value]
 
-    def read(self, shown: Any) -> tuple[Any, ...]:
+    def read(self, raw: Any) -> tuple[Any, ...]:
         """The values of these texts."""
-        if not isinstance(shown, list):
-            raise ValueError(f"{shown!r} is no list.")
-        return tuple(map(super().read, shown))
+        if not isinstance(raw, list):
+            raise ValueError(f"{raw!r} is no list.")
+        return tuple(map(super().read, raw))
 
 
 @dataclass(frozen=True)
@@ -99,11 +99,11 @@ class Switch(Option):
 
     kind = "switch"
 
-    def read(self, shown: Any) -> bool:
+    def read(self, raw: Any) -> bool:
         """Whether it is on."""
-        if not isinstance(shown, bool):
-            raise ValueError(f"{shown!r} is neither on nor off.")
-        return shown
+        if not isinstance(raw, bool):
+            raise ValueError(f"{raw!r} is neither on nor off.")
+        return raw
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ class Text(Option):
     placeholder: str = ""
     width: int = 170
 
-    def read(self, shown: Any) -> str:
+    def read(self, raw: Any) -> str:
         """Any text."""
-        if not isinstance(shown, str):
-            raise ValueError(f"{shown!r} is no text.")
-        return shown
+        if not isinstance(raw, str):
+            raise ValueError(f"{raw!r} is no text.")
+        return raw
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ class Suggested(Text):
     kind = "suggested"
     offered: Sequence[str] = ()
 
-    def read(self, shown: Any) -> str:
+    def read(self, raw: Any) -> str:
         """Any text but none, without the spaces around it."""
-        if text := super().read(shown).strip():
+        if text := super().read(raw).strip():
             return text
-        raise ValueError(f"{shown!r} is empty.")
+        raise ValueError(f"{raw!r} is empty.")
 
 
 @dataclass(frozen=True)
@@ -146,17 +146,17 @@ class Number(Option):
     placeholder: str = ""
     width: int = 130
 
-    def read(self, shown: Any) -> float | None:
+    def read(self, raw: Any) -> float | None:
         """A number within the limits, or None."""
-        if shown is None and self.placeholder:
+        if raw is None and self.placeholder:
             return None
-        if isinstance(shown, bool) or not isinstance(shown, int | float) or not self.least <= shown <= self.most:
-            raise ValueError(f"{shown!r} is no number from {self.least} to {self.most}.")
+        if isinstance(raw, bool) or not isinstance(raw, int | float) or not self.least <= raw <= self.most:
+            raise ValueError(f"{raw!r} is no number from {self.least} to {self.most}.")
         if not isinstance(self.step, int):
-            return float(shown)
-        if shown != int(shown):
-            raise ValueError(f"{shown!r} is no whole number.")
-        return int(shown)
+            return float(raw)
+        if raw != int(raw):
+            raise ValueError(f"{raw!r} is no whole number.")
+        return int(raw)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Button(Option):
     kind = "button"
     disabled: bool = False
 
-    def read(self, shown: Any) -> None:
+    def read(self, raw: Any) -> None:
         """Nothing."""
 
 

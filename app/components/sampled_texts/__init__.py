@@ -43,7 +43,7 @@ def sampled_texts(
     A token that is pointed at colours those that it looks at, and those that look at it. `title` is what a screen
     reader calls the list. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
     """
-    told = [
+    described = [
         {
             "tokens": list(t.tokens),
             "title": t.title,
@@ -54,7 +54,7 @@ def sampled_texts(
         }
         for t in texts
     ]
-    arrays = {"texts": json_array(told)}
+    arrays = {"texts": json_array(described)}
     for place, each in enumerate(texts):
         queries, keys = np.divmod(each.cells.astype(np.int64), max(len(each.tokens), 1))
         arrays[f"{place}.queries"] = queries.astype(np.int32)

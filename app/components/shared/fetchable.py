@@ -43,5 +43,5 @@ _BY_NAME: WeakValueDictionary[str, Fetchable] = WeakValueDictionary()
 
 def fetch(name: str, *which: int) -> bytes | None:
     """What is to be had by this name and these numbers; None where there is nothing, or nothing any more."""
-    found = _BY_NAME.get(name)
-    return None if found is None else found.answer(*which)
+    content = _BY_NAME.get(name)
+    return None if content is None else content.answer(*which)

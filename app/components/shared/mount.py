@@ -134,16 +134,16 @@ def mount(
         mounted.append(Mounted(component, pack({**header, "value": value}, arrays)))
         return value
     begun = _begun(key, epoch, value)
-    held_key = f"{key}.held"
-    held = set[str]() if in_form else fetched.union(st.session_state.get(held_key, ()))
-    new = {name: array for name, array in arrays.items() if digests[name] not in held}
+    names_key = f"{key}.held"
+    in_browser = set[str]() if in_form else fetched.union(st.session_state.get(names_key, ()))
+    new = {name: array for name, array in arrays.items() if digests[name] not in in_browser}
     script = digest(component.script)
-    if script not in held:
+    if script not in in_browser:
         new["script"] = component.script
 
     def lose() -> None:
         fetched.clear()
-        st.session_state.pop(held_key, None)
+        st.session_state.pop(names_key, None)
 
     def open_subject() -> None:
         if opened is not None:
@@ -152,7 +152,7 @@ def mount(
     data = pack({**header, "script": script, "value": begun}, new)
     heard = {"on_value_change": changed, "on_lost_change": lose, "on_opened_change": open_subject}
     state = component.render(key=key, data=data, **heard).value
-    st.session_state[held_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
+    st.session_state[names_key] = {script, *digests.values()}  # not before: a run that is stopped has sent nothing
     fetched.difference_update(digests.values())
     return state["value"] if state is not None and state["epoch"] == epoch else value
 
@@ -165,7 +165,7 @@ def _begun(key: str, epoch: int, value: Any) -> Any:
     return st.session_state[begun_key][1]
 
 
-def held(key: str, epoch: int, value: Any) -> Any:
+def component_value(key: str, epoch: int, value: Any) -> Any:
     """What `mount` will return, for a component that is drawn anew from what was chosen in it."""
     last = _last(key)
     return last["value"] if last is not None and last["epoch"] == epoch else value
@@ -196,6 +196,6 @@ def digest(array: np.ndarray) -> str:
 
 
 def _digest_anew(array: np.ndarray) -> str:
-    told = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
-    told.update(np.ascontiguousarray(array).data)
-    return told.hexdigest()
+    blake = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
+    blake.update(np.ascontiguousarray(array).data)
+    return blake.hexdigest()

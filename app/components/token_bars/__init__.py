@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headlight.app.components.shared.mount import held, mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 LONGEST_TAIL = 24  # tokens of the prompt
 
@@ -33,7 +33,7 @@ class WritingStep:
 
     token: int
     label: str
-    given: bool
+    is_given: bool
     log_prob: float
     entropies: tuple[float, float]
     choices: Sequence[TokenChoice]
@@ -63,7 +63,7 @@ class StepClick(NamedTuple):
 
 def clicked(step: int, epoch: int, key: str) -> StepClick:
     """What the user last did in the component if that is newer than `step`."""
-    return StepClick(*held(key, epoch, StepClick(step)))
+    return StepClick(*component_value(key, epoch, StepClick(step)))
 
 
 def token_bars(
@@ -92,7 +92,7 @@ def token_bars(
             "prompt": list(prompt[-LONGEST_TAIL:]),
             "nPrompt": len(prompt),
             "labels": [each.label for each in steps],
-            "given": [each.given for each in steps],
+            "given": [each.is_given for each in steps],
             "choices": [[choice.label for choice in each.choices] for each in steps],
             "queries": list(queries),
             "beside": beside and _beside_props(beside),

@@ -17,7 +17,7 @@ class Step:
     text: str
 
 
-def tour(steps: Sequence[Step], *, key: str, asked: int, begins: bool) -> None:
+def tour(steps: Sequence[Step], *, key: str, requests: int, begins: bool) -> None:
     """The tour, if it `begins` in a browser that has not seen it yet, or if it was `asked` for once more than before.
 
     It covers nothing that has to be clicked, and Escape or its button ends it for good.
@@ -25,5 +25,5 @@ def tour(steps: Sequence[Step], *, key: str, asked: int, begins: bool) -> None:
     mount(
         _render,
         key=key,
-        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": asked, "begins": begins},
+        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": requests, "begins": begins},
     )

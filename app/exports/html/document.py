@@ -17,7 +17,7 @@ import numpy as np
 from headlight.app.components import Column, row_table
 from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, joined, scripts
 from headlight.app.components.shared.packing import pack
-from headlight.app.exports.facts import Found, Input, called, inputs, sources
+from headlight.app.exports.facts import Input, Subject, called, inputs, sources
 from headlight.app.exports.style import DARK, LIGHT, Palette
 from headlight.app.figures.layout import FONT
 from headlight.app.parts.grid import CHOICES
@@ -28,7 +28,7 @@ CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu 
 
 
 def document(
-    view: str, found: Found | None, mounted: Sequence[Mounted], script: str, tokens: bool = True, note: str = ""
+    view: str, runs: Subject | None, mounted: Sequence[Mounted], script: str, tokens: bool = True, note: str = ""
 ) -> bytes:
     """The file: a heading that says what this is of, and the components, which the view's script puts to work.
 
@@ -36,7 +36,7 @@ def document(
     view is of no run; a `note` stands under it.
     The same numbers give the same bytes.
     """
-    title = view if found is None else f"{view} of {' and '.join(map(called, sources(found).values()))}"
+    title = view if runs is None else f"{view} of {' and '.join(map(called, sources(runs).values()))}"
     names = [each.component.folder.name for each in mounted]
     arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
     packed = _apart(pack({"components": names}, arrays))
@@ -62,7 +62,7 @@ def document(
 <header>
 <h1>{html.escape(title)}</h1>
 {f"<p>{html.escape(note)}</p>" if note else ""}
-{"".join(_section(each, tokens) for each in (inputs(found) if found else ()))}
+{"".join(_section(each, tokens) for each in (inputs(runs) if runs else ()))}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>
@@ -77,8 +77,8 @@ def document(
 
 def file_table(title: str, columns: Mapping[str, Iterable[Any]]) -> None:
     """A table that can be sorted by its columns, by their names; a cell is text, several texts, a number or nothing."""
-    shown = [Column(name, list(cells)) for name, cells in columns.items()]
-    row_table(shown, title=title, key=f"table {title}", choosable=False, in_file=True)
+    drawn = [Column(name, list(cells)) for name, cells in columns.items()]
+    row_table(drawn, title=title, key=f"table {title}", choosable=False, in_file=True)
 
 
 def _apart(packed: bytes) -> bytes:

@@ -38,8 +38,8 @@ def draw() -> None:
 @st.fragment
 def _draw() -> None:
     """What is done in the drawer draws it alone again, unless it asks for another run."""
-    seen = selection.shown()
-    if seen is None or selection.asked() is not None:
+    seen = selection.active()
+    if seen is None or selection.pending() is not None:
         st.rerun()
     with st.container(border=True):
         _content(seen)
@@ -53,12 +53,12 @@ def _content(seen: Selection) -> None:
         with st.container(key="headlight-edits"):
             for place, edit in enumerate(seen.edits):
                 _row(place, edit, seen)
-    found = comparisons.for_selection(seen)
-    if added := form.draw(found, seen):
+    runs = comparisons.for_selection(seen)
+    if added := form.draw(runs, seen):
         change((*seen.edits, added), seen.edits_off)
         st.rerun()
     if seen.edits_on:
-        effect.draw(found)
+        effect.draw(runs)
     means.step(form.MEAN)
 
 
@@ -93,8 +93,8 @@ def ablating(name: str, edit: Edit, help: str) -> Button:
     def add() -> None:
         change((*selection.current().edits, edit), selection.current().edits_off)
 
-    told = "It is among the edits already." if there else help
-    return options.button(name, "Ablate", add, told, disabled=there or full)
+    hint = "It is among the edits already." if there else help
+    return options.button(name, "Ablate", add, hint, disabled=there or full)
 
 
 def change(edits: tuple[Edit, ...], off: tuple[int, ...], closes_b: bool = True) -> None:

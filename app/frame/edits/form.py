@@ -81,7 +81,7 @@ class _Form:
         value = st.session_state.get(key(field), default)
         option = kind(field, label, value, partial(_hold, field), **look)
         try:
-            option.read(option.shown)
+            option.read(option.raw)
         except (KeyError, ValueError):
             option = replace(option, value=default)
         self.options.append(option)

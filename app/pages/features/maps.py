@@ -53,7 +53,7 @@ def missed_map(view: FeatureView, key: str) -> None:
         title="missed by the dictionary, share of length",
         ends=(0.0, max(1.0, float(np.nanmax(np.stack(list(shares.values())), initial=0.0)))),
         lacks="not in this run",
-        told={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in shares])},
+        extra={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in shares])},
         group=GROUP,
         key=key,
     )

@@ -40,7 +40,7 @@ def _steps(continuation: Written, listed: Candidates) -> list[WritingStep]:
         WritingStep(
             token=int(continuation.tokens[step]),
             label=continuation.labels[step],
-            given=step < continuation.n_given,
+            is_given=step < continuation.n_given,
             log_prob=float(continuation.log_probs[step]),
             entropies=(float(continuation.entropies[0, step]), float(continuation.entropies[1, step])),
             choices=[TokenChoice(*choice) for choice in zip(ids, labels(ids), ranks, before, after, strict=True)],

@@ -94,7 +94,7 @@ def draw_map(over_prompts: Spread, which: Measured, key: str) -> None:
         *head_axes(values.shape),
         title=f"{which} ({over_prompts.mean.unit})",
         lacks="in no prompt so far",
-        told=numbers,
+        extra=numbers,
         group="statistic",
         key=key,
     )

@@ -67,7 +67,7 @@ _BAR = bars.Bar(
 
 def _begin() -> None:
     """Fill the bar with the default example where nothing was chosen yet."""
-    now = selection.asked() or selection.current()
+    now = selection.pending() or selection.current()
     example = prompts.first_source(now.translator)
     model = now.translator or example.model
     begun = {"translator": model, "source": now.source or example.source, "translator_b": now.translator_b or model}

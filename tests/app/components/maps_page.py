@@ -41,7 +41,7 @@ def main() -> None:
         scale="log",
         ends=(1, 100),
         lacks="not in this run",
-        told={"prompts": np.arange(18).reshape(3, 6)},
+        extra={"prompts": np.arange(18).reshape(3, 6)},
         key="norms",
     )
     cell_map(

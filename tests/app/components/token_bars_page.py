@@ -18,7 +18,7 @@ def steps(count: int) -> list[WritingStep]:
         WritingStep(
             token=10 * step + step % 4,
             label=LABELS[(step + step % 4) % 5],
-            given=step == 1,
+            is_given=step == 1,
             log_prob=math.log(BEFORE[step % 4]),
             entropies=(1.25, 0.5),
             choices=[

@@ -25,9 +25,9 @@ def draw(folder: str, prompt: str, bos: Begin) -> AppTest:
         from headlight.app.frame import special_tokens
         from headlight.app.runs import comparisons
 
-        if selection.shown() is None:
+        if selection.active() is None:
             selection.accept(selection.Selection(model=folder, prompt=prompt, bos=bos))  # type: ignore[arg-type]
-        if (asked := selection.asked()) is not None:
+        if (asked := selection.pending()) is not None:
             selection.accept(asked)
         special_tokens.draw(comparisons.for_selection(selection.current()))
         st.text(" ".join(map(str, comparisons.for_selection(selection.current()).a.tokens.tolist())))

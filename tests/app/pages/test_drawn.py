@@ -252,7 +252,7 @@ def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeyp
         from headlight.app.pages.prompts import prompt_statistics
         from tests.app.choosing import selection_of
 
-        if selection.shown() is None:
+        if selection.active() is None:
             selection.accept(selection_of(statistic="entropy"))
         prompt_statistics.draw(run, known)
 

@@ -37,7 +37,7 @@ def page(view: str, comparison: Comparison, **chosen: object) -> AppTest:
         from headlight.app import selection
         from tests.app.choosing import selection_of
 
-        if selection.shown() is None:
+        if selection.active() is None:
             selection.accept(selection_of(**chosen))
         import_module(f"headlight.app.pages.{view}.view").render(shown)
 

@@ -54,7 +54,7 @@ def test_the_finder_lists_heads_by_a_figure_with_its_interval(run: Run, monkeypa
 def test_a_row_of_the_finder_chooses_the_head_on_all_pages(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(monkeypatch, row=1)
     at = page("corpus", Comparison(run), scan="early", heads=((0, 0), (1, 1)))
-    assert at.session_state["headlight"].shown.heads == ((2, 3), (1, 1))  # induction is 0.12 + 0.15 layer + 0.01 head
+    assert at.session_state["headlight"].active.heads == ((2, 3), (1, 1))  # induction is 0.12 + 0.15 layer + 0.01 head
 
 
 def test_two_scans_are_held_against_each_other_head_by_head(run: Run) -> None:
@@ -98,7 +98,7 @@ def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
     at = page("corpus", Comparison(run), scan="now", heads=((0, 0),))
     assert [column.name for column in drawn[0]] == ["head", "step 100", "step 900", "half way"]
     assert set(drawn[0][3].cells) == {900}  # induction is far above what it was
-    assert at.session_state["headlight"].shown.heads[0] == (0, 1)  # the second row is chosen
+    assert at.session_state["headlight"].active.heads[0] == (0, 1)  # the second row is chosen
 
 
 def test_a_head_is_half_way_once_it_stays_nearer_to_its_end(scans: Path, run: Run, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_scan_that_is_not_there_leaves_the_choice_of_another(run: Run, options
     at = page("corpus", Comparison(run), scan="nowhere")
     assert any("There is no folder 'nowhere'" in each.value for each in at.text)
     options.change(at, "scan", "late")
-    assert at.session_state["headlight"].shown.scan == "late"
+    assert at.session_state["headlight"].active.scan == "late"
 
 
 def test_without_a_scan_the_page_says_how_one_is_made(

@@ -57,7 +57,7 @@ def test_what_the_dictionary_is_worth_is_always_said(run: Run) -> None:
 def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:
     at = page("features", Comparison(run), dictionary="transcoders")
     options.change(at, "features_layer", "blocks.2.ln2.hook_normalized")
-    layer, feature = at.session_state["headlight"].shown.feature
+    layer, feature = at.session_state["headlight"].active.feature
     assert layer == 2
     assert feature < 60
 
@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused_and_another_can_be_chosen(run: Run, option
     at = page("features", Comparison(run), dictionary="wider")
     assert any("80 wide" in each.value and "40 wide" in each.value for each in at.text)
     options.change(at, "dictionary", "sae")
-    assert at.session_state["headlight"].shown.dictionary == "sae"
+    assert at.session_state["headlight"].active.dictionary == "sae"
     assert not any("wide" in each.value for each in at.text)
 
 
@@ -104,7 +104,7 @@ def test_only_what_is_offered_opens_where_no_path_may_be_typed(saved: Path, sett
 def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, options: Options) -> None:
     at = page("features", Comparison(run), model=folder, prompt=run.prompt, dictionary="sae", position=3)
     options.change(at, "ablate_feature", None)
-    asked = at.session_state["headlight"].asked
+    asked = at.session_state["headlight"].pending
     edit = EditFeature("sae", HOOK, found(run, position=3).feature)
     assert asked.edits == (edit,)
     assert from_query(to_query(asked))[0].edits == (edit,)

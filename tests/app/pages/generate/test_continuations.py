@@ -205,7 +205,7 @@ def test_the_page_says_which_text_b_follows(chosen: Selection, b_writes: str, ta
     assert ("made to write A's tokens" in said) is (b_writes == "same")
     assert ("B writes by itself, with the same seed as A" in said) is (b_writes == "own")
     if table:
-        compared = generation.both(both, at.session_state["headlight"].shown)
+        compared = generation.both(both, at.session_state["headlight"].active)
         steps, choices, weights = (each.value for each in at.dataframe)
         np.testing.assert_array_equal(steps["A and B apart (nats)"], compared.divergence()[0])
         np.testing.assert_allclose(choices["Probability B − A"], choices["Probability B"] - choices["Probability A"])

@@ -225,7 +225,7 @@ def _generate(run: Run, **chosen: object) -> AppTest:
 
 
 def _chosen(at: AppTest) -> Choices:
-    chosen = at.session_state["headlight"].shown
+    chosen = at.session_state["headlight"].active
     assert isinstance(chosen, Selection)
     return chosen.choices_of(Choices)
 

@@ -52,7 +52,7 @@ def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(node_panel, "row_table", picked)
     at = page("graph", Comparison(run), **SMALL)
-    chosen = at.session_state["headlight"].shown.choices_of(Choices).graph_node
+    chosen = at.session_state["headlight"].active.choices_of(Choices).graph_node
     found = sides_of(Comparison(run), selection_of(**SMALL, graph_node=chosen))["A"]
     assert found.called(found.chosen) == rows[0][0]
     assert found.chosen != found.graph.logit
@@ -96,7 +96,7 @@ def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> 
     expected = [numbered[node.position] for node in found.graph.nodes]
     slots = range(len(expected))
     assert [found.called(slot).partition(" at ")[2] for slot in slots] == expected
-    assert [mark.told[0] for mark in marks_of(found)] == [found.called(slot) for slot in found.kept]
+    assert [mark.lines[0] for mark in marks_of(found)] == [found.called(slot) for slot in found.kept]
     places = [each.split()[0] for each in expected]
     assert [each.rpartition("_")[2] for each in found.ids] == places
     nodes = node_rows(found.graph, found.pruned, found.n_layers, found.places)
@@ -232,7 +232,7 @@ def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
 def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) -> None:
     drawn = circuit.find(both, selection_of(**CIRCUIT))
     scene = circuit.scene_of(drawn)
-    assert [mark.told[0] for mark in scene.marks] == drawn.parts
+    assert [mark.lines[0] for mark in scene.marks] == drawn.parts
     joined = [(drawn.parts[line.source], drawn.parts[line.target]) for line in scene.lines]
     assert joined == [line[:2] for line in drawn.lines]
     assert all(scene.marks[line.source].row < scene.marks[line.target].row for line in scene.lines)

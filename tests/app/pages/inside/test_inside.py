@@ -195,7 +195,7 @@ def test_choices_are_kept_by_the_selection(run: Run, options: Options, headings:
     assert headings[-1] == "Inside L2H1"
     options.change(at, "inside_query", f"6  {run.labels[6]}")
     options.change(at, "inside_component", "2")
-    chosen = at.session_state["headlight"].shown
+    chosen = at.session_state["headlight"].active
     assert (chosen.heads, chosen.queries, chosen.keys, chosen.choices_of(Choices).component) == (
         ((2, 1), (0, 0)),
         (6,),

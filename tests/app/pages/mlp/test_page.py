@@ -65,7 +65,7 @@ def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str
     assert not at.exception
     assert any("activation" in text.value and text.value.startswith("at ") for text in at.text)
     options.change(at, "ablate_neuron", None)
-    asked = at.session_state["headlight"].asked
+    asked = at.session_state["headlight"].pending
     assert asked.edits == (AblateNeurons(((1, 7),)),)
     assert from_query(to_query(asked), [Choices])[0].edits == asked.edits
     both = comparisons.for_selection(asked)

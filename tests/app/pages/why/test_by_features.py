@@ -84,15 +84,15 @@ def test_a_link_opens_the_feature_at_its_token(run: Run, options: Options) -> No
     options.change(at, name, None)
     session = at.session_state["headlight"]
     assert session.page == "features"
-    assert session.asked.feature == (1, int(name.split()[1]))
-    assert session.asked.dictionary == "sae"
+    assert session.pending.feature == (1, int(name.split()[1]))
+    assert session.pending.dictionary == "sae"
 
 
 def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder: str, tmp_path: Path) -> None:
     save_dictionary(tmp_path / "models" / "last", "blocks.2.hook_resid_post", run.cfg.d_model)
     at = page("why", Comparison(run), model=folder, prompt=run.prompt, dictionary="last", position=4)
     next(button for button in at.button if button.label == "The features that carry it").click().run()
-    asked = at.session_state["headlight"].asked
+    asked = at.session_state["headlight"].pending
     assert (asked.dictionary, asked.features_by, asked.position) == ("last", "effect", 4)
     assert asked.feature[0] == 2
     found = find(comparisons.for_selection(asked), asked)

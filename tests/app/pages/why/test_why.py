@@ -153,10 +153,10 @@ def test_choices_are_kept_by_the_selection(run: Run, options: Options) -> None:
     options.change(at, "why_position", f"5  {run.labels[5]}")
     options.change(at, "why_key", f"2  {run.labels[2]}")
     options.change(at, "target", " two")
-    chosen = at.session_state["headlight"].shown
+    chosen = at.session_state["headlight"].active
     assert (chosen.heads, chosen.position, chosen.keys, chosen.target) == (((2, 1), (0, 0)), 5, (2,), " two")
     options.change(at, "why_strongest", None)
-    assert at.session_state["headlight"].shown.keys == ()
+    assert at.session_state["headlight"].active.keys == ()
     assert "why_strongest" not in options.drawn
 
 
@@ -164,7 +164,7 @@ def test_swapping_turns_the_difference(run: Run, options: Options) -> None:
     at = page("why", Comparison(run), target=" two", distractor=" one")
     before = float(pair_difference(at))
     options.change(at, "swap_pair", None)
-    chosen = at.session_state["headlight"].shown
+    chosen = at.session_state["headlight"].active
     assert (chosen.target, chosen.distractor) == (" one", " two")
     assert float(pair_difference(at)) == -before
 
