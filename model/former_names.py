@@ -1,10 +1,15 @@
-"""Modules by the names that they had in version 0.1, so that scripts that were saved then go on running."""
+"""Modules and keywords by their names of version 0.1, so that scripts that were saved then go on running."""
 
+import functools
+from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 MODULES = {  # as the scripts of 0.1 import them, and where what they import from them is now
     "dictionaries": "features",
@@ -44,3 +49,16 @@ class FormerNames(MetaPathFinder, Loader):
             return getattr(import_module(home), renamed.get(name, name))
 
         vars(module)["__getattr__"] = look_up
+
+
+def former_keywords(**renamed: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Accept keyword arguments of a function by their former names, each given with the present one."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+            return function(*args, **{renamed.get(name, name): value for name, value in named.items()})  # type: ignore[arg-type]
+
+        return call
+
+    return decorate

@@ -40,8 +40,8 @@ def csv_task(path: Path, text: str, label: str, seed: int) -> Task:
     Raises:
         TrainingError: the file cannot be used; the message says where and why.
     """
-    found = read_labelled(path, text, label)
-    return Task(tuple(sorted({label for _, label in found})), *split(found, seed))
+    examples = read_labelled(path, text, label)
+    return Task(tuple(sorted({label for _, label in examples})), *split(examples, seed))
 
 
 def settings_for(freeze: bool, steps: int = STEPS, seed: int = 0, rate: float | None = None) -> Settings:

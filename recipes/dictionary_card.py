@@ -45,11 +45,11 @@ class Agreement:
 
 def compared(one: Dictionaries, other: Dictionaries) -> list[Agreement]:
     """The agreement of two seeds, dictionary by dictionary."""
-    found = []
+    rows = []
     for layer, dictionary in one.items():
         cosines = agreement(dictionary, other[layer])
-        found.append(Agreement(dictionary.hooks_out[0], float(cosines.mean()), float((cosines > ALIKE).float().mean())))
-    return found
+        rows.append(Agreement(dictionary.hooks_out[0], float(cosines.mean()), float((cosines > ALIKE).float().mean())))
+    return rows
 
 
 def write_agreement(folder: Path, rows: list[Agreement]) -> None:
@@ -76,14 +76,14 @@ def table(
     """A line for each dictionary, and one for all of them in their places at once."""
     lines = [HEAD, "|---" * 8 + "|"]
     for dictionary in opened.values():
-        found, hook = figures(model, dictionary, tokens), dictionary.hooks_out[0]
+        scored, hook = figures(model, dictionary, tokens), dictionary.hooks_out[0]
         seeds = (
             f"{agreed[hook].cosine:.2f}, {agreed[hook].alike:.0%} above {ALIKE}" if hook in agreed else "not measured"
         )
         lines.append(
-            f"| `{hook}` | {found.explained:.3f} | {found.l0:.1f} of {dictionary.n_features} | {found.alive:.0%} | "
-            f"{found.loss:.3f} | {found.loss_in_place:.3f} | {found.recovered:.1%}, {found.recovered_of_mean:.1%} | "
-            f"{seeds} |"
+            f"| `{hook}` | {scored.explained:.3f} | {scored.l0:.1f} of {dictionary.n_features} | {scored.alive:.0%} | "
+            f"{scored.loss:.3f} | {scored.loss_in_place:.3f} | {scored.recovered:.1%}, "
+            f"{scored.recovered_of_mean:.1%} | {seeds} |"
         )
     own, placed = loss_of(model, tokens), loss_of(model, tokens, StandIn(opened.values()))
     return [*lines, f"| all at once | | | | {own:.3f} | {placed:.3f} | | |"]
@@ -118,14 +118,14 @@ def main() -> None:
     )
     parser.add_argument("--other", type=Path, help="a folder with the dictionaries of another seed")
     parser.add_argument("--write", action="store_true", help="write the card into the folder")
-    given = parser.parse_args()
-    for name in given.names:
+    args = parser.parse_args()
+    for name in args.names:
         folder, opened, model = shipped_dictionaries()[name], open_dictionary(name), load(name.partition("/")[0])
-        if given.other:
-            write_agreement(folder, compared(opened, open_dictionary(given.other)))
+        if args.other:
+            write_agreement(folder, compared(opened, open_dictionary(args.other)))
         lines = table(model, opened, read_agreement(folder), tokens_of(held_out_rows(model)))
         print(f"{name}\n" + "\n".join(lines))
-        if given.write:
+        if args.write:
             write(name, folder, opened, lines)
 
 

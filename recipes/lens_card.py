@@ -14,17 +14,17 @@ from headlight.model.training.log import TRAINING_LOG, read_rows
 TEMPLATE = Path(__file__).with_name("lens_card.md")
 
 
-def write_card(folder: Path, name: str, model: Transformer, found: HeldOut) -> str:
+def write_card(folder: Path, name: str, model: Transformer, figures: HeldOut) -> str:
     """Write the card beside the lenses, and give its tables."""
     layers = ["embedding", *(f"L{layer}" for layer in range(model.cfg.n_layers))]
-    tables = {"kl": _table(layers, found.kl), "agreement": _table(layers, found.agreement)}
+    tables = {"kl": _table(layers, figures.kl), "agreement": _table(layers, figures.agreement)}
     facts = {
         "name": Path(name).name,
-        "text": found.text,
-        "n_tokens": f"{found.n_tokens:,}",
+        "text": figures.text,
+        "n_tokens": f"{figures.n_tokens:,}",
         "length": min(LENGTH, model.cfg.n_ctx),
         "n_steps": f"{read_rows(folder / 'tuned' / TRAINING_LOG)[-1]['step']:,.0f}",
-        "n_prompts": f"{read_lens('jacobian', folder / 'jacobian').told['n_prompts']:,}",
+        "n_prompts": f"{read_lens('jacobian', folder / 'jacobian').metadata['n_prompts']:,}",
     }
     fill(TEMPLATE, folder, facts | tables)
     return "\n\n".join(tables.values())

@@ -49,18 +49,18 @@ def documents(path: str, held_out: bool, seed: int) -> Iterator[str]:
             yield document.text
 
 
-def fit(model: Transformer, name: str, given: argparse.Namespace, out: Path) -> None:
+def fit(model: Transformer, name: str, args: argparse.Namespace, out: Path) -> None:
     """Fit both lenses and write them, with their logs."""
-    rows = token_rows(model, documents(given.corpus, False, given.seed), given.rows)
-    logged = token_rows(model, documents(given.corpus, True, given.seed), LOGGED_ROWS)
-    recipe = TunedRecipe(model, rows, logged, given.steps, ROWS_A_STEP, given.seed)
+    rows = token_rows(model, documents(args.corpus, False, args.seed), args.rows)
+    logged = token_rows(model, documents(args.corpus, True, args.seed), LOGGED_ROWS)
+    recipe = TunedRecipe(model, rows, logged, args.steps, ROWS_A_STEP, args.seed)
     with faster_products():
-        translators = fit_tuned(model, recipe, given.run / "tuned")
-    keep_log(given.run / "tuned", out / "tuned")
+        translators = fit_tuned(model, recipe, args.run / "tuned")
+    keep_log(args.run / "tuned", out / "tuned")
     write_tuned(out / "tuned", model, translators.state_dict(), name)
-    jacobians = fit_jacobian(model, rows[: given.prompts], given.run / "jacobian")
-    keep_log(given.run / "jacobian", out / "jacobian")
-    write_jacobian(out / "jacobian", jacobians, min(given.prompts, len(rows)), model.cfg.d_model)
+    jacobians = fit_jacobian(model, rows[: args.prompts], args.run / "jacobian")
+    keep_log(args.run / "jacobian", out / "jacobian")
+    write_jacobian(out / "jacobian", jacobians, min(args.prompts, len(rows)), model.cfg.d_model)
 
 
 def measured(model: Transformer, folder: Path, path: str, n_rows: int) -> held_out.HeldOut:
@@ -108,17 +108,17 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=HELD_OUT_ROWS, help="rows of which every tenth is measured")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--card", action="store_true", help="fit nothing: measure what is there, and write the card")
-    given = parser.parse_args()
-    model = load(given.model)
+    args = parser.parse_args()
+    model = load(args.model)
     assert model.source is not None  # set by load
-    check(model, given.model)
-    out, given.run = given.out or home(model.source), given.run or Path("runs/lenses", Path(given.model).name)
+    check(model, args.model)
+    out, args.run = args.out or home(model.source), args.run or Path("runs/lenses", Path(args.model).name)
     check_place(out)
-    if not given.card:
-        fit(model, given.model, given, out)
-    found = measured(model, out, given.corpus, given.held_out)
-    held_out.write(out, found)
-    print(write_card(out, given.model, model, found))
+    if not args.card:
+        fit(model, args.model, args, out)
+    figures = measured(model, out, args.corpus, args.held_out)
+    held_out.write(out, figures)
+    print(write_card(out, args.model, model, figures))
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ def docstrings(code: str) -> list[str]:
     except SyntaxError:
         return []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented)]
-    return [docstring for docstring in found if docstring and len(docstring) >= SHORTEST_DOCSTRING]
+    texts = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented)]
+    return [docstring for docstring in texts if docstring and len(docstring) >= SHORTEST_DOCSTRING]
 
 
 def chunks(text: str, size: int = CHUNK_CHARACTERS) -> Iterator[str]:

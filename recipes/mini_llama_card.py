@@ -71,7 +71,7 @@ def _column(model: Transformer) -> dict[str, str]:
 def _answer(models: dict[str, Transformer]) -> str:
     """Whether induction forms at the same loss, and in the same layer."""
     layers = {name: sorted({layer for layer, _ in induction_heads(model, SEEDS[0])}) for name, model in models.items()}
-    where = ", ".join(f"layer {' and '.join(map(str, found))} of `{name}`" for name, found in layers.items())
+    where = ", ".join(f"layer {' and '.join(map(str, detected))} of `{name}`" for name, detected in layers.items())
     same_layer = "in the same layer" if len(set(map(tuple, layers.values()))) == 1 else "not in the same layer"
     losses = [line["loss"] for model in models.values() if (line := _formed(_log(model)))]
     return (

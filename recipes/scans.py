@@ -65,8 +65,8 @@ def _make(model: Transformer, path: str, folder: Path, settings: ScanSettings) -
         corpus = Path(made) / CORPUS
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out()), encoding="utf-8")
         empty(folder)
-        found = Scan(model, open_corpus(str(corpus)), settings, folder).run(Here(Worker(path, settings)))
-    print(f"{folder}: {found.counts['documents']:,} documents, {found.counts['tokens']:,} tokens", flush=True)
+        results = Scan(model, open_corpus(str(corpus)), settings, folder).run(Here(Worker(path, settings)))
+    print(f"{folder}: {results.counts['documents']:,} documents, {results.counts['tokens']:,} tokens", flush=True)
 
 
 @exit_on_error()
@@ -75,10 +75,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Scan the embedded models over held-out text.")
     parser.add_argument("models", nargs="*", help="those to scan: mini and mini-llama, if no steps are given either")
     parser.add_argument("--steps", nargs="*", type=Path, default=[], help="models kept of mini's training")
-    given = parser.parse_args()
-    for each in given.models or ([] if given.steps else ["mini", "mini-llama"]):
+    args = parser.parse_args()
+    for each in args.models or ([] if args.steps else ["mini", "mini-llama"]):
         make(each, SCANS / Path(each).name)
-    for each in given.steps:
+    for each in args.steps:
         make_step(each)
 
 

@@ -133,11 +133,11 @@ class _Heads:
             attn["W_K"] += place.T @ self._places
         self.rest(layer, head)
 
-    def look_from_to(self, layer: int, head: int, token: int, part: str, held: int) -> None:
+    def look_from_to(self, layer: int, head: int, token: int, part: str, stored: int) -> None:
         """Look from one token alone, and where this part of the stream holds another one."""
         attn = self._attn(layer, head)
-        attn["W_Q"] += SURE * torch.outer(self._stream["token"][token], self._tokens[held])
-        attn["W_K"] += torch.outer(self._stream[part][held], self._tokens[held])
+        attn["W_Q"] += SURE * torch.outer(self._stream["token"][token], self._tokens[stored])
+        attn["W_K"] += torch.outer(self._stream[part][stored], self._tokens[stored])
         self.rest(layer, head)
 
     def write(self, layer: int, head: int, part: str) -> None:

@@ -90,7 +90,7 @@ def _edits(run: Run) -> str:
 
 def _which_token(run: Run) -> str:
     """Of which token the model tells what is likely: the next one, or one that it has read."""
-    return f"token for {run.labels[run.asked]}" if run.cfg.mlm_act_fn else "next token"
+    return f"token for {run.labels[run.prediction_position]}" if run.cfg.mlm_act_fn else "next token"
 
 
 def _draw_prediction(run: Run, side: str) -> None:

@@ -36,8 +36,8 @@ def inside_tables(comparison: Comparison, head: Head, query: int, key: int | Non
 
     Query and key are places of the common axis; without a key it is the query's strongest.
     """
-    found = {side: head_at(comparison, side, head, query, key) for side in comparison.sides}
-    return head_tables(comparison, {side: at for side, at in found.items() if at is not None})
+    heads = {side: head_at(comparison, side, head, query, key) for side in comparison.sides}
+    return head_tables(comparison, {side: at for side, at in heads.items() if at is not None})
 
 
 def head_at(comparison: Comparison, side: str, head: Head, query: int, key: int | None) -> HeadAt | None:

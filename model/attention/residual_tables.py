@@ -38,12 +38,12 @@ def layer_cosines(comparison: Comparison) -> dict[str, Measure]:
 
 def component_norms(comparison: Comparison) -> dict[str, Measure]:
     """The norm of what each component wrote [component, place], of A, B and B - A."""
-    return _by_component(comparison, lambda found: found.norms)
+    return _by_component(comparison, lambda parts: parts.norms)
 
 
 def component_shares(comparison: Comparison) -> dict[str, Measure]:
     """Each component's share of the final stream [component, place], of A, B and B - A."""
-    return _by_component(comparison, lambda found: found.shares)
+    return _by_component(comparison, lambda parts: parts.shares)
 
 
 def component_names(comparison: Comparison) -> tuple[str, ...]:
@@ -60,10 +60,10 @@ def _by_component(comparison: Comparison, of: Callable[[residual.Decomposition],
     names = component_names(comparison)
 
     def named(run: Run, absent: float) -> Measure:
-        found = decomposition(run)
-        measure = of(found)
+        parts = decomposition(run)
+        measure = of(parts)
         absent = torch.nan if bool(measure.values.isnan().all()) else absent  # as shares are where there are none
-        values = by_name(measure.values.float(), found.components, names, absent)
+        values = by_name(measure.values.float(), parts.components, names, absent)
         placed = on_axis(values, comparison.positions(run), torch.nan)
         return Measure(measure.name, measure.unit, ("component", "place"), placed)
 
@@ -78,11 +78,11 @@ def decomposition(run: Run) -> residual.Decomposition:
 
     def decompose() -> residual.Decomposition:
         *_, final = run.streams()
-        found = residual.decompose(dict(run.writes()), final)
+        parts = residual.decompose(dict(run.writes()), final)
         if not no_split(run.model):
-            return found
-        shares = found.shares.values
-        return replace(found, shares=replace(found.shares, values=torch.full_like(shares, torch.nan)))
+            return parts
+        shares = parts.shares.values
+        return replace(parts, shares=replace(parts.shares, values=torch.full_like(shares, torch.nan)))
 
     return run.keep("decomposition", decompose)
 

@@ -96,11 +96,11 @@ def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit
 def cells_of(comparison: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
     """What each head's picture holds [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
     title, _ = fields.TITLES[how.show]
-    found = {}
+    cells = {}
     for name, side in sides_of(comparison.b is not None).items():
         values = torch.stack([fields.on_axis(comparison, side, head, how, axis) for head in heads])
-        found[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
-    return found
+        cells[name] = Measure(title, UNITS[how.show], ("head", "query", "key"), values)
+    return cells
 
 
 def _tokens(comparison: Comparison, axis: Axis, unit: Unit) -> Table:

@@ -3,7 +3,7 @@
 Everything is computed from what a run kept, but for the ablations, for which the model runs on.
 """
 
-from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
+from headlight.model.attribution.ablation import Outcomes, Replacements, ablation_effects
 from headlight.model.attribution.logits import Effects, Question, attribution_by_source, logit_attribution
 from headlight.model.attribution.score import Cell, Why, explain_cell
 from headlight.model.attribution.write import Written, explain_write
@@ -11,9 +11,9 @@ from headlight.model.attribution.write import Written, explain_write
 __all__ = [
     "Cell",
     "Effects",
-    "Given",
     "Outcomes",
     "Question",
+    "Replacements",
     "Why",
     "Written",
     "ablation_effects",

@@ -25,7 +25,7 @@ ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Replacements:
     """What a head can be given in place of its own output, beside nothing.
 
     `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
@@ -46,7 +46,7 @@ class Given:
         return self.other is not None and self.other.same_model(run) and bool(self.matches)
 
 
-ITS_OWN = Given()
+DEFAULT_REPLACEMENTS = Replacements()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +67,19 @@ class Outcomes:
 
 @kept
 @torch.inference_mode()
-def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = ITS_OWN) -> Outcomes:
+def ablation_effects(
+    run: Run, cell: Cell, question: Question, replacements: Replacements = DEFAULT_REPLACEMENTS
+) -> Outcomes:
     """What becomes of the prediction at the question's position.
 
     Raises:
         HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
     """
     own = before_cap_at(run, question.position)
-    replaced = _replacements(run, cell, given)
+    replaced = _replacements(run, cell, replacements)
     steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
     # What is done to the whole head is the same whichever of its cells is looked at.
-    key = "ablated", given.identity, cell.layer, cell.head, question.position
+    key = "ablated", replacements.identity, cell.layer, cell.head, question.position
     ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
     logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
     pair = [question.target, question.distractor]
@@ -93,19 +95,19 @@ def ablation_effects(run: Run, cell: Cell, question: Question, given: Given = IT
     )
 
 
-def _replacements(run: Run, cell: Cell, given: Given) -> dict[str, Float[Tensor, "#pos d_value"]]:
+def _replacements(run: Run, cell: Cell, replacements: Replacements) -> dict[str, Float[Tensor, "#pos d_value"]]:
     """What the head gives in place of its own z, by the intervention's name."""
     z = _own_z(run, cell)
     mean = z.mean(0, keepdim=True)
-    if given.mean_over:
-        over = run.host.mean_z(run.model, given.mean_over, run.bos)
+    if replacements.mean_over:
+        over = run.host.mean_z(run.model, replacements.mean_over, run.bos)
         mean = over[cell.layer, cell.head][None].to(z)
-    found = {ZERO: torch.zeros_like(z[:1]), MEAN: mean}
-    if given.other is not None and given.can_resample(run):
-        here, there = (list(positions) for positions in zip(*given.matches, strict=True))
-        found[RESAMPLED] = z.clone()
-        found[RESAMPLED][here] = _own_z(given.other, cell)[there]
-    return found
+    outputs = {ZERO: torch.zeros_like(z[:1]), MEAN: mean}
+    if replacements.other is not None and replacements.can_resample(run):
+        here, there = (list(positions) for positions in zip(*replacements.matches, strict=True))
+        outputs[RESAMPLED] = z.clone()
+        outputs[RESAMPLED][here] = _own_z(replacements.other, cell)[there]
+    return outputs
 
 
 def _own_z(run: Run, cell: Cell) -> Float[Tensor, "pos d_value"]:
@@ -122,8 +124,8 @@ def _direct(
     without = z - weight * run.values_of(cell.layer, cell.head)[cell.key]
     rest = 1 - weight
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
-    given = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
-    change = (torch.stack([*cut, *given]) - z) @ head_weights(run, cell.layer, cell.head).W_O
+    outputs = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
+    change = (torch.stack([*cut, *outputs]) - z) @ head_weights(run, cell.layer, cell.head).W_O
     change = written(run, cell.layer, change, position)
     read = read_of(run, question)
     return direct_effects.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
@@ -146,6 +148,6 @@ def _ablated(
     run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]], steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
     end = end_of(run, question.position)
-    given = [rows[:end].to(run.host.device) for rows in replaced.values()]
-    taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in given]
+    outputs = [rows[:end].to(run.host.device) for rows in replaced.values()]
+    taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in outputs]
     return run_on(run, cell.layer, taps, question.position, 0, steps)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headlight.model.attribution.ablation import Given, Outcomes, ablation_effects
+from headlight.model.attribution.ablation import Outcomes, Replacements, ablation_effects
 from headlight.model.attribution.logits import Effects, Question, attribution_by_source, logit_attribution
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.score import Cell, Why, check, explain_cell
@@ -23,7 +23,7 @@ class Explained:
     """One run's cell and question, and what its head can be given instead; all positions are the run's own."""
 
     run: Run
-    given: Given
+    replacements: Replacements
     cell: Cell
     question: Question
 
@@ -45,7 +45,7 @@ class Explained:
     @property
     def outcomes(self) -> Outcomes:
         """What cutting it changes."""
-        return ablation_effects(self.run, self.cell, self.question, self.given)
+        return ablation_effects(self.run, self.cell, self.question, self.replacements)
 
     @property
     def effects(self) -> Effects:
@@ -86,41 +86,46 @@ def run_with(comparison: Comparison, place: int) -> tuple[Run, int]:
     return next((run, at) for run in comparison.runs if (at := comparison.positions(run)[place]) is not None)
 
 
-def explain(comparison: Comparison, asked: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
+def explain(comparison: Comparison, question: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
     """What is asked, of every run that has it; and for the others why not."""
-    found, lacking = {}, {}
+    explained, failures = {}, {}
     for side in comparison.sides:
         try:
-            found[side] = explain_side(comparison, asked, side)
+            explained[side] = explain_side(comparison, question, side)
         except HeadlightError as error:
-            lacking[side] = str(error)
-    return found, lacking
+            failures[side] = str(error)
+    return explained, failures
 
 
-def explain_side(comparison: Comparison, asked: CellQuestion, side: str) -> Explained:
+def explain_side(comparison: Comparison, question: CellQuestion, side: str) -> Explained:
     """What is asked, in A or in B.
 
     Raises:
         HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.
     """
-    run, (layer, head) = comparison.sides[side], asked.head
+    run, (layer, head) = comparison.sides[side], question.head
     positions = comparison.positions(run)
-    position, query = positions[asked.place], positions[asked.query]
+    position, query = positions[question.place], positions[question.query]
     if position is None or query is None:
         which = "place where the prediction is measured" if position is None else "query's place"
         raise HeadlightError(f"{side} has no token at the {which}. Choose another, or show the other run.")
-    key = positions[_strongest(comparison, asked) if asked.key is None else asked.key]
+    key = positions[_strongest(comparison, question) if question.key is None else question.key]
     if key is None:
-        key = _strongest_key(run, asked.head, query)
+        key = _strongest_key(run, question.head, query)
     cell = Cell(layer, head, query, key)
     check(run, cell)
-    return Explained(run, _given(comparison, run, asked), cell, Question(asked.target, asked.distractor, position))
+    return Explained(
+        run,
+        _replacements_for(comparison, run, question),
+        cell,
+        Question(question.target, question.distractor, position),
+    )
 
 
-def _strongest(comparison: Comparison, asked: CellQuestion) -> int:
+def _strongest(comparison: Comparison, question: CellQuestion) -> int:
     """The place of the query's strongest key, in the first run that has the query."""
-    run, query = run_with(comparison, asked.query)
-    return comparison.positions(run).index(_strongest_key(run, asked.head, query))
+    run, query = run_with(comparison, question.query)
+    return comparison.positions(run).index(_strongest_key(run, question.head, query))
 
 
 @kept
@@ -128,8 +133,10 @@ def _strongest_key(run: Run, head: Head, query: int) -> int:
     return int(attend(run, *head).pattern[query].argmax())
 
 
-def _given(comparison: Comparison, run: Run, asked: CellQuestion) -> Given:
+def _replacements_for(comparison: Comparison, run: Run, question: CellQuestion) -> Replacements:
     other = next((each for each in comparison.runs if each is not run), None)
     if other is None:
-        return Given(mean_over=asked.mean_over)
-    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist(), comparison.align), asked.mean_over)
+        return Replacements(mean_over=question.mean_over)
+    return Replacements(
+        other, match_positions(run.tokens.tolist(), other.tokens.tolist(), comparison.align), question.mean_over
+    )

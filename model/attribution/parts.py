@@ -99,8 +99,8 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
     for layer in range(run.cfg.n_layers):
         parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
         W_O = widened(run.model.block(layer).attn.W_O.detach())
-        given = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
-        vectors += written(run, layer, given, position)
+        writes = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
+        vectors += written(run, layer, writes, position)
         if has_attention_bias(run.model, layer):
             parts.append(Part(f"L{layer} attention bias", layer))
             vectors.append(attention_bias(run, layer, position))
@@ -119,12 +119,12 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
     resid_pre = stream_at(run, position, layer)
     resid_mid = resid_pre + run.cache["attn_out", layer][position]
     read = block.mlp_in(resid_pre[None, None], resid_mid[None, None])
-    found = {
-        f"L{layer} expert {index}": written(run, layer, given[0], position, "ln2_post")
-        for index, _, _, given in block.mlp.by_expert(read, NO_TAP)
+    experts = {
+        f"L{layer} expert {index}": written(run, layer, output[0], position, "ln2_post")
+        for index, _, _, output in block.mlp.by_expert(read, NO_TAP)
     }
     bias = norm_bias(run, layer, "ln2_post")
-    return found if bias is None else found | {f"L{layer} MLP's norm bias": bias}
+    return experts if bias is None else experts | {f"L{layer} MLP's norm bias": bias}
 
 
 @torch.inference_mode()

@@ -55,7 +55,7 @@ class Why:
 
     query_names: tuple[str, ...]
     key_names: tuple[str, ...]
-    found: ScoreParts
+    parts: ScoreParts
     weight: float
     capped: float | None = None
 
@@ -82,10 +82,10 @@ def explain_parts(run: Run, cell: Cell, of_query: Parts, of_key: Parts) -> Why:
         query = _side(run, cell, weights, attn.q_norm, "query", q[cell.query], of_query)
         key = _side(run, cell, weights, attn.k_norm, "key", k[cell.key], of_key)
         score, bias, capped = _score(run, cell, float(attended.scores[cell.query, cell.key]))
-        found = score_parts.score_parts(query.rows, key.rows, weights.attn_scale, score, bias)
+        parts = score_parts.score_parts(query.rows, key.rows, weights.attn_scale, score, bias)
     names = () if bias is None else (POSITION_BIAS,)
     weight = float(attended.pattern[cell.query, cell.key])
-    return Why((*query.names, *names), (*key.names, *names), found, weight, capped)
+    return Why((*query.names, *names), (*key.names, *names), parts, weight, capped)
 
 
 def _score(run: Run, cell: Cell, score: float) -> tuple[float, float | None, float | None]:

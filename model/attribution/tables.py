@@ -8,6 +8,7 @@ from headlight.model.attribution.explanation import CellQuestion, Explained, exp
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.score import Why
 from headlight.model.attribution.write import written_apart
+from headlight.model.former_names import former_keywords
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.difference import DIFFERENCE, subtract_parts, with_difference
 from headlight.model.runs.comparison import Comparison
@@ -25,9 +26,10 @@ CELL = ("run", "quantity", "value")
 NamedPart = tuple[Row, float]
 
 
-def why_tables(comparison: Comparison, asked: CellQuestion) -> Tables:
+@former_keywords(asked="question")
+def why_tables(comparison: Comparison, question: CellQuestion) -> Tables:
     """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
-    return explained_tables(comparison, explain(comparison, asked)[0])
+    return explained_tables(comparison, explain(comparison, question)[0])
 
 
 def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> Tables:
@@ -38,11 +40,11 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
         "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
             PROMOTED,
-            {side: promoted_rows(found, comparison.a.tokenizer) for side, found in promoted_of(sides).items()},
+            {side: promoted_rows(entry, comparison.a.tokenizer) for side, entry in promoted_of(sides).items()},
             differs=False,
         ),
         "outcomes": _table(
-            OUTCOMES, {side: map(astuple, found) for side, found in changes_of(sides).items()}, differs=False
+            OUTCOMES, {side: map(astuple, entry) for side, entry in changes_of(sides).items()}, differs=False
         ),
         "effects": parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
         "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
@@ -53,7 +55,7 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
 def summary(at: Explained) -> dict[str, float]:
     """A cell in a few numbers; of a score or a difference that has a soft cap also what it is before that."""
     write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
-    score, difference = float(at.why.found.score.values), float(at.effects.difference.values)
+    score, difference = float(at.why.parts.score.values), float(at.effects.difference.values)
     before_caps = {}
     if at.why.capped is not None:
         before_caps["score before the soft cap"] = score
@@ -91,11 +93,11 @@ def effect_by_name(at: Explained) -> dict[str, float]:
 
 def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
     """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
-    found = {side: at.written.tokens for side, at in sides.items()}
+    tokens = {side: at.written.tokens for side, at in sides.items()}
     if len(sides) < 2:
-        return found
+        return tokens
     a, b = ((sides[side].run, sides[side].cell) for side in "AB")
-    return {**found, DIFFERENCE: written_apart(a, b)}
+    return {**tokens, DIFFERENCE: written_apart(a, b)}
 
 
 @dataclass(frozen=True)
@@ -115,21 +117,24 @@ class Change:
 
 def changes(at: Explained) -> list[Change]:
     """What each intervention on the cell changes."""
-    found = at.outcomes
-    measures = (measure.values.tolist() for measure in (found.direct, found.total, found.kl))
-    return [Change(*row) for row in zip(found.names, *measures, at.run.tokenizer.labels(found.top.values), strict=True)]
+    outcomes = at.outcomes
+    measures = (measure.values.tolist() for measure in (outcomes.direct, outcomes.total, outcomes.kl))
+    return [
+        Change(*row)
+        for row in zip(outcomes.names, *measures, at.run.tokenizer.labels(outcomes.top.values), strict=True)
+    ]
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
     """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
     by_name = {side: {each.name: each for each in changes(at)} for side, at in sides.items()}
-    return {side: list(found.values()) for side, found in with_difference(by_name).items()}
+    return {side: list(effects.values()) for side, effects in with_difference(by_name).items()}
 
 
 def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
     """Each run's rows, and those of B - A for what both have: texts and places say which rows belong together."""
-    rows = {side: [tuple(row) for row in found] for side, found in sides.items()}
-    listed = [(side, *row) for side, found in rows.items() for row in found]
+    rows = {side: [tuple(row) for row in entry] for side, entry in sides.items()}
+    listed = [(side, *row) for side, entry in rows.items() for row in entry]
     if differs and len(rows) == 2:
         listed += [(DIFFERENCE, *row) for row in _difference(rows["A"], rows["B"])]
     return columns(heading, listed)
@@ -137,9 +142,9 @@ def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: 
 
 def parts_table(heading: Sequence[str], sides: Mapping[str, Iterable[NamedPart]]) -> Table:
     """Each run's parts of a sum, a row each, and B - A, in which one that a run lacks counts as 0."""
-    parts = {side: dict(found) for side, found in sides.items()}
+    parts = {side: dict(entry) for side, entry in sides.items()}
     compared = with_difference(parts, change=subtract_parts)
-    return columns(heading, [(side, *name, value) for side, found in compared.items() for name, value in found.items()])
+    return columns(heading, [(side, *name, value) for side, entry in compared.items() for name, value in entry.items()])
 
 
 def _difference(a: Sequence[Row], b: Sequence[Row]) -> Iterator[Row]:
@@ -162,7 +167,7 @@ def _effects(at: Explained) -> Iterator[NamedPart]:
 
 def pairs(why: Why) -> Iterator[NamedPart]:
     """The parts of a score by the names of the query's and the key's part."""
-    for query_name, row in zip(why.query_names, why.found.matrix.values.tolist(), strict=True):
+    for query_name, row in zip(why.query_names, why.parts.matrix.values.tolist(), strict=True):
         for key_name, value in zip(why.key_names, row, strict=True):
             yield (query_name, key_name), value
 
@@ -177,12 +182,12 @@ def _sources(comparison: Comparison, at: Explained) -> Iterator[NamedPart]:
     yield from finite(placed)
 
 
-def promoted_rows(found: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
+def promoted_rows(promoted: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
     """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
     lists: tuple[Sequence[Cell], ...] = (
-        tokenizer.labels(found.raised.values.tolist()),
-        found.raised_by.values.tolist(),
-        tokenizer.labels(found.lowered.values.tolist()),
-        found.lowered_by.values.tolist(),
+        tokenizer.labels(promoted.raised.values.tolist()),
+        promoted.raised_by.values.tolist(),
+        tokenizer.labels(promoted.lowered.values.tolist()),
+        promoted.lowered_by.values.tolist(),
     )
     yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))

@@ -32,15 +32,15 @@ def check_dropout(dropout: object) -> None:
         raise ConfigError(f"dropout is {dropout!r}; it has to be a number from 0 up to, but not including, 1.")
 
 
-def check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
+def check_choice(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Refuse a setting that is none of the values allowed."""
-    if given not in allowed:
-        raise ConfigError(f"{name} is {given!r}; it can be one of {', '.join(map(repr, allowed))}.")
+    if value not in allowed:
+        raise ConfigError(f"{name} is {value!r}; it can be one of {', '.join(map(repr, allowed))}.")
 
 
-def check_names(kind: type, given: Iterable[str]) -> None:
+def check_names(kind: type, names: Iterable[str]) -> None:
     """Refuse a setting that a kind of config does not have."""
     allowed = [field.name for field in fields(kind)]
-    for name in given:
+    for name in names:
         if name not in allowed:
             raise ConfigError(f"There is no setting {name!r}.{nearest(name, allowed)} They are {', '.join(allowed)}.")

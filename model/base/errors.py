@@ -59,7 +59,7 @@ def exit_on_error() -> Iterator[None]:
         sys.exit(str(error))
 
 
-def nearest(given: str, allowed: Iterable[str]) -> str:
+def nearest(name: str, allowed: Iterable[str]) -> str:
     """The allowed names closest to the given one, as a phrase for an error message; empty when none is close."""
-    close = get_close_matches(given, list(allowed), n=3, cutoff=0.5)
+    close = get_close_matches(name, list(allowed), n=3, cutoff=0.5)
     return f" Nearest: {', '.join(close)}." if close else ""

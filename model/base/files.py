@@ -129,12 +129,12 @@ class RepeatedNameError(ValueError):
 
 def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of a name that stands there twice Python would take the last without a word."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in result:
             raise RepeatedNameError(f"it names {name!r} twice")
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 # What torch and safetensors say where the disk is full, neither in an OSError.

@@ -21,8 +21,8 @@ def free() -> int | None:
 
 def _left_in_groups() -> Iterator[int]:
     """What the limits leave of this process' group, and of each group around it."""
-    told = OWN_GROUPS.read_text(encoding="utf-8").splitlines() if OWN_GROUPS.is_file() else []
-    for _, controllers, path in (line.split(":", 2) for line in told):
+    lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines() if OWN_GROUPS.is_file() else []
+    for _, controllers, path in (line.split(":", 2) for line in lines):
         for controller, limit, in_memory in VERSIONS:
             if controller not in controllers.split(","):
                 continue

@@ -35,11 +35,11 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
         if index.is_file():
             return _indexed(index, single.suffix)
     refuse_pointers(folder)
-    held = weights_in(folder)
+    weights = weights_in(folder)
     raise CheckpointError(
         f"The folder holds neither {' nor '.join(WHOLE)} nor the index of their parts"
-        f"{f', but {held}' if held else ''}, and no other format is read from a folder. Load the model in transformers "
-        "(from_pretrained(folder)) and call save_pretrained(folder), which writes them."
+        f"{f', but {weights}' if weights else ''}, and no other format is read from a folder. Load the model in "
+        "transformers (from_pretrained(folder)) and call save_pretrained(folder), which writes them."
     )
 
 

@@ -57,9 +57,9 @@ def adapter_file(folder: Path) -> Path:
     for name in WEIGHTS:
         if (folder / name).is_file():
             return folder / name
-    held = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
+    names = ", ".join(sorted(path.name for path in folder.glob("adapter_model.*"))) or "no weights"
     raise CheckpointError(
-        f"{folder.name} is a LoRA whose folder holds {held}; what is read is {' or '.join(WEIGHTS)}. Load it in peft "
+        f"{folder.name} is a LoRA whose folder holds {names}; what is read is {' or '.join(WEIGHTS)}. Load it in peft "
         "and call save_pretrained(folder), which writes that."
     )
 

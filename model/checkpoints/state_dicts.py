@@ -52,14 +52,14 @@ def read_state_dict(path: Path, *, shapes_only: bool = False) -> StateDict:
         raise CheckpointError(f"{path.name} holds no state dict but {what}. Save model.state_dict() alone.")
     if _is_state_dict(content):
         return StateDict(_tensors(content))
-    held = [name for name in sorted(content, key=_holds_first) if _is_state_dict(content[name])]
-    named = [name for name in held if name in HOLDERS]
-    if len(held) != 1 and not named:
+    state_dicts = [name for name in sorted(content, key=_holds_first) if _is_state_dict(content[name])]
+    named = [name for name in state_dicts if name in HOLDERS]
+    if len(state_dicts) != 1 and not named:
         raise CheckpointError(
             f"{path.name} holds no state dict but {listed(list(map(str, content)))}. Save model.state_dict() alone, or "
             f"under the name {HOLDERS[0]!r}."
         )
-    name = (named or held)[0]
+    name = (named or state_dicts)[0]
     beside = {key: value for key, value in content.items() if key != name}
     return StateDict(_tensors(content[name]), beside, f"under {name!r} in its file")
 

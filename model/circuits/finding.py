@@ -64,12 +64,12 @@ def find_circuit(wires: Wiring, cfg: TransformerConfig, scores: Edges, least: fl
 
 def _reached(wires: Wiring, cfg: TransformerConfig, kept: Tensor) -> Bool[Tensor, " sender"]:
     """Senders into whose part an edge leads, and the embeddings."""
-    found = torch.zeros(len(wires.senders), dtype=torch.bool)
-    found[wires.senders.index(Sender())] = True
+    reached = torch.zeros(len(wires.senders), dtype=torch.bool)
+    reached[wires.senders.index(Sender())] = True
     for row, receiver in enumerate(wires.receivers):
         if bool(kept[row].any()):
-            found[wires.continues(receiver, cfg)] = True
-    return found
+            reached[wires.continues(receiver, cfg)] = True
+    return reached
 
 
 def _leading(wires: Wiring, cfg: TransformerConfig, kept: Tensor) -> Bool[Tensor, " receiver"]:

@@ -15,7 +15,7 @@ Against = Literal["b", "mean"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class EdgeCircuit:
     """All edges, their scores (logits) [receiver, sender], and the circuit of those that are large enough."""
 
     wires: Wiring
@@ -25,7 +25,7 @@ class Found:
 
 def circuit_of(
     comparison: Comparison, measured: LogitDifference, steps: int, least: float, against: Against = "b"
-) -> Found:
+) -> EdgeCircuit:
     """The circuit of A: edges whose score is at least a share of the largest, by so many gradients.
 
     What an edge brings is held against what it brings in run B, or against its mean over A's own positions.
@@ -47,11 +47,11 @@ def circuit_of(
         with a.host.turn():
             return made.wires, edge_scores(made, steps, a.host).cpu()
 
-    def found() -> Found:
+    def compute_circuit() -> EdgeCircuit:
         wires, scores = comparison.keep(("edge scores", measured, steps, against), scored)
         edges = find_circuit(wires, a.cfg, scores, least)
         made = runs()
         with a.host.turn():
-            return Found(wires, scores, measure_circuit(made, edges))
+            return EdgeCircuit(wires, scores, measure_circuit(made, edges))
 
-    return comparison.keep(("circuit of edges", measured, steps, least, against), found)
+    return comparison.keep(("circuit of edges", measured, steps, least, against), compute_circuit)

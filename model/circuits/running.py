@@ -34,15 +34,15 @@ class EdgeRuns:
     @property
     def changes(self) -> Float[Tensor, "sender pos d_model"]:
         """By how much what each sender writes differs in B: B's write less A's."""
-        patching, found = self.patching, []
+        patching, differences = self.patching, []
         for sender in self.wires.senders:
             if sender.layer is None:
-                found.append(patching.change("resid_pre", 0))
+                differences.append(patching.change("resid_pre", 0))
             elif sender.head is None:
-                found.append(patching.change("mlp_out", sender.layer))
+                differences.append(patching.change("mlp_out", sender.layer))
             else:
-                found.append(patching.heads_change(sender.layer, [sender.head]))
-        return torch.stack(found)
+                differences.append(patching.heads_change(sender.layer, [sender.head]))
+        return torch.stack(differences)
 
     def run(self, edges: Edges, begin: float = 0.0, beside: Streams | None = None) -> Float[Tensor, ""]:
         """Target less distractor where what comes along an edge is A's by this share, and B's by the rest.
@@ -118,8 +118,8 @@ class _Pass:
     def _read(self, stream: Float[Tensor, "pos d_model"], rows: list[int]) -> Streams:
         """What these receivers read, where in B all read this stream."""
         kept = self.edges[rows, : len(self.written)]
-        found = stream + torch.einsum("rs,spd->rpd", kept, torch.stack(self.written))
-        return found if self.beside is None else found + self.beside[rows]
+        streams = stream + torch.einsum("rs,spd->rpd", kept, torch.stack(self.written))
+        return streams if self.beside is None else streams + self.beside[rows]
 
     def _heads(self, layer: int, block: AttnOnlyBlock, pre: Float[Tensor, "pos d_model"]) -> None:
         patching, rows = self.runs.patching, self.runs.wires.rows[layer, True]
@@ -137,8 +137,8 @@ class _Pass:
         mid = pre + patching.other["attn_out", layer]
         beside = patching.model.cfg.parallel_attn_mlp
         stream = self._read(pre if beside else mid, rows)
-        given = block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[0]
-        self.written.append(given - patching.other["mlp_out", layer])
+        output = block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[0]
+        self.written.append(output - patching.other["mlp_out", layer])
 
 
 class _Own(Tap):

@@ -1,7 +1,7 @@
 """A circuit of edges in tables: what it does alone and what all else does without it, and every edge's score."""
 
 from headlight.model.circuits.finding import strongest
-from headlight.model.circuits.of_runs import Against, Found, circuit_of
+from headlight.model.circuits.of_runs import Against, EdgeCircuit, circuit_of
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.tables import Tables, columns, tokens_of
@@ -29,21 +29,21 @@ def edge_tables(
     Raises:
         InputError: there is no B to be held against, or the runs have no circuit.
     """
-    found = circuit_of(comparison, measured, steps, least, against)
-    of = found.circuit
+    result = circuit_of(comparison, measured, steps, least, against)
+    of = result.circuit
     runs = (
         ("A", of.a, 1.0),
         ("B" if against == "b" else "every edge at its mean", of.b, 0.0),
-        (f"the circuit alone ({of.n_edges} of {found.wires.n_edges} edges)", of.alone, of.faithfulness),
+        (f"the circuit alone ({of.n_edges} of {result.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )
-    return {"tokens": tokens_of(comparison), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(found))}
+    return {"tokens": tokens_of(comparison), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(result))}
 
 
-def edge_rows(found: Found) -> list[tuple[str, str, float]]:
+def edge_rows(result: EdgeCircuit) -> list[tuple[str, str, float]]:
     """The circuit's edges, those with the largest scores first."""
-    senders, receivers = found.wires.senders, found.wires.receivers
+    senders, receivers = result.wires.senders, result.wires.receivers
     return [
-        (senders[sender].name, receivers[receiver].name, float(found.scores[receiver, sender]))
-        for receiver, sender in strongest(found.scores, found.circuit.edges)
+        (senders[sender].name, receivers[receiver].name, float(result.scores[receiver, sender]))
+        for receiver, sender in strongest(result.scores, result.circuit.edges)
     ]

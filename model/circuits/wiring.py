@@ -65,10 +65,10 @@ class Wiring:
     @cached_property
     def rows(self) -> dict[tuple[int | None, bool], list[int]]:
         """The receivers' places by layer, and by whether they are heads'."""
-        found: dict[tuple[int | None, bool], list[int]] = {}
+        by_place: dict[tuple[int | None, bool], list[int]] = {}
         for place, receiver in enumerate(self.receivers):
-            found.setdefault((receiver.layer, receiver.head is not None), []).append(place)
-        return found
+            by_place.setdefault((receiver.layer, receiver.head is not None), []).append(place)
+        return by_place
 
     @property
     def n_edges(self) -> int:

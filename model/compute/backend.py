@@ -64,9 +64,9 @@ def backend() -> Backend:
     """The backend in use, measured on the first call, which takes some tens of milliseconds."""
     global _in_use
     if _in_use is None:
-        found = measured()
+        fastest = measured()
         with _lock:
-            _in_use = _in_use or _chosen(found)
+            _in_use = _in_use or _chosen(fastest)
     return _in_use
 
 
@@ -86,8 +86,8 @@ def force(name: str | None) -> None:
         ConfigError: there is no backend of this name here.
     """
     global _forced, _in_use
-    found = measured()
-    if name is not None and name not in (names := [each.name for each in found]):
+    fastest = measured()
+    if name is not None and name not in (names := [each.name for each in fastest]):
         raise ConfigError(
             f"There is no backend {name!r} here; give one of {', '.join(names)}, or None for the fastest."
         )
@@ -141,13 +141,13 @@ def _seconds(multiply: Multiply, x: Rows, W: Matrix) -> float:
     return time.perf_counter() - began
 
 
-def _chosen(found: Sequence[Backend]) -> Backend:
+def _chosen(backends: Sequence[Backend]) -> Backend:
     """The one that is forced, else the fastest of those within the bound, else torch's own."""
-    for each in found:
+    for each in backends:
         if each.name == _forced:
             return each
-    exact = [each for each in found if each.error <= ERROR_BOUND]
-    return max(exact, key=lambda each: each.gflops, default=found[0])
+    exact = [each for each in backends if each.error <= ERROR_BOUND]
+    return max(exact, key=lambda each: each.gflops, default=backends[0])
 
 
 def _candidates() -> list[tuple[str, Multiply]]:

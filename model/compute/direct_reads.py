@@ -88,13 +88,13 @@ def extents_of(blocks: nn.ModuleList, opened: ExitStack) -> list[list[Extent]] |
     files = dict[str, int]()
     try:
         mapped = _mapped()
-        found = [_of_block(block, mapped, files) for block in blocks]
+        extents = [_of_block(block, mapped, files) for block in blocks]
     except (AttributeError, OSError):  # another system than Linux has none of this; some file systems refuse O_DIRECT
         return None
     finally:
         for file in files.values():
             opened.callback(os.close, file)
-    return found if any(found) else None
+    return extents if any(extents) else None
 
 
 def in_buffers(
@@ -120,7 +120,7 @@ def in_buffers(
 
 
 def _of_block(block: nn.Module, mapped: Sequence[Mapped], files: dict[str, int]) -> list[Extent]:
-    found, place = list[Extent](), 0
+    extents, place = list[Extent](), 0
     for parameter in block.parameters():
         if parameter.ndim < 2 or (known := _mapping(parameter, mapped)) is None:
             continue
@@ -128,25 +128,25 @@ def _of_block(block: nn.Module, mapped: Sequence[Mapped], files: dict[str, int])
             files[known.path] = os.open(known.path, os.O_RDONLY | os.O_DIRECT)
         skip = (offset := known.offset + parameter.data_ptr() - known.begin) % BLOCK
         length = -(-(skip + parameter.nbytes) // BLOCK) * BLOCK
-        found.append(Extent(parameter, files[known.path], offset - skip, length, place, skip))
+        extents.append(Extent(parameter, files[known.path], offset - skip, length, place, skip))
         place += length
-    return found
+    return extents
 
 
 def _mapped() -> list[Mapped]:
     """What is mapped of files, by address. Source: proc_pid_maps(5)."""
-    found = []
+    mappings = []
     for line in filter(None, os.fsdecode(MAPS.read_bytes()).split("\n")):  # a path may hold any other end of a line
         addresses, _, offset, _, inode, *path = line.split(maxsplit=5)
         if inode != "0" and path:
             begin, end = (int(each, 16) for each in addresses.split("-"))
-            found.append(Mapped(begin, end, int(offset, 16), path[0]))
-    return found
+            mappings.append(Mapped(begin, end, int(offset, 16), path[0]))
+    return mappings
 
 
 def _mapping(parameter: Tensor, mapped: Sequence[Mapped]) -> Mapped | None:
     """The mapping that holds a parameter's numbers."""
     begin = parameter.data_ptr()
-    found = mapped[bisect(mapped, begin, key=lambda each: each.begin) - 1]
-    fits = found.begin <= begin and begin + parameter.nbytes <= found.end and begin % parameter.itemsize == 0
-    return found if fits else None
+    mapping = mapped[bisect(mapped, begin, key=lambda each: each.begin) - 1]
+    fits = mapping.begin <= begin and begin + parameter.nbytes <= mapping.end and begin % parameter.itemsize == 0
+    return mapping if fits else None

@@ -29,7 +29,7 @@ KEPT = ("hook_resid_pre", "attn.hook_z", "ln1_post.hook_scale")
 Means = Float[Tensor, "layer head d_value"]
 
 
-def ablation_effects(
+def ablation_sums(
     model: Transformer, tokens: tuple[int, ...], means: Float[np.ndarray, "layer head d_value"]
 ) -> Record:
     """Return every head's sums over a sequence's predicted tokens, in the order of `SUMS`."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from headlight.model.base.errors import InputError
 from headlight.model.checkpoints.loading import load
 from headlight.model.compute.backend import settled
-from headlight.model.corpus.ablation_effects import ablation_effects
+from headlight.model.corpus.ablation_effects import ablation_sums
 from headlight.model.corpus.calibration import Calibration, calibrate
 from headlight.model.corpus.documents import Document
 from headlight.model.corpus.figures import Moments
@@ -91,7 +91,7 @@ class Worker:
         for document in sorted(job.ablated & cuts.keys()):
             drawn = sampling_key(self._settings.seed, document)
             sequence = cuts[document][drawn % len(cuts[document])]
-            results.effects.add(document, drawn, ablation_effects(self.model, sequence.tokens, calibration.means))
+            results.effects.add(document, drawn, ablation_sums(self.model, sequence.tokens, calibration.means))
         return results
 
     def _read(self, documents: Sequence[Document]) -> tuple[dict[int, list[CutSequence]], dict[int, str]]:

@@ -100,13 +100,13 @@ def beam_search(
         raise ConfigError(f"length_power is {length_power!r}; it has to be a finite number of at least 0.")
     with torch.inference_mode():
         start(model, prompt, attention_mask, target, NO_TAP)  # refuses what is wrong with any of the rows
-        found = []
+        hypotheses = []
         for row in range(len(prompt)):
             real = ... if attention_mask is None else attention_mask[row].bool()
             steps = start(model, prompt[row, real][None], None, None if target is None else target[row : row + 1], tap)
             limit = limits(steps, max_new_tokens, stop_tokens)
-            found.append(_Search(steps, limit, n_beams, float(length_power)).run(n_best))
-    return tuple(found)
+            hypotheses.append(_Search(steps, limit, n_beams, float(length_power)).run(n_best))
+    return tuple(hypotheses)
 
 
 class _Search:

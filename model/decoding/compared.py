@@ -124,11 +124,11 @@ def likeliest(
     return tokens.gather(1, order)
 
 
-def candidates(found: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
+def candidates(written: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
     """How likely these tokens were at each of the first steps."""
     steps = slice(len(tokens))
-    n_ids = max(found.run.cfg.d_vocab, int(tokens.max()) + 1 if tokens.numel() else 0)
-    chances, logits = found.chances(steps), widened(found.logits[steps], n_ids, -torch.inf)
+    n_ids = max(written.run.cfg.d_vocab, int(tokens.max()) + 1 if tokens.numel() else 0)
+    chances, logits = written.chances(steps), widened(written.logits[steps], n_ids, -torch.inf)
     own = logits.gather(1, tokens)
     ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
     before, after = (widened(each, n_ids).gather(1, tokens) for each in (chances.before, chances.after))

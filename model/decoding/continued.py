@@ -31,7 +31,7 @@ class Writing:
     n_new: int
     sampling: Sampling
     seed: int = 0
-    given: tuple[int, ...] = ()
+    prefix: tuple[int, ...] = ()
     stop: bool = True
 
     def ends_of(self, run: Run) -> tuple[int, ...]:
@@ -40,9 +40,9 @@ class Writing:
 
     def given_to(self, run: Run) -> tuple[int, ...]:
         """The tokens that are written already: as many as are asked for, and none behind the end of the text."""
-        given, ends = self.given[: self.n_new], self.ends_of(run)
-        last = next((place for place, token in enumerate(given) if token in ends), len(given))
-        return given[: last + 1]
+        prefix, ends = self.prefix[: self.n_new], self.ends_of(run)
+        last = next((place for place, token in enumerate(prefix) if token in ends), len(prefix))
+        return prefix[: last + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,16 +103,16 @@ def continue_run(run: Run, how: Writing) -> Written:
     Raises:
         HeadlightError: a given token that the model does not have, or no room for those that are given.
     """
-    given, ends = how.given_to(run), how.ends_of(run)
-    _check_given(run, given)
+    prefix, ends = how.given_to(run), how.ends_of(run)
+    _check_given(run, prefix)
 
     def write() -> Written:
         means = means_of(run)
         with run.host.turn(), torch.inference_mode():
-            tokens, reason = _continued(run, given, how, ends, means)
-            return _read(run, tokens, len(given), how.sampling, reason, means)
+            tokens, reason = _continued(run, prefix, how, ends, means)
+            return _read(run, tokens, len(prefix), how.sampling, reason, means)
 
-    return run.keep(("continued", given, how.n_new, how.sampling, how.seed, ends), write)
+    return run.keep(("continued", prefix, how.n_new, how.sampling, how.seed, ends), write)
 
 
 def forced(run: Run, tokens: tuple[int, ...], sampling: Sampling) -> Written:
@@ -132,30 +132,30 @@ def forced(run: Run, tokens: tuple[int, ...], sampling: Sampling) -> Written:
     return run.keep(("forced", tokens, sampling), write)
 
 
-def _check_given(run: Run, given: tuple[int, ...]) -> None:
-    for token in given:
+def _check_given(run: Run, prefix: tuple[int, ...]) -> None:
+    for token in prefix:
         if token >= run.cfg.d_vocab:
             raise InputError(
                 f"Token {token} was to be written, but this model's ids go from 0 to {run.cfg.d_vocab - 1}. "
                 "Start over from the prompt."
             )
-    if (n_tokens := len(run.tokens) + len(given)) > run.cfg.n_ctx:
+    if (n_tokens := len(run.tokens) + len(prefix)) > run.cfg.n_ctx:
         raise InputError(
-            f"The prompt and the {len(given)} tokens kept behind it are {n_tokens:,}; this model's context holds "
+            f"The prompt and the {len(prefix)} tokens kept behind it are {n_tokens:,}; this model's context holds "
             f"{run.cfg.n_ctx:,}. Start over from the prompt, or shorten it."
         )
 
 
 def _continued(
-    run: Run, given: tuple[int, ...], how: Writing, ends: tuple[int, ...], means: Means
+    run: Run, prefix: tuple[int, ...], how: Writing, ends: tuple[int, ...], means: Means
 ) -> tuple[tuple[int, ...], Reason]:
     """The tokens so far and those that are drawn behind them."""
-    n_more = how.n_new - len(given)
-    if given and given[-1] in ends:
-        return given, "stop token"
+    n_more = how.n_new - len(prefix)
+    if prefix and prefix[-1] in ends:
+        return prefix, "stop token"
     if n_more == 0:
-        return given, "length"
-    begun = torch.cat([run.tokens, torch.tensor(given, dtype=torch.long)])[None]
+        return prefix, "length"
+    begun = torch.cat([run.tokens, torch.tensor(prefix, dtype=torch.long)])[None]
     settings: dict[str, Any] = {
         "sampling": how.sampling,
         "generator": torch.Generator().manual_seed(how.seed),
@@ -166,7 +166,7 @@ def _continued(
         drawn = sample_anew(lambda text: _logits(run, text, means), begun, cfg=run.cfg, **settings)
     else:
         (drawn,) = sample(run.model, begun, **settings)
-    return (*given, *drawn.tokens.tolist()), drawn.reason
+    return (*prefix, *drawn.tokens.tolist()), drawn.reason
 
 
 def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:

@@ -42,8 +42,8 @@ class Sampling:
             raise ConfigError(f"top_p is {self.top_p!r}; it has to be above 0 and at most 1, which keeps every token.")
 
 
-def _is_number(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool)
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import torch
 from headlight.model.attention.axis import Axis
 from headlight.model.decoding.translation import Attends, labels
 from headlight.model.decoding.translations import Rows, Translations
+from headlight.model.former_names import former_keywords
 from headlight.model.measure.difference import DIFFERENCE, sides_of
 from headlight.model.runs.edits import Head
 from headlight.model.runs.tables import Row, Tables, columns, finite
@@ -18,50 +19,53 @@ BEAMS = ["run", "node", "step", "token", "follows", "log-probability (nats)", "s
 APART = ["layer", "head", "A and B apart (nats)"]
 
 
+@former_keywords(found="translations")
 def translate_tables(
-    found: Translations, attends: Attends = "cross", heads: Sequence[Head] = (), rows: Rows = "written"
+    translations: Translations, attends: Attends = "cross", heads: Sequence[Head] = (), rows: Rows = "written"
 ) -> Tables:
     """The tokens of source and target, the cells of heads in one kind of attention, and every expansion of the beams.
 
     With a second translation of both, and B - A; and how far apart every head attends in the two. The rows of cross
     attention are the target's tokens as they are written, or as they are read.
     """
-    cells = {name: found.cells(side, attends, rows) for name, side in sides_of(found.b is not None).items()}
+    cells = {
+        name: translations.cells(side, attends, rows) for name, side in sides_of(translations.b is not None).items()
+    }
     tables: Tables = {
-        "source": columns(SOURCE, _source(found)),
-        "target": columns(TARGET, _target(found)),
+        "source": columns(SOURCE, _source(translations)),
+        "target": columns(TARGET, _target(translations)),
         "heads": columns(HEADS, _cells(cells, heads)),
     }
-    if any(each.search for each in found.sides.values()):
-        tables["beams"] = columns(BEAMS, _beams(found))
-    if found.b is not None:
-        divergence = finite(found.divergence(attends, rows).values)
+    if any(each.search for each in translations.sides.values()):
+        tables["beams"] = columns(BEAMS, _beams(translations))
+    if translations.b is not None:
+        divergence = finite(translations.divergence(attends, rows).values)
         tables["apart"] = columns(APART, [(*head, value) for head, value in divergence])
     return tables
 
 
-def _source(found: Translations) -> list[Row]:
-    axis = found.axes("encoder", "read")[0]
+def _source(translations: Translations) -> list[Row]:
+    axis = translations.axes("encoder", "read")[0]
     return [
         (side, place, position, each.source_labels[position])
-        for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True)
+        for (side, each), positions in zip(translations.sides.items(), axis.positions, strict=True)
         for place, position in enumerate(positions)
         if position is not None
     ]
 
 
-def _target(found: Translations) -> list[Row]:
+def _target(translations: Translations) -> list[Row]:
     """Each written token at its place on the axis; and how much likelier it is in B, where both wrote the same."""
-    axis = found.axes("cross", "written")[0]
+    axis = translations.axes("cross", "written")[0]
     rows: list[Row] = []
-    for (side, each), positions in zip(found.sides.items(), axis.positions, strict=True):
+    for (side, each), positions in zip(translations.sides.items(), axis.positions, strict=True):
         tokens = list(zip(each.read_labels, each.written_labels, each.log_probs.tolist(), strict=True))
         rows += [(side, place, at, *tokens[at]) for place, at in enumerate(positions) if at is not None]
-    return rows + (_change(found, axis) if found.b is not None else [])
+    return rows + (_change(translations, axis) if translations.b is not None else [])
 
 
-def _change(found: Translations, axis: Axis) -> list[Row]:
-    a, b = (each.log_probs.tolist() for each in found.sides.values())
+def _change(translations: Translations, axis: Axis) -> list[Row]:
+    a, b = (each.log_probs.tolist() for each in translations.sides.values())
     pairs = enumerate(zip(*axis.positions, strict=True))
     return [
         (DIFFERENCE, place, None, None, axis.labels[place], b[of_b] - a[of_a])
@@ -79,9 +83,9 @@ def _cells(cells: Mapping[str, torch.Tensor], heads: Sequence[Head]) -> list[Row
     ]
 
 
-def _beams(found: Translations) -> list[Row]:
+def _beams(translations: Translations) -> list[Row]:
     rows: list[Row] = []
-    for side, each in found.sides.items():
+    for side, each in translations.sides.items():
         tree = each.search.tree if each.search else ()
         named = labels(each.model, "target", [node.token for node in tree])
         rows += [

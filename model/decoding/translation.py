@@ -122,7 +122,7 @@ def translate(
     """
     key = ("" if model.source is None else model.source.name, source, beams)
     if target is not None:
-        return host.keep(("given", *key, target), lambda: _given(model, source, target, host))
+        return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host))
     search = host.keep(("beams", *key), lambda: _search(model, source, beams, host))
     at = search.best[0].leaf if leaf is None or leaf >= len(search.tree) else leaf
     return host.keep(("translation", *key, at), lambda: _read(model, source, list(search.path(at)), search, at, host))
@@ -148,7 +148,7 @@ def _search(model: Seq2SeqTransformer, source: str, beams: int, host: Host) -> B
         return beam_search(model, tokens, n_beams=beams, n_best=beams, max_new_tokens=most)[0]
 
 
-def _given(model: Seq2SeqTransformer, source: str, target: str, host: Host) -> Translation:
+def _read_target(model: Seq2SeqTransformer, source: str, target: str, host: Host) -> Translation:
     if target.isspace():
         raise InputError(
             "The target is nothing but spaces. Write a target, or leave it empty and the model writes one."
@@ -171,8 +171,8 @@ def _read(
     with host.turn(), torch.inference_mode():
         logits, cache = model.run_with_cache(source, inputs)
         log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
-        found = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
-    return Translation(model, text, source[0], torch.tensor(written), log_probs, found, search, leaf)
+        attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
+    return Translation(model, text, source[0], torch.tensor(written), log_probs, attention, search, leaf)
 
 
 def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:

@@ -103,8 +103,8 @@ def compare_translations(a: Translation, b: Translation, align: Align = "tokens"
     return Translations(a, b, align)
 
 
-def clearest(found: Translations, attends: Attends, count: int) -> tuple[Head, ...]:
+def clearest(translations: Translations, attends: Attends, count: int) -> tuple[Head, ...]:
     """The heads worth a first look: those of A whose rows rest most on a single token, the deepest layer's first."""
-    n_layers, n_heads = found.shape(attends)
-    peaks = found.a.attention[attends].pattern[:n_layers, :n_heads].amax(-1).mean(-1)
+    n_layers, n_heads = translations.shape(attends)
+    peaks = translations.a.attention[attends].pattern[:n_layers, :n_heads].amax(-1).mean(-1)
     return tuple((n_layers - 1, int(head)) for head in peaks[-1].argsort(descending=True)[:count])

@@ -31,8 +31,8 @@ class Carried:
     def strongest(self, count: int) -> list[int]:
         """The features with the largest effects, whichever their sign."""
         order = self.values.values.abs().argsort(descending=True, stable=True).tolist()
-        found = (self.parts[slot].feature for slot in order)
-        return [feature for feature in found if feature is not None][:count]
+        features = (self.parts[slot].feature for slot in order)
+        return [feature for feature in features if feature is not None][:count]
 
 
 @kept
@@ -45,8 +45,8 @@ def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | N
     """
     read, stream = read_of(run, question), stream_at(run, question.position)
     if layer_after(dictionary) is not None:
-        found = feature_parts(run, dictionary, question.position)
-        parts, vectors, whole = found.parts, found.vectors, True
+        stream_parts = feature_parts(run, dictionary, question.position)
+        parts, vectors, whole = stream_parts.parts, stream_parts.vectors, True
     else:
         features, acts = strongest(run, dictionary, question.position)
         rows = [direction_of(run, dictionary, each) for each in features]

@@ -9,6 +9,7 @@ from torch import Tensor
 from headlight.model.attribution.explanation import CellQuestion, Explained, explain
 from headlight.model.attribution.tables import NamedPart, pairs, parts_table
 from headlight.model.features.effects import explain_cell_by_features, moved_by_features, moved_effects
+from headlight.model.former_names import former_keywords
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
 from headlight.model.runs.comparison import Comparison
@@ -16,13 +17,14 @@ from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.tables import Tables, finite
 
 
-def why_feature_tables(comparison: Comparison, asked: CellQuestion, dictionary: Dictionary) -> Tables:
+@former_keywords(asked="question")
+def why_feature_tables(comparison: Comparison, question: CellQuestion, dictionary: Dictionary) -> Tables:
     """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
 
     Raises:
         InputError: the dictionary is not of the stream that the head reads.
     """
-    return explained_by_features(comparison, explain(comparison, asked)[0], dictionary)
+    return explained_by_features(comparison, explain(comparison, question)[0], dictionary)
 
 
 def explained_by_features(comparison: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:

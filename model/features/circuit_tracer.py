@@ -41,27 +41,29 @@ def read(folder: Path, name: str) -> list[Dictionary]:
     Raises:
         CheckpointError: a file is missing or damaged, or the config asks for what is not supported.
     """
-    told = _settings(folder / CONFIG)
-    kind = told.get("model_kind", KINDS[0])
+    settings = _settings(folder / CONFIG)
+    kind = settings.get("model_kind", KINDS[0])
     if kind not in KINDS:
         raise CheckpointError(f"{CONFIG} says model_kind {kind!r}; it can be {' or '.join(KINDS)}.")
-    hooks = _hook(told, "feature_input_hook"), _hook(told, "feature_output_hook")
-    origin = Origin(str(told.get("model_name") or ""))
-    if told.get("activation") not in ACTIVATIONS:
+    hooks = _hook(settings, "feature_input_hook"), _hook(settings, "feature_output_hook")
+    origin = Origin(str(settings.get("model_name") or ""))
+    if settings.get("activation") not in ACTIVATIONS:
         known = ", ".join(map(repr, ACTIVATIONS[1:]))
-        raise CheckpointError(f"{CONFIG} says activation {told['activation']!r}, which is not read; it can be {known}.")
+        raise CheckpointError(
+            f"{CONFIG} says activation {settings['activation']!r}, which is not read; it can be {known}."
+        )
     if kind == KINDS[0]:
-        known_k = told.get("k", next((k for name, k in K_OF.items() if came_from(name, folder)), None))
-        found = []
-        for layer, path in _files(folder, told).items():
+        known_k = settings.get("k", next((k for name, k in K_OF.items() if came_from(name, folder)), None))
+        dictionaries = []
+        for layer, path in _files(folder, settings).items():
             tensors = _tensors(path)
-            kept = tensors.pop("k", None) if told.get("activation") in (None, "topk") else None
-            k = _k(told.get("activation"), known_k, kept)
-            if THRESHOLD in tensors and (k is not None or told.get("activation") == "relu"):
+            kept = tensors.pop("k", None) if settings.get("activation") in (None, "topk") else None
+            k = _k(settings.get("activation"), known_k, kept)
+            if THRESHOLD in tensors and (k is not None or settings.get("activation") == "relu"):
                 raise CheckpointError(f"{path.name} has thresholds, and {CONFIG} says that it is no jumprelu.")
-            found.append(_layer(tensors, name, layer, hooks, origin, k))
-        return found
-    if told.get("activation") == "topk":
+            dictionaries.append(_layer(tensors, name, layer, hooks, origin, k))
+        return dictionaries
+    if settings.get("activation") == "topk":
         raise CheckpointError(f"{CONFIG} says activation 'topk' of a {kind}; circuit-tracer has none of these.")
     return _cross_layer(folder, name, hooks, origin)
 
@@ -74,14 +76,14 @@ def _k(activation: object, said: object, kept: Tensor | None) -> int | None:
     """
     if activation not in (None, "topk") or (activation is None and kept is None):
         return None
-    held = None if kept is None or kept.numel() != 1 else kept.item()
-    values = {value for value in (said, held) if value is not None}
+    stored = None if kept is None or kept.numel() != 1 else kept.item()
+    values = {value for value in (said, stored) if value is not None}
     k = next(iter(values), None)
     if len(values) != 1 or not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        told = " and ".join(map(repr, values)) or "no number"
+        numbers = " and ".join(map(repr, values)) or "no number"
         raise CheckpointError(
-            f"{CONFIG} and the layers' files say {told} for k; topk transcoders have one whole number of at least 1. "
-            f"Write it into {CONFIG}."
+            f"{CONFIG} and the layers' files say {numbers} for k; topk transcoders have one whole number of at least "
+            f"1. Write it into {CONFIG}."
         )
     return k
 
@@ -93,16 +95,16 @@ def _settings(path: Path) -> dict[str, Any]:
         if path.stat().st_size > LARGEST:
             raise CheckpointError(f"{path.name} is larger than any config; it is not read.")
         refuse_pointer(path)
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise CheckpointError(f"{path.name} cannot be read as YAML ({type(error).__name__}).") from error
-    if not isinstance(told, dict):
-        raise CheckpointError(f"{path.name} holds {type(told).__name__}; it has to hold names and values.")
-    return told
+    if not isinstance(settings, dict):
+        raise CheckpointError(f"{path.name} holds {type(settings).__name__}; it has to hold names and values.")
+    return settings
 
 
-def _hook(told: dict[str, Any], name: str) -> str:
-    hook = told.get(name)
+def _hook(settings: dict[str, Any], name: str) -> str:
+    hook = settings.get(name)
     if not isinstance(hook, str) or not hook:
         raise CheckpointError(f"{CONFIG} names no {name}; circuit-tracer's are hook_resid_mid and hook_mlp_out.")
     return "hook_mlp_out" if hook == "mlp.hook_out" else hook
@@ -114,20 +116,20 @@ def _numbered(folder: Path, pattern: str) -> dict[int, Path]:
     Raises:
         CheckpointError: there are none, or one is missing in between.
     """
-    found = {int(match[1]): path for path in folder.iterdir() if (match := re.fullmatch(pattern, path.name))}
-    missing = next(number for number in range(len(found) + 1) if number not in found)
-    if not found or missing < len(found):
+    files = {int(match[1]): path for path in folder.iterdir() if (match := re.fullmatch(pattern, path.name))}
+    missing = next(number for number in range(len(files) + 1) if number not in files)
+    if not files or missing < len(files):
         raise CheckpointError(f"The folder lacks {pattern.replace(NUMBER, str(missing)).replace(chr(92), '')}.")
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
-def _files(folder: Path, told: dict[str, Any]) -> dict[int, Path]:
+def _files(folder: Path, settings: dict[str, Any]) -> dict[int, Path]:
     """The file of each layer: those that the config names, where they lie beside it, or layer_<i>.safetensors.
 
     Raises:
         CheckpointError: one is missing, or would lie outside the folder.
     """
-    named = told.get("transcoders")
+    named = settings.get("transcoders")
     if not isinstance(named, list):
         return _numbered(folder, rf"layer_{NUMBER}\.safetensors")
     return {layer: _beside(folder, str(each)) for layer, each in enumerate(named[:MOST])}
@@ -136,13 +138,13 @@ def _files(folder: Path, told: dict[str, Any]) -> dict[int, Path]:
 def _beside(folder: Path, named: str) -> Path:
     """Where a file that is named as one of the hub's lies beside the config, in folders as there or without them."""
     inside = re.sub(r"^hf://[^/]+/[^/]+/|\?.*$", "", named)
-    found = [path for path in (folder / inside, folder / Path(inside).name) if path.is_file()]
-    if not found or ".." in Path(inside).parts or Path(inside).is_absolute():
+    paths = [path for path in (folder / inside, folder / Path(inside).name) if path.is_file()]
+    if not paths or ".." in Path(inside).parts or Path(inside).is_absolute():
         raise CheckpointError(
             f"{CONFIG} names {named}, which does not lie beside it and is not fetched from elsewhere. Download it as "
             f"{inside} into the folder."
         )
-    return found[0]
+    return paths[0]
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
@@ -172,18 +174,18 @@ def _layer(
     shapes |= {"b_enc": (n_features,), "b_dec": (d_out,)}
     shapes |= {THRESHOLD: (n_features,)} if THRESHOLD in tensors else {}
     shapes |= {"W_skip": (d_out, d_in)} if "W_skip" in tensors else {}
-    found = checked(tensors, shapes)
+    weights = checked(tensors, shapes)
     return Dictionary(
         name=name,
         hook_in=f"blocks.{layer}.{hooks[0]}",
-        architecture="topk" if k else "jumprelu" if THRESHOLD in found else "standard",
-        W_enc=found["W_enc"].T,
-        b_enc=found["b_enc"],
-        outputs=(Output(f"blocks.{layer}.{hooks[1]}", found["W_dec"], found["b_dec"]),),
-        threshold=found.get(THRESHOLD),
+        architecture="topk" if k else "jumprelu" if THRESHOLD in weights else "standard",
+        W_enc=weights["W_enc"].T,
+        b_enc=weights["b_enc"],
+        outputs=(Output(f"blocks.{layer}.{hooks[1]}", weights["W_dec"], weights["b_dec"]),),
+        threshold=weights.get(THRESHOLD),
         k=k,
         keep_sign=k is not None,
-        skip=found["W_skip"].T if "W_skip" in found else None,
+        skip=weights["W_skip"].T if "W_skip" in weights else None,
         origin=origin,
     )
 
@@ -209,8 +211,8 @@ def _crossing(
     shapes: dict[str, tuple[int, ...]] = {f"W_enc_{layer}": (n_features, d_in), f"b_enc_{layer}": (n_features,)}
     shapes |= {f"b_dec_{layer}": width_of(tensors, f"b_dec_{layer}", 1)}
     shapes |= {f"threshold_{layer}": (n_features,)} if f"threshold_{layer}" in tensors else {}
-    found = checked(tensors, shapes)
-    b_dec = found[f"b_dec_{layer}"]
+    weights = checked(tensors, shapes)
+    b_dec = weights[f"b_dec_{layer}"]
     decoder = f"W_dec_{layer}"
     written = checked(
         read_safetensors(folder / f"{decoder}.safetensors"), {decoder: (n_features, n_layers - layer, len(b_dec))}
@@ -220,10 +222,10 @@ def _crossing(
     return Dictionary(
         name=name,
         hook_in=f"blocks.{layer}.{hooks[0]}",
-        architecture="jumprelu" if f"threshold_{layer}" in found else "standard",
-        W_enc=found[f"W_enc_{layer}"].T,
-        b_enc=found[f"b_enc_{layer}"],
+        architecture="jumprelu" if f"threshold_{layer}" in weights else "standard",
+        W_enc=weights[f"W_enc_{layer}"].T,
+        b_enc=weights[f"b_enc_{layer}"],
         outputs=tuple(outputs),
-        threshold=found.get(f"threshold_{layer}"),
+        threshold=weights.get(f"threshold_{layer}"),
         origin=origin,
     )

@@ -60,14 +60,14 @@ def folded(folder: Path, cfg: dict[str, Any], tensors: dict[str, Tensor]) -> dic
 
 def _scaling_factor(folder: Path, said: object) -> float:
     """The constant that activations were multiplied by in training, which a checkpoint of SAELens's has beside it."""
-    told = read_json(folder / SCALER).get("scaling_factor") if (folder / SCALER).is_file() else None
-    if not isinstance(told, int | float) or isinstance(told, bool) or not 0 < told < math.inf:
+    factor = read_json(folder / SCALER).get("scaling_factor") if (folder / SCALER).is_file() else None
+    if not isinstance(factor, int | float) or isinstance(factor, bool) or not 0 < factor < math.inf:
         raise CheckpointError(
             f"cfg.json says normalize_activations {said!r}: it reads activations times a constant, which is not in "
             f"these files. Put {SCALER} of the same checkpoint beside cfg.json, or fold the constant into the weights "
             "by SAELens's fold_activation_norm_scaling_factor and save them by save_model."
         )
-    return float(told)
+    return float(factor)
 
 
 def _unwhitened(folder: Path, tensors: dict[str, Tensor], *, reads_b_dec: bool) -> dict[str, Tensor]:
@@ -80,20 +80,20 @@ def _unwhitened(folder: Path, tensors: dict[str, Tensor], *, reads_b_dec: bool) 
         )
     d_in = len(tensors["W_enc"])
     shapes = {"mean": (d_in,), "matrix": (d_in, d_in), "inverse_matrix": (d_in, d_in)}
-    told = checked(plain(read_safetensors(folder / WHITENING)), shapes)
-    matrix, inverse = told["matrix"].double(), told["inverse_matrix"].double()
+    whitening = checked(plain(read_safetensors(folder / WHITENING)), shapes)
+    matrix, inverse = whitening["matrix"].double(), whitening["inverse_matrix"].double()
     W_enc = matrix @ tensors["W_enc"].double()
-    found = tensors | {
+    folded = tensors | {
         "W_enc": W_enc.float(),
         "W_dec": (tensors["W_dec"].double() @ inverse).float(),
-        "b_dec": (tensors["b_dec"].double() @ inverse + told["mean"].double()).float(),
+        "b_dec": (tensors["b_dec"].double() @ inverse + whitening["mean"].double()).float(),
     }
-    shift = told["mean"].double() @ W_enc
+    shift = whitening["mean"].double() @ W_enc
     for bias in ("b_enc", "b_gate", "b_mag") if not reads_b_dec else ():
         if bias in tensors:
             scale = tensors["r_mag"].double().exp() if bias == "b_mag" else 1.0
-            found[bias] = (tensors[bias].double() - shift * scale).float()
-    return found
+            folded[bias] = (tensors[bias].double() - shift * scale).float()
+    return folded
 
 
 def _norms_folded(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -68,13 +68,13 @@ def _told_by_names(folder: Path) -> tuple[str, str, str]:
 
 
 def _second(folder: Path, name: str) -> Dictionary:
-    told = read_json(folder / CONFIG)
-    if told.get("architecture") != "jump_relu":
-        raise CheckpointError(f"{CONFIG} says architecture {told.get('architecture')!r}; it can be 'jump_relu'.")
-    hook_in = _hook(told.get("hf_hook_point_in"))
-    hook_out = _hook(told["hf_hook_point_out"]) if told.get("hf_hook_point_out") else hook_in
+    config = read_json(folder / CONFIG)
+    if config.get("architecture") != "jump_relu":
+        raise CheckpointError(f"{CONFIG} says architecture {config.get('architecture')!r}; it can be 'jump_relu'.")
+    hook_in = _hook(config.get("hf_hook_point_in"))
+    hook_out = _hook(config["hf_hook_point_out"]) if config.get("hf_hook_point_out") else hook_in
     tensors = {renamed(key): tensor for key, tensor in read_safetensors(folder / SECOND_PARAMS).items()}
-    return jumprelu(name, hook_in, hook_out, tensors, str(told.get("model_name") or ""))
+    return jumprelu(name, hook_in, hook_out, tensors, str(config.get("model_name") or ""))
 
 
 def renamed(key: str) -> str:
@@ -82,13 +82,13 @@ def renamed(key: str) -> str:
     return {"w_enc": "W_enc", "w_dec": "W_dec", "affine_skip_connection": "W_skip"}.get(key, key)
 
 
-def _hook(given: object) -> str:
-    found = re.fullmatch(r"model\.layers\.(\d{1,4})\.(.+)", given) if isinstance(given, str) else None
-    if found is None or found[2] not in OF_SECOND:
+def _hook(hook: object) -> str:
+    match = re.fullmatch(r"model\.layers\.(\d{1,4})\.(.+)", hook) if isinstance(hook, str) else None
+    if match is None or match[2] not in OF_SECOND:
         raise CheckpointError(
-            f"{CONFIG} says {given!r} for what it is of; known are model.layers.<layer> and {', '.join(OF_SECOND)}."
+            f"{CONFIG} says {hook!r} for what it is of; known are model.layers.<layer> and {', '.join(OF_SECOND)}."
         )
-    return f"blocks.{int(found[1])}.{OF_SECOND[found[2]]}"
+    return f"blocks.{int(match[1])}.{OF_SECOND[match[2]]}"
 
 
 def jumprelu(name: str, hook_in: str, hook_out: str, tensors: Mapping[str, Tensor], model: str) -> Dictionary:
@@ -98,15 +98,15 @@ def jumprelu(name: str, hook_in: str, hook_out: str, tensors: Mapping[str, Tenso
     shapes: dict[str, tuple[int, ...]] = {"W_enc": (d_in, n_features), "W_dec": (n_features, d_out), "b_dec": (d_out,)}
     shapes |= dict.fromkeys(("b_enc", "threshold"), (n_features,))
     shapes |= {"W_skip": (d_in, d_out)} if "W_skip" in tensors else {}
-    found = checked(tensors, shapes)
+    weights = checked(tensors, shapes)
     return Dictionary(
         name=name,
         hook_in=hook_in,
         architecture="jumprelu",
-        W_enc=found["W_enc"],
-        b_enc=found["b_enc"],
-        outputs=(Output(hook_out, found["W_dec"], found["b_dec"]),),
-        threshold=found["threshold"],
-        skip=found.get("W_skip"),
+        W_enc=weights["W_enc"],
+        b_enc=weights["b_enc"],
+        outputs=(Output(hook_out, weights["W_dec"], weights["b_dec"]),),
+        threshold=weights["threshold"],
+        skip=weights.get("W_skip"),
         origin=Origin(model),
     )

@@ -45,8 +45,8 @@ def translated(name: str, cfg: TransformerConfig) -> str:
     module, side = _sided(name)
     if "hook_" in module:
         return name
-    if found := LAYER.fullmatch(module):
-        layer, inner = int(found[1]), found[2] or ""
+    if match := LAYER.fullmatch(module):
+        layer, inner = int(match[1]), match[2] or ""
         if not inner and side == "output" and cfg.post_norm:  # the stream is normalised once more before it is given
             layer, end = layer + 1, "hook_resid_pre" if layer + 1 < cfg.n_layers else None
         elif not inner:
@@ -59,10 +59,10 @@ def translated(name: str, cfg: TransformerConfig) -> str:
                 "stream between layers, or of what attention or an MLP adds to it."
             )
         return f"blocks.{layer}.{end}"
-    found = OUTSIDE.fullmatch(module)
+    match = OUTSIDE.fullmatch(module)
     for ours, names in EMBEDDINGS.items():
         as_it_is = cfg.embedding_scale == 1.0 and not cfg.post_embedding_ln
-        if found and found[1] in names and side == "output" and as_it_is:
+        if match and match[1] in names and side == "output" and as_it_is:
             return ours
     return name
 
@@ -82,10 +82,10 @@ def _inside(inner: str, side: str, cfg: TransformerConfig) -> str | None:
         role = "ln1_post" if cfg.use_normalization_before_and_after else "ln2"
     if role is None or cfg.post_norm:
         return None
-    return _given(role, cfg) if side == "input" else _gives(role, inner, cfg)
+    return _input_hook(role, cfg) if side == "input" else _output_hook(role, inner, cfg)
 
 
-def _given(role: str, cfg: TransformerConfig) -> str | None:
+def _input_hook(role: str, cfg: TransformerConfig) -> str | None:
     mid = "hook_resid_pre" if cfg.parallel_attn_mlp else "hook_resid_mid"
     shares_norm = cfg.parallel_attn_mlp and cfg.parallel_norms == 1
     read = ("attn.hook_in", "attn.hook_in" if shares_norm else "mlp.hook_in")
@@ -93,7 +93,7 @@ def _given(role: str, cfg: TransformerConfig) -> str | None:
     return (reads | {"W_O": "attn.hook_z", "W_out": "mlp.hook_post", "ln1": "hook_resid_pre", "ln2": mid}).get(role)
 
 
-def _gives(role: str, inner: str, cfg: TransformerConfig) -> str | None:
+def _output_hook(role: str, inner: str, cfg: TransformerConfig) -> str | None:
     is_bloom = cfg.post_embedding_ln and cfg.positional_embedding_type == "alibi"
     if is_bloom and inner in ("self_attention", "mlp"):  # they add the stream that they were given
         return "hook_resid_mid" if role == "attn" else "hook_resid_post"

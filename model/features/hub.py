@@ -33,9 +33,9 @@ def fetch(name: str) -> Path:
     """
     from huggingface_hub import snapshot_download
 
-    found = NAME.fullmatch(name)
-    assert found is not None  # asked before
-    repository, folder = found[1], found[2].strip("/")
+    match = NAME.fullmatch(name)
+    assert match is not None  # asked before
+    repository, folder = match[1], match[2].strip("/")
     patterns = [f"{folder}/{file}" if folder else file for file in FILES]
     known = _on_disk(repository, folder, patterns)
     if known is not None:

@@ -19,10 +19,10 @@ def fitted(opened: Dictionaries, model: Transformer) -> Dictionaries:
     Raises:
         CheckpointError: one does not fit; it says what does not.
     """
-    found = [before_gain(named(each, model), model) for each in opened.values()]
-    for each in found:
+    dictionaries = [before_gain(named(each, model), model) for each in opened.values()]
+    for each in dictionaries:
         check_fits(each, model.cfg)
-    return Dictionaries(opened.name, found)
+    return Dictionaries(opened.name, dictionaries)
 
 
 def named(dictionary: Dictionary, model: Transformer) -> Dictionary:

@@ -63,10 +63,12 @@ def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dicti
                 f"or one of {', '.join(shipped_dictionaries()) or 'those that come with the project'}."
             )
         folder = hub.fetch(name)
-    found = [one for each in ([folder] if _is_one(folder) else _folders_in(folder)) for one in _read(each, str(name))]
-    if not found:
+    dictionaries = [
+        one for each in ([folder] if _is_one(folder) else _folders_in(folder)) for one in _read(each, str(name))
+    ]
+    if not dictionaries:
         raise CheckpointError(f"{folder.name} holds no dictionary: it can be {KINDS}, or a folder of such folders.")
-    opened = Dictionaries(str(name), _one_a_layer(found))
+    opened = Dictionaries(str(name), _one_a_layer(dictionaries))
     return opened if model is None else fitted(opened, model)
 
 
@@ -82,13 +84,13 @@ def _read(folder: Path, name: str) -> list[Dictionary]:
     return circuit_tracer.read(folder, name) if circuit_tracer.recognises(folder) else []
 
 
-def _one_a_layer(found: list[Dictionary]) -> list[Dictionary]:
+def _one_a_layer(dictionaries: list[Dictionary]) -> list[Dictionary]:
     by_layer: dict[int, Dictionary] = {}
-    for each in found:
+    for each in dictionaries:
         if each.layer in by_layer:
             raise CheckpointError(
                 f"The folder holds two dictionaries of layer {each.layer}: of {by_layer[each.layer].hook_in} and of "
                 f"{each.hook_in}. Open one of their folders."
             )
         by_layer[each.layer] = each
-    return found
+    return dictionaries

@@ -36,10 +36,10 @@ class Read:
 
     def of(self, feature: int) -> Measure:
         """How active one feature is at each position."""
-        found = torch.zeros_like(self.lengths.values)
+        values = torch.zeros_like(self.lengths.values)
         mine = self.features == feature
-        found[self.positions[mine]] = self.values[mine]
-        return Measure("feature's activation", "activation", ("pos",), found)
+        values[self.positions[mine]] = self.values[mine]
+        return Measure("feature's activation", "activation", ("pos",), values)
 
     def strongest(self, count: int, position: int | None = None) -> list[int]:
         """The features that are most active anywhere, or at one position, the most active first."""
@@ -86,7 +86,7 @@ def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
     """
     dictionary, writers = opened[layer], written_by(opened, layer)
     written = activation(run, dictionary.hooks_out[0])
-    missed, found = written.clone(), list[tuple[Tensor, Tensor, Tensor]]()
+    missed, entries = written.clone(), list[tuple[Tensor, Tensor, Tensor]]()
     for start in range(0, len(written), ROWS):
         rows = slice(start, start + ROWS)
         for writer, out in writers:
@@ -95,10 +95,10 @@ def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
             missed[rows] -= writer.decode(acts, read, out)
             if writer is dictionary:
                 at, feature = acts.nonzero(as_tuple=True)
-                found.append((at + start, feature, acts[at, feature]))
+                entries.append((at + start, feature, acts[at, feature]))
     varied = (written - written.mean(0)).square().sum()
     explained = 1 - missed.square().sum() / varied if varied > 0 else torch.tensor(torch.nan)
-    positions, features, values = (torch.cat(parts) for parts in zip(*found, strict=True))
+    positions, features, values = (torch.cat(parts) for parts in zip(*entries, strict=True))
     return Read(
         positions,
         features,

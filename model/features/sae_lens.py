@@ -68,26 +68,28 @@ def read(folder: Path, name: str) -> Dictionary:
         CheckpointError: a file is missing or damaged, or asks for what is not supported; it says what.
     """
     cfg = _settings(read_json(folder / CONFIG))
-    given = _choice(cfg)
+    choice = _choice(cfg)
     tensors = plain(read_safetensors(folder / WEIGHTS))
-    if given == "batchtopk":
+    if choice == "batchtopk":
         tensors = _with_threshold(tensors)
     origin = _origin(cfg, folder)
     d_in, d_sae, hook_in = _size(cfg, "d_in"), _size(cfg, "d_sae"), _hook(cfg, "hook_name")
     is_transcoder = "transcoder" in str(cfg["architecture"])
     d_out = _size(cfg, "d_out") if is_transcoder else d_in
-    found = folded(folder, cfg, checked(tensors, _shapes(str(cfg["architecture"]), d_in, d_sae, d_out)))
+    weights = folded(folder, cfg, checked(tensors, _shapes(str(cfg["architecture"]), d_in, d_sae, d_out)))
     return Dictionary(
         name=name,
         hook_in=hook_in,
-        architecture=given,
-        W_enc=found["W_enc"],
-        b_enc=found["b_mag"] if given == "gated" else found["b_enc"],
-        outputs=(Output(_hook(cfg, "hook_name_out") if is_transcoder else hook_in, found["W_dec"], found["b_dec"]),),
-        threshold=found.get("threshold"),
-        k=_size(cfg, "k") if given == "topk" else None,
-        gates=Gates(found["r_mag"], found["b_gate"]) if given == "gated" else None,
-        skip=found["W_skip"].T if "W_skip" in found else None,
+        architecture=choice,
+        W_enc=weights["W_enc"],
+        b_enc=weights["b_mag"] if choice == "gated" else weights["b_enc"],
+        outputs=(
+            Output(_hook(cfg, "hook_name_out") if is_transcoder else hook_in, weights["W_dec"], weights["b_dec"]),
+        ),
+        threshold=weights.get("threshold"),
+        k=_size(cfg, "k") if choice == "topk" else None,
+        gates=Gates(weights["r_mag"], weights["b_gate"]) if choice == "gated" else None,
+        skip=weights["W_skip"].T if "W_skip" in weights else None,
         reading=Reading(centred=origin.centred and not hook_in.endswith(NOT_CENTRED)),
         b_dec_from_input=bool(cfg["apply_b_dec_to_input"]) and not is_transcoder,
         origin=origin,
@@ -150,11 +152,11 @@ def _hook(cfg: dict[str, Any], name: str) -> str:
 
 
 def _shapes(architecture: str, d_in: int, d_sae: int, d_out: int) -> dict[str, tuple[int, ...]]:
-    given = ARCHITECTURES[architecture]
+    choice = ARCHITECTURES[architecture]
     shapes: dict[str, tuple[int, ...]] = {"W_enc": (d_in, d_sae), "W_dec": (d_sae, d_out), "b_dec": (d_out,)}
-    biases = ("r_mag", "b_mag", "b_gate") if given == "gated" else ("b_enc",)
+    biases = ("r_mag", "b_mag", "b_gate") if choice == "gated" else ("b_enc",)
     shapes |= dict.fromkeys(biases, (d_sae,))
-    if given in ("jumprelu", "batchtopk"):
+    if choice in ("jumprelu", "batchtopk"):
         shapes["threshold"] = (d_sae,)
     if "skip" in architecture:
         shapes["W_skip"] = (d_out, d_in)
@@ -177,12 +179,12 @@ def _with_threshold(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
     """How the model was opened that it was trained on: SAELens processes no weights unless it is told to."""
-    told = cfg.get("model_from_pretrained_kwargs")
-    told = told if isinstance(told, dict) else {}
+    source = cfg.get("model_from_pretrained_kwargs")
+    source = source if isinstance(source, dict) else {}
     known = any(came_from(repository, folder) for repository in CENTRED)
     return Origin(
         model=str(cfg.get("model_name") or ""),
-        centred=known or told.get("center_writing_weights") is True,
-        folded=told.get("fold_value_biases") is True,
+        centred=known or source.get("center_writing_weights") is True,
+        folded=source.get("fold_value_biases") is True,
         settings=cfg["transformer_config"] if isinstance(cfg.get("transformer_config"), dict) else {},
     )

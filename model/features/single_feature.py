@@ -94,10 +94,10 @@ def _parts_read(run: Run, dictionary: Dictionary, position: int) -> Parts | None
 
 def _before_mlp(run: Run, layer: int, position: int) -> Parts:
     """The stream between a layer's attention and its MLP in parts; what edits have changed of it is one of them."""
-    found = parts_at(run, position, layer + 1)
+    parts = parts_at(run, position, layer + 1)
     stream = activation(run, f"blocks.{layer}.hook_resid_mid")[position]
-    before = [slot for slot, part in enumerate(found.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
-    return with_edits(run, tuple(found.parts[slot] for slot in before), found.vectors[before], stream)
+    before = [slot for slot, part in enumerate(parts.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
+    return with_edits(run, tuple(parts.parts[slot] for slot in before), parts.vectors[before], stream)
 
 
 def _is_before_mlp(part: Part, layer: int) -> bool:
@@ -120,8 +120,8 @@ def direction_of(
     """
     outputs = (each for each in dictionary.outputs if before is None or _first_reader(each.hook) <= before)
     written = [_to_stream(run, output.hook, output.W_dec[feature]) for output in outputs]
-    found = [each for each in written if each is not None]
-    return torch.stack(found).sum(0) if found else None
+    directions = [each for each in written if each is not None]
+    return torch.stack(directions).sum(0) if directions else None
 
 
 def _to_stream(run: Run, hook: str, row: Float[Tensor, " width"]) -> Float[Tensor, " d_model"] | None:
@@ -187,12 +187,12 @@ def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Mea
             continue
         weights = [head_weights(run, layer, head) for head in range(run.cfg.n_heads)]
         W_Q, W_K, W_V, W_O = (torch.stack([getattr(each, name) for each in weights]) for name in WEIGHTS)
-        for through, found in scores.items():
+        for through, scored in scores.items():
             reader = composition.reader(through, W_Q, W_K, W_V, W_O, norm_before(run.model, layer))
-            found[layer] = composition.reading_of(direction, reader, composition.size(reader))
+            scored[layer] = composition.reading_of(direction, reader, composition.size(reader))
     return {
-        through: Measure(f"{through} composition", "share", ("layer", "head"), found)
-        for through, found in scores.items()
+        through: Measure(f"{through} composition", "share", ("layer", "head"), scored)
+        for through, scored in scores.items()
     }
 
 

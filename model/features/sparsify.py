@@ -35,7 +35,7 @@ def read(folder: Path, name: str) -> Dictionary:
     transcodes, skips = cfg.get("transcode") is True, cfg.get("skip_connection") is True
     shapes: dict[str, tuple[int, ...]] = {"encoder.weight": (n_features, d_in), "encoder.bias": (n_features,)}
     shapes |= {"W_dec": (n_features, d_in), "b_dec": (d_in,)} | ({"W_skip": (d_in, d_in)} if skips else {})
-    found = checked(read_safetensors(folder / WEIGHTS), shapes)
+    weights = checked(read_safetensors(folder / WEIGHTS), shapes)
     module = (folder.parent if folder.name.startswith("seed") else folder).name  # of several seeds each has a folder
     if not any(character.isdigit() for character in module) and module != "embed_tokens":
         raise CheckpointError(
@@ -46,11 +46,11 @@ def read(folder: Path, name: str) -> Dictionary:
         name=name,
         hook_in=f"{module}.input" if transcodes else module,
         architecture="topk",
-        W_enc=found["encoder.weight"].T,
-        b_enc=found["encoder.bias"],
-        outputs=(Output(module, found["W_dec"], found["b_dec"]),),
+        W_enc=weights["encoder.weight"].T,
+        b_enc=weights["encoder.bias"],
+        outputs=(Output(module, weights["W_dec"], weights["b_dec"]),),
         k=k,
-        skip=found["W_skip"].T if skips else None,
+        skip=weights["W_skip"].T if skips else None,
         b_dec_from_input=not transcodes,
     )
 

@@ -59,7 +59,7 @@ def feature_tables(
     listed = first_features(comparison, opened, layer, feature, order)
     return {
         "tokens": tokens_shown(comparison),
-        "dictionary": columns(["run", "quantity", "unit", "value"], _told(comparison, opened, layer)),
+        "dictionary": columns(["run", "quantity", "unit", "value"], _summary_rows(comparison, opened, layer)),
         "features": columns(["run", "feature", "place", "activation"], _active(comparison, opened, layer, listed)),
         "missed": columns(["run", "place", *PLACES], _by_place(comparison, opened, layer)),
         "made by": columns(["run", "part", "activation"], _made_by(comparison, opened, layer, feature, place)),
@@ -79,8 +79,8 @@ def default_feature(comparison: Comparison, opened: Dictionaries, layer: int, or
         read, position = read_features(run, opened, layer), comparison.positions(run)[order.place]
         carried = _carried_at(comparison, run, opened, layer, order)
         here = [] if position is None else read.strongest(1, position)
-        if found := (carried.strongest(1) if carried else []) or here or read.strongest(1):
-            return found[0]
+        if candidates := (carried.strongest(1) if carried else []) or here or read.strongest(1):
+            return candidates[0]
     return 0
 
 
@@ -93,8 +93,8 @@ def first_features(
     for run in comparison.runs:
         for each, size in _sizes(comparison, run, opened, layer, order, count):
             most[each] = max(most.get(each, 0.0), size)
-    found = sorted(most, key=lambda each: -most[each])[:count]
-    return found if feature in found else [*found, feature]
+    features = sorted(most, key=lambda each: -most[each])[:count]
+    return features if feature in features else [*features, feature]
 
 
 def _sizes(
@@ -123,14 +123,14 @@ def _carried_at(
     return None if position is None else carried_by(run, opened, layer, order.question(position))
 
 
-def _effects(found: Carried) -> Iterator[tuple[Part, float]]:
-    yield from zip(found.parts, found.values.values.tolist(), strict=True)
+def _effects(carried: Carried) -> Iterator[tuple[Part, float]]:
+    yield from zip(carried.parts, carried.values.values.tolist(), strict=True)
 
 
 def _carried(comparison: Comparison, opened: Dictionaries, layer: int, order: FeatureOrder) -> Iterator[Row]:
     for side, run in comparison.sides.items():
-        found = _carried_at(comparison, run, opened, layer, order)
-        yield from ((side, part.name, value) for part, value in (_effects(found) if found else ()))
+        at_place = _carried_at(comparison, run, opened, layer, order)
+        yield from ((side, part.name, value) for part, value in (_effects(at_place) if at_place else ()))
 
 
 def activations(
@@ -184,15 +184,15 @@ def heads_reading(
     run: Run, opened: Dictionaries, layer: int, feature: int
 ) -> list[tuple[tuple[int, int], list[float]]]:
     """The heads that read what a feature writes, with how much by query, key and value, the largest of them first."""
-    found = read_by(run, opened[layer], feature)
-    if found is None:
+    compositions = read_by(run, opened[layer], feature)
+    if compositions is None:
         return []
-    scores = torch.stack([measure.values for measure in found.values()], -1)
+    scores = torch.stack([measure.values for measure in compositions.values()], -1)
     known = [((layer, head), scores[layer, head].tolist()) for (layer, head), _ in finite(scores[..., 0])]
     return sorted(known, key=lambda each: -max(each[1]))
 
 
-def _told(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
+def _summary_rows(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
     for side, run in comparison.sides.items():
         for name, (value, unit) in summary(run, opened, layer).items():
             yield side, name, unit, number(value)
@@ -206,9 +206,9 @@ def _active(comparison: Comparison, opened: Dictionaries, layer: int, features: 
 
 
 def _by_place(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
-    found = [of(comparison, opened, layer) for of in PLACES.values()]
-    for side in found[0]:
-        yield from ((side, *at, *row) for at, row in known(each[side].values for each in found))
+    measures = [of(comparison, opened, layer) for of in PLACES.values()]
+    for side in measures[0]:
+        yield from ((side, *at, *row) for at, row in known(each[side].values for each in measures))
 
 
 def _made_by(comparison: Comparison, opened: Dictionaries, layer: int, feature: int, place: int) -> Iterator[Row]:
@@ -227,8 +227,8 @@ def _promoted(comparison: Comparison, opened: Dictionaries, layer: int, feature:
 
 
 def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:
-    found = nearest(opened[layer], feature)
-    pairs = zip(found.features.tolist(), found.cosines.tolist(), strict=True)
+    neighbours = nearest(opened[layer], feature)
+    pairs = zip(neighbours.features.tolist(), neighbours.cosines.tolist(), strict=True)
     yield from ((rank, *pair) for rank, pair in enumerate(pairs, 1))
 
 

@@ -139,8 +139,8 @@ class _Side:
             return {}
         layer, part = divmod(depth - 1, self.states)
         into = into_post if part else into_mid
-        found = into(self.run.supply(layer, positions), positions)
-        return {self.places[position]: self._placed(incoming) for position, incoming in found.items()}
+        supply = into(self.run.supply(layer, positions), positions)
+        return {self.places[position]: self._placed(incoming) for position, incoming in supply.items()}
 
     def _placed(self, incoming: Incoming) -> Incoming:
         taken = tuple((kind, self.places[at], share, heads) for kind, at, share, heads in incoming.taken)

@@ -96,7 +96,7 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
     weights = patterns(run, layer, positions)
     heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]
     pre, mlp_out = states[depth][positions], None if run.cfg.attn_only else run.cache["mlp_out", layer][positions]
-    given = Summands(
+    summands = Summands(
         pre=pre,
         weights=weights if scales is None else weights / scales[positions, None],
         v=run.values(layer)[:, heads] if run.cfg.is_grouped else run.values(layer),
@@ -106,11 +106,11 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
         mlp_out=mlp_out,
     )
     if run.cfg.states == 1:
-        return given
+        return summands
     if not run.cfg.post_norm or mlp_out is None:
-        return replace(given, post=states[depth + 2][positions])
+        return replace(summands, post=states[depth + 2][positions])
     mid, between = run.mid(layer, states[depth])[positions], states[depth + 1][positions]
-    return replace(given, mid=mid, between=between, post=between + mlp_out)
+    return replace(summands, mid=mid, between=between, post=between + mlp_out)
 
 
 @kept

@@ -100,9 +100,9 @@ def mid_shares(layer: Summands) -> MidShares:
         torch.cat([of_constants, of_edges.transpose(0, 1).flatten(1)], dim=1)
         for of_constants, of_edges in ((_proximities(constants, layer.mid), near), (_length(constants).T, far))
     )
-    found = _normalised(nearness, lengths, _length(layer.mid))
-    edges = found[:, len(constants) :].unflatten(1, (layer.weights.shape[0], -1))
-    residual, bias, rest, *mlp = (_measure(found[:, column], "query") for column in range(len(constants)))
+    shares = _normalised(nearness, lengths, _length(layer.mid))
+    edges = shares[:, len(constants) :].unflatten(1, (layer.weights.shape[0], -1))
+    residual, bias, rest, *mlp = (_measure(shares[:, column], "query") for column in range(len(constants)))
     return MidShares(residual, _measure(edges, "query", "head", "key"), bias, rest, *mlp)
 
 
@@ -113,8 +113,8 @@ def post_shares(layer: Summands) -> PostShares:
     before = layer.mid if layer.between is None else layer.between
     rest = _rest(layer.post, before + layer.mlp_out)
     summands = torch.stack([before, layer.mlp_out, rest])
-    found = _normalised(_proximities(summands, layer.post), _length(summands).T, _length(layer.post))
-    return PostShares(*(_measure(found[:, column], "query") for column in range(3)))
+    shares = _normalised(_proximities(summands, layer.post), _length(summands).T, _length(layer.post))
+    return PostShares(*(_measure(shares[:, column], "query") for column in range(3)))
 
 
 def _proximity(
@@ -173,8 +173,8 @@ class Incoming(NamedTuple):
 
 def into_post(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
     """What the nodes after the MLP are made of, by position."""
-    found = post_shares(layer)
-    rows = zip(positions, *(each.values.tolist() for each in (found.residual, found.mlp, found.rest)), strict=True)
+    shares = post_shares(layer)
+    rows = zip(positions, *(each.values.tolist() for each in (shares.residual, shares.mlp, shares.rest)), strict=True)
     return {
         at: Incoming((("residual", at, of_stream, ()), ("mlp", at, of_mlp, ())), 0.0, rest)
         for at, of_stream, of_mlp, rest in rows
@@ -183,12 +183,12 @@ def into_post(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
 
 def into_mid(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
     """What the nodes after attention are made of, by position."""
-    found = mid_shares(layer)
-    rows = zip(positions, *(each.values.tolist() for each in (found.residual, found.bias, found.rest)), strict=True)
-    beside = [None] * len(positions) if found.mlp is None else found.mlp.values.tolist()
+    shares = mid_shares(layer)
+    rows = zip(positions, *(each.values.tolist() for each in (shares.residual, shares.bias, shares.rest)), strict=True)
+    beside = [None] * len(positions) if shares.mlp is None else shares.mlp.values.tolist()
     return {
         at: Incoming((("residual", at, share, ()), *_by_mlp(at, mlp), *_attended(edges)), bias, rest)
-        for (at, share, bias, rest), mlp, edges in zip(rows, beside, found.edges.values, strict=True)
+        for (at, share, bias, rest), mlp, edges in zip(rows, beside, shares.edges.values, strict=True)
     }
 
 

@@ -13,7 +13,7 @@ from headlight.model.attribution.parts import logits_at
 from headlight.model.base.errors import InputError
 from headlight.model.features import Dictionary
 from headlight.model.graph.graph import Graph, Node, Target
-from headlight.model.graph.held import Held, scales
+from headlight.model.graph.linearized_run import LinearizedRun, scales
 from headlight.model.graph.linking import edges_of
 from headlight.model.graph.pulling import Followed, Parts, Pull, Pulled, pull
 from headlight.model.graph.sources import sources_of
@@ -78,7 +78,7 @@ def _graph_of(
 ) -> Graph:
     with run.host.turn():
         parts, reading = taken_apart(run, aim.position, dictionaries), reading_of(run, aim)
-        n_stages = parts.held.n_stages
+        n_stages = parts.linearized.n_stages
         followed, n_candidates = _chosen(parts, pull(parts, reading.pull, n_stages, Followed()), most, folded)
         pulled = pull(parts, reading.pull, n_stages, followed)
         sources = sources_of(parts, followed, folded)
@@ -113,8 +113,10 @@ def _graph_of(
 
 def taken_apart(run: Run, position: int, dictionaries: Mapping[int, Dictionary] | None) -> Parts:
     """All that a run is made of up to a position, held still."""
-    held = Held(run, position)
-    return Parts(held, [held.heads(layer) for layer in range(run.cfg.n_layers)], units_of(held, dictionaries))
+    linearized = LinearizedRun(run, position)
+    return Parts(
+        linearized, [linearized.heads(layer) for layer in range(run.cfg.n_layers)], units_of(linearized, dictionaries)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +130,20 @@ class Reading:
 
 def reading_of(run: Run, aim: Aim) -> Reading:
     """The target's column of the unembedding less the distractor's, or less the mean of all, through the final norm."""
-    held, norm, W_U, b_U = Held(run, aim.position), final_norm(run), unembedding(run), run.model.unembed.b_U.detach()
+    linearized, norm, W_U, b_U = (
+        LinearizedRun(run, aim.position),
+        final_norm(run),
+        unembedding(run),
+        run.model.unembed.b_U.detach(),
+    )
     other, bias = (W_U.mean(1), b_U.mean()) if aim.distractor is None else (W_U[:, aim.distractor], b_U[aim.distractor])
     direction = (W_U[:, aim.token] - other).double()
-    stream = held.streams[-1]
-    found = torch.zeros_like(stream)
-    found[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
+    stream = linearized.streams[-1]
+    direction_at = torch.zeros_like(stream)
+    direction_at[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
     value = direct_effects.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
     probability = logits_at(run, aim.position).double().softmax(-1)[aim.token]
-    return Reading(found, float(value.values), float(probability))
+    return Reading(direction_at, float(value.values), float(probability))
 
 
 def _chosen(parts: Parts, pulled: Pulled, most: int, folded: bool) -> tuple[Followed, int]:
@@ -159,18 +166,18 @@ def _chosen(parts: Parts, pulled: Pulled, most: int, folded: bool) -> tuple[Foll
 
 def _activations(parts: Parts, targets: Sequence[Node], effects: Float[Tensor, " node"]) -> Float[Tensor, " target"]:
     """How active each neuron or feature is; of a head's write its effect."""
-    found = effects[: len(targets)].clone()
+    activations = effects[: len(targets)].clone()
     for row, node in enumerate(targets):
         if node.kind != "head":
             units = parts.mlps[node.layer or 0].units
-            found[row] = units.activations[node.position, units.place(node.index or 0)]
-    return found
+            activations[row] = units.activations[node.position, units.place(node.index or 0)]
+    return activations
 
 
 def _slopes(parts: Parts, pulled: Pulled, targets: Sequence[Node]) -> Float[Tensor, " target"]:
-    found = torch.ones(len(targets), dtype=torch.float64)
+    slopes = torch.ones(len(targets), dtype=torch.float64)
     for row, node in enumerate(targets):
         if node.kind != "head":
             layer = node.layer or 0
-            found[row] = pulled.units[layer][node.position, parts.mlps[layer].units.place(node.index or 0)]
-    return found
+            slopes[row] = pulled.units[layer][node.position, parts.mlps[layer].units.place(node.index or 0)]
+    return slopes

@@ -15,7 +15,7 @@ from headlight.model.graph.graph import LEFT_OUT, Graph, Node
 from headlight.model.graph.influence import Pruned
 from headlight.model.graph.pulling import Followed, Parts, Pull, pull
 from headlight.model.graph.sources import sources_of
-from headlight.model.graph.without import HeldStill, Without
+from headlight.model.graph.without import FreezeToFirst, Without
 from headlight.model.nn.hooks import NO_TAP, Chain, Tap
 from headlight.model.runs.edits.interventions import abreast
 from headlight.model.runs.host import Steps
@@ -27,7 +27,7 @@ CELLS = 2**26  # cells, 256 MB
 CORRELATION = 0.8  # of single effects, in a graph that holds
 FACTOR = 2.0  # by which the effect of all together may be off
 REST = 0.5  # of the target's value: what is left out of a complete graph does no more than that
-Way = Literal["held", "measured"]  # what an outcome has of the model
+Way = Literal["frozen", "measured"]  # what an outcome has of the model
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Outcome:
     """
 
     predicted: float
-    held: float
+    frozen: float
     measured: float
 
 
@@ -66,8 +66,8 @@ class Check:
 
     def holds(self, way: Way = "measured") -> bool:
         """Whether single effects correlate by `CORRELATION`, and that of all is the predicted one within `FACTOR`."""
-        predicted, found = self.together.predicted, getattr(self.together, way)
-        agrees = predicted * found > 0 and 1 / FACTOR <= found / predicted <= FACTOR
+        predicted, actual = self.together.predicted, getattr(self.together, way)
+        agrees = predicted * actual > 0 and 1 / FACTOR <= actual / predicted <= FACTOR
         return agrees and (len(self.each) < 2 or self.correlation(way) >= CORRELATION)
 
     @property
@@ -111,30 +111,30 @@ def _check(
     chosen = [_followed(parts, some, False) for some in (*([node] for node in nodes), nodes)]
     taps = [_without(parts, each, dictionaries) for each in (*chosen, rest)]
     reading = reading_of(run, aim).pull
-    held, measured = _measured(run, aim, reading, taps)
+    frozen, measured = _measured(run, aim, reading, taps)
     left_out = [node.kind in LEFT_OUT for node in graph.nodes]
     predicted = [
         *(-float(graph.effects[place]) for place in places),
         -_together(parts, graph, reading, nodes),
         -float(graph.effects[left_out].sum()),
     ]
-    *each, together, all_else = map(Outcome, predicted, held, measured)
+    *each, together, all_else = map(Outcome, predicted, frozen, measured)
     return Check(places, tuple(each), together, all_else, graph.target.value)
 
 
 def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[list[float], list[float]]:
     """By how much the target changes with each of the taps: with patterns and scales held, and freely."""
-    steps, held, free = Steps(run.host, 2 * len(taps)), list[float](), list[float]()
+    steps, frozen, free = Steps(run.host, 2 * len(taps)), list[float](), list[float]()
     at_once = max(1, min(AT_ONCE, CELLS // (run.cfg.n_heads * len(run.tokens) ** 2) - 1))
     for start in range(0, len(taps), at_once):
         some = [NO_TAP, *taps[start : start + at_once]]  # the first is the run as it was, which the others are held to
-        own, *changed = _last(run, aim, Chain(HeldStill(), run.tap, abreast(some))).double() @ reading[aim.position]
-        held += [float(each - own) for each in changed]
+        own, *changed = _last(run, aim, Chain(FreezeToFirst(), run.tap, abreast(some))).double() @ reading[aim.position]
+        frozen += [float(each - own) for each in changed]
         steps.add(len(some) - 1)
         own, *changed = _target(run, aim, _last(run, aim, Chain(run.tap, abreast(some))))
         free += [float(each - own) for each in changed]
         steps.add(len(some) - 1)
-    return held, free
+    return frozen, free
 
 
 def _last(run: Run, aim: Aim, tap: Tap) -> Float[Tensor, "variant d_model"]:
@@ -156,7 +156,7 @@ def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant d_model"]) -> Floa
 
 def _together(parts: Parts, graph: Graph, reading: Tensor, nodes: Sequence[Node]) -> float:
     """What nodes give to the target together, each way counted once: by the last of them that it goes through."""
-    all_nodes, n_stages = graph.nodes[: graph.n_followed], parts.held.n_stages
+    all_nodes, n_stages = graph.nodes[: graph.n_followed], parts.linearized.n_stages
     sources = sources_of(parts, _followed(parts, all_nodes, graph.folded), graph.folded)
     others = _followed(parts, [node for node in all_nodes if node not in set(nodes)], graph.folded)
     effects = sources.by_node(sources.read_by(pull(parts, reading, n_stages, others), n_stages))

@@ -88,17 +88,17 @@ def arriving(
 
     Edges lead in no circle, so that each node is complete once those that it feeds are.
     """
-    found = start.clone()
+    totals = start.clone()
     for target in reversed(feeding_order(edges)):
-        found += found[target] * edges[target]
-    return found
+        totals += totals[target] * edges[target]
+    return totals
 
 
 def target_weights(graph: Graph) -> Float[Tensor, " followed"]:
     """1 for the target's logit, or in a graph of several logits the probability of each; 0 for all else."""
     logits = [node.kind == "logit" for node in graph.nodes[: graph.n_followed]]
-    found = torch.tensor(logits, dtype=torch.float64)
-    return found if graph.logit_probabilities is None else found * graph.logit_probabilities
+    weights = torch.tensor(logits, dtype=torch.float64)
+    return weights if graph.logit_probabilities is None else weights * graph.logit_probabilities
 
 
 def prune(graph: Graph, nodes: float = NODES, edges: float = EDGES) -> Pruned:
@@ -113,9 +113,9 @@ def prune(graph: Graph, nodes: float = NODES, edges: float = EDGES) -> Pruned:
         if not 0 < share <= 1:
             raise InputError(f"The share of {name}' influence to keep is {share}; it has to be above 0 and at most 1.")
     weights = target_weights(graph)
-    found = influence(graph.edges, weights)
+    influences = influence(graph.edges, weights)
     ends = torch.tensor([node.kind in ("token", "logit") for node in graph.nodes])
-    kept = _largest(found, nodes) | ends
+    kept = _largest(influences, nodes) | ends
     among = graph.edges * kept * kept[: graph.n_followed, None]
     passing = normalised(among) * (influence(among, weights)[: graph.n_followed] + weights)[:, None]
     kept_edges = _largest(passing.flatten(), edges).view_as(passing) & (passing > 0)
@@ -123,24 +123,24 @@ def prune(graph: Graph, nodes: float = NODES, edges: float = EDGES) -> Pruned:
     return Pruned(
         kept,
         kept_edges,
-        found,
-        _share(found[kept].sum(), found.sum()),
+        influences,
+        _share(influences[kept].sum(), influences.sum()),
         _share(passing[kept_edges].sum(), passing.sum()),
     )
 
 
 def _largest(values: Float[Tensor, " n"], share: float) -> Bool[Tensor, " n"]:
     """The largest values that together are at least this share of all; never fewer than one."""
-    found = torch.zeros(len(values), dtype=torch.bool)
+    kept = torch.zeros(len(values), dtype=torch.bool)
     places = values.nonzero().flatten()  # of the edges of a large graph hardly any is there
     if not len(places):
-        found[:1] = True
-        return found
+        kept[:1] = True
+        return kept
     ordered, order = values[places].sort(descending=True)
     # A sum in another order may fall short of the whole by a rounding, which would keep what is zero.
     reached = ordered.cumsum(0) >= share * ordered.sum() * (1 - 1e-12)
-    found[places[order[: int(reached.nonzero()[0]) + 1]]] = True
-    return found
+    kept[places[order[: int(reached.nonzero()[0]) + 1]]] = True
+    return kept
 
 
 def _connected(graph: Graph, nodes: Tensor, edges: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
@@ -176,11 +176,11 @@ def _share(part: Tensor, whole: Tensor) -> float:
 def graph_scores(graph: Graph) -> Scores:
     """How much of the whole graph is explained by tokens, heads and units, and not by errors or what was left out."""
     weights, shares = target_weights(graph), normalised(graph.edges)
-    found = influence(graph.edges, weights)
+    influences = influence(graph.edges, weights)
     tokens = torch.tensor([node.kind == "token" for node in graph.nodes])
     unexplained = torch.tensor([node.kind in UNEXPLAINED for node in graph.nodes])
-    begins = found[tokens].sum() + found[unexplained].sum()
-    found[: graph.n_followed] += weights
-    explained = torch.ones_like(found)
+    begins = influences[tokens].sum() + influences[unexplained].sum()
+    influences[: graph.n_followed] += weights
+    explained = torch.ones_like(influences)
     explained[: graph.n_followed] -= shares[:, unexplained].sum(1)
-    return Scores(_share(found[tokens].sum(), begins), _share((explained * found).sum(), found.sum()))
+    return Scores(_share(influences[tokens].sum(), begins), _share((explained * influences).sum(), influences.sum()))

@@ -23,7 +23,7 @@ def edges_of(parts: Parts, sources: Sources, pulled: Pulled, reading: Pull, posi
     """
     nodes = [node for node in sources.nodes if node.is_followed]
     directions = torch.stack([*(_direction(parts, pulled, node) for node in nodes), reading[position]])
-    limits = [_limit(parts, node) for node in nodes] + [parts.held.n_stages]
+    limits = [_limit(parts, node) for node in nodes] + [parts.linearized.n_stages]
     ways = torch.stack([*(_ways(parts, node) for node in nodes), _only(parts, position)])
     if folded or any(mlp.skip for mlp in parts.mlps):
         return _through_all(parts, sources, directions, ways, limits, Followed(no_heads=not folded, no_units=True))
@@ -56,7 +56,7 @@ def _ways(parts: Parts, node: Node) -> Float[Tensor, " pos"]:
 
 
 def _only(parts: Parts, position: int) -> Float[Tensor, " pos"]:
-    return torch.nn.functional.one_hot(torch.tensor(position), parts.held.n_pos).double()
+    return torch.nn.functional.one_hot(torch.tensor(position), parts.linearized.n_pos).double()
 
 
 def _through_all(
@@ -68,10 +68,10 @@ def _through_all(
     followed: Followed,
 ) -> Edges:
     """The edges by all ways that are followed, of however many steps."""
-    found = torch.zeros(len(directions), len(sources.nodes), dtype=torch.float64)
+    edges = torch.zeros(len(directions), len(sources.nodes), dtype=torch.float64)
     for limit in sorted(set(limits)):
         rows = [row for row, own in enumerate(limits) if own == limit]
         for some in (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)):
             pulled = pull(parts, ways[some][..., None] * directions[some][:, None], limit, followed)
-            found[some] = sources.by_node(sources.read_by(pulled, limit))
-    return found
+            edges[some] = sources.by_node(sources.read_by(pulled, limit))
+    return edges

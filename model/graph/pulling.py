@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headlight.model.graph.held import Heads, Held
+from headlight.model.graph.linearized_run import Heads, LinearizedRun
 from headlight.model.graph.units import Mlp
 
 Pull = Float[Tensor, "*target pos d_model"]
@@ -23,7 +23,7 @@ UnitsKept = Bool[Tensor, "pos unit"]
 class Parts:
     """All that a run is taken apart into, layer by layer."""
 
-    held: Held
+    linearized: LinearizedRun
     heads: list[Heads]
     mlps: list[Mlp]
 
@@ -78,9 +78,9 @@ def pull(parts: Parts, direction: Pull, limit: int, followed: Followed) -> Pulle
                 now = now + _through_heads(parts.heads[layer], layer, now, followed, pulled)
             now, later = now if later is None else now + later, None
         elif parts.mlps:
-            given = _through_mlp(parts.mlps[layer], layer, followed, pulled)
+            through = _through_mlp(parts.mlps[layer], layer, followed, pulled)
             beside = parts.mlps[layer].units.limit < stage  # it reads the stream from before its layer's attention
-            now, later = (now, given) if beside else (now + given, None)
+            now, later = (now, through) if beside else (now + through, None)
     pulled.at[-1] = now
     return pulled
 
@@ -94,10 +94,10 @@ def _through_heads(heads: Heads, layer: int, now: Pull, followed: Followed, pull
 
 
 def _through_mlp(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:
-    given = torch.zeros(()) if followed.no_units else _through_units(mlp, layer, followed, pulled)
+    through = torch.zeros(()) if followed.no_units else _through_units(mlp, layer, followed, pulled)
     if mlp.skip is None:
-        return given
-    return given + pulled.at[2 * layer + 1] @ mlp.skip.matrix.T / mlp.units.read_scales[:, None]
+        return through
+    return through + pulled.at[2 * layer + 1] @ mlp.skip.matrix.T / mlp.units.read_scales[:, None]
 
 
 def _through_units(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:

@@ -120,15 +120,15 @@ def _opened(
     main = next((place for place in logits if read.raw[place].get("is_target_logit")), logits[0])
     activations = torch.where(activations.isnan(), edges.sum(1), activations)
     slopes, effects = _effects(edges, activations, main)
-    told, node = _text(read.raw[main].get("clerp", ""), "clerp", LONGEST), read.nodes[main]
+    target, node = _text(read.raw[main].get("clerp", ""), "clerp", LONGEST), read.nodes[main]
     graph = Graph(
         model=_model(metadata),
         prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
         token_ids=(),
         texts=tuple(tokens),
         tokens=tuple(map(_label, tokens)),
-        target_text=told,
-        target_label=_label(told),
+        target_text=target,
+        target_label=_label(target),
         target_less="",
         dictionary=", ".join(
             _text(each, "transcoder_list", LONGEST) for each in _list(metadata, "transcoder_list")[:9]
@@ -160,9 +160,9 @@ def _weights(
 ) -> Float[Tensor, " followed"]:
     if float(probabilities[list(logits)].sum()) > 0:
         return probabilities
-    found = torch.zeros_like(probabilities)
-    found[main] = 1.0
-    return found
+    weights = torch.zeros_like(probabilities)
+    weights[main] = 1.0
+    return weights
 
 
 def _edges(read: _Nodes, links: Sequence[Any]) -> tuple[Float[Tensor, "followed node"], int]:
@@ -215,32 +215,34 @@ def _effects(
 
 
 def _groups(chosen: Mapping[str, Any], read: _Nodes) -> tuple[Group, ...]:
-    found = []
+    groups = []
     for each in _list(chosen, "supernodes")[:200]:
         if isinstance(each, list) and len(each) > 1 and all(isinstance(name, str) for name in each):
             places = tuple(read.places[name] for name in each[1:] if name in read.places)
-            found.append(Group(_text(each[0], "supernodes", LONGEST), places))
-    return tuple(found)
+            groups.append(Group(_text(each[0], "supernodes", LONGEST), places))
+    return tuple(groups)
 
 
 def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
     kind, position = _kind(raw), raw.get("ctx_idx")
     if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < n_tokens:
-        raise InputError(f"A node's ctx_idx is {_told(position)}; it has to be one of the {n_tokens} tokens, from 0.")
+        raise InputError(
+            f"A node's ctx_idx is {_describe(position)}; it has to be one of the {n_tokens} tokens, from 0."
+        )
     layer = None if kind in ("token", "logit") else _layer(raw)
     return Node(kind, position, layer, _index(raw, kind))
 
 
 def _kind(raw: Mapping[str, Any]) -> Kind:
     """What a node is, by its type, an error by its number too; a type that is not known is a feature's."""
-    told = _text(raw.get("feature_type"), "feature_type", LONGEST)
-    if told in KINDS or "error" not in told:
-        return KINDS.get(told, "feature")
+    kind = _text(raw.get("feature_type"), "feature_type", LONGEST)
+    if kind in KINDS or "error" not in kind:
+        return KINDS.get(kind, "feature")
     return ERRORS.get(_number_of(raw), "error")
 
 
 def _layer(raw: Mapping[str, Any]) -> int:
-    layer = _told(raw.get("layer"))
+    layer = _describe(raw.get("layer"))
     if layer == "E":
         return -1
     if not (layer.isascii() and layer.isdigit() and len(layer) <= 4):
@@ -269,17 +271,17 @@ def _label(text: str) -> str:
 
 
 def _part(raw: Any, name: str, kind: type) -> Any:
-    found = raw.get(name) if isinstance(raw, dict) else None
-    if not isinstance(found, kind):
-        held = type(found).__name__ if found is not None else "nothing"
+    value = raw.get(name) if isinstance(raw, dict) else None
+    if not isinstance(value, kind):
+        actual = type(value).__name__ if value is not None else "nothing"
         wanted = "an object" if kind is dict else "a list"
-        raise InputError(f"The file holds {held} as {name!r}; a graph of circuit-tracer's has {wanted} there.")
-    return found
+        raise InputError(f"The file holds {actual} as {name!r}; a graph of circuit-tracer's has {wanted} there.")
+    return value
 
 
 def _list(raw: Mapping[str, Any], name: str) -> list[Any]:
-    found = raw.get(name)
-    return found if isinstance(found, list) else []
+    value = raw.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _text(value: Any, name: str, longest: int) -> str:
@@ -299,11 +301,11 @@ def _whole(digits: str) -> float:
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e30:
-        raise InputError(f"The file holds {_told(value)} as {name}; it has to be a finite number.")
+        raise InputError(f"The file holds {_describe(value)} as {name}; it has to be a finite number.")
     return float(value)
 
 
-def _told(value: Any) -> str:
+def _describe(value: Any) -> str:
     """A value of the file in a message: lists and objects, which can be deep, by their kind alone."""
     return str(value)[:40] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"
 

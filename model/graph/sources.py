@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headlight.model.graph.graph import Kind, Node
-from headlight.model.graph.held import Held, Stream
+from headlight.model.graph.linearized_run import LinearizedRun, Stream
 from headlight.model.graph.pulling import Followed, Parts, Pulled
 from headlight.model.graph.units import Units
 
@@ -60,52 +60,54 @@ class Sources:
 
     def by_node(self, values: Float[Tensor, "*target row"]) -> Float[Tensor, "*target node"]:
         """Numbers of each vector, added up node by node."""
-        found = torch.zeros(*values.shape[:-1], len(self.nodes), dtype=values.dtype)
-        return found.index_add_(-1, self.owners, values)
+        totals = torch.zeros(*values.shape[:-1], len(self.nodes), dtype=values.dtype)
+        return totals.index_add_(-1, self.owners, values)
 
     def read_by(self, pulled: Pulled, limit: int) -> Float[Tensor, "*target row"]:
         """What each vector that was written before a stage does to a target that was pulled through; 0 for the rest."""
         shape = next(iter(pulled.at.values())).shape[:-2]
-        found = torch.zeros(*shape, len(self.written), dtype=torch.float64)
+        products = torch.zeros(*shape, len(self.written), dtype=torch.float64)
         for stage in range(-1, limit):
             rows = (self.stages == stage).nonzero().flatten()
             if len(rows):
                 pulls = pulled.at[stage][..., self.positions[rows], :]
-                found[..., rows] = torch.einsum("...rd,rd->...r", pulls, self.vectors[rows])
-        return found
+                products[..., rows] = torch.einsum("...rd,rd->...r", pulls, self.vectors[rows])
+        return products
 
 
 def sources_of(parts: Parts, followed: Followed, folded: bool) -> Sources:
     """The nodes of a graph of which these heads and units are followed."""
-    written = (*_tokens(parts.held), *_all_layers(parts, followed, folded))
+    written = (*_tokens(parts.linearized), *_all_layers(parts, followed, folded))
     nodes = dict.fromkeys(each.node for each in written)
     first = [node for node in nodes if node.is_followed]
     return Sources(written, (*first, *(node for node in nodes if not node.is_followed)))
 
 
-def _tokens(held: Held) -> Iterator[Written]:
-    tokens = held.run.tokens[: held.n_pos].tolist()
-    for position, (token, vector) in enumerate(zip(tokens, held.streams[0], strict=True)):
+def _tokens(linearized: LinearizedRun) -> Iterator[Written]:
+    tokens = linearized.run.tokens[: linearized.n_pos].tolist()
+    for position, (token, vector) in enumerate(zip(tokens, linearized.streams[0], strict=True)):
         yield Written(Node("token", position, None, token), -1, vector)
 
 
 def _all_layers(parts: Parts, followed: Followed, folded: bool) -> Iterator[Written]:
-    held, cfg = parts.held, parts.held.run.cfg
+    linearized, cfg = parts.linearized, parts.linearized.run.cfg
     for layer in range(cfg.n_layers):
         yield from _attention(parts, layer, followed, folded)
-        if held.run.edits_stream:
-            changed = held.mid(layer) - held.streams[layer] - held.written("attn_out", layer)
+        if linearized.run.edits_stream:
+            changed = linearized.mid(layer) - linearized.streams[layer] - linearized.written("attn_out", layer)
             yield from _rest("edits", layer, 2 * layer, changed)
         if parts.mlps:
             yield from _mlp(parts, layer, followed)
-        if held.run.edits_stream:
-            added = held.written("mlp_out", layer) if parts.mlps else 0.0
-            yield from _rest("edits", layer, 2 * layer + 1, held.streams[layer + 1] - held.mid(layer) - added)
+        if linearized.run.edits_stream:
+            added = linearized.written("mlp_out", layer) if parts.mlps else 0.0
+            yield from _rest(
+                "edits", layer, 2 * layer + 1, linearized.streams[layer + 1] - linearized.mid(layer) - added
+            )
 
 
 def _attention(parts: Parts, layer: int, followed: Followed, folded: bool) -> Iterator[Written]:
-    heads, held = parts.heads[layer], parts.held
-    left_out = held.written("attn_out", layer) - heads.bias
+    heads, linearized = parts.heads[layer], parts.linearized
+    left_out = linearized.written("attn_out", layer) - heads.bias
     if folded and not heads.constant:
         return
     kept = followed.of_heads(layer, heads)
@@ -134,7 +136,7 @@ def _mlp(parts: Parts, layer: int, followed: Followed) -> Iterator[Written]:
             left_out += _sum(there, layer, ~_kept(parts, earlier, followed))
     kind: Kind = "neurons left out" if units.kind == "neuron" else "features left out"
     yield from _rest(kind, layer, 2 * layer + 1, left_out)
-    written = parts.held.written("mlp_out", layer)
+    written = parts.linearized.written("mlp_out", layer)
     error = written - parts.mlps[layer].bias - own
     if units.kind == "neuron":  # neurons leave nothing but rounding, and what edits have put in the MLP's place
         error[error.norm(dim=-1) < ROUNDED * (1 + written.norm(dim=-1))] = 0.0

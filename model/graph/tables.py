@@ -21,7 +21,7 @@ TARGET = (
 NODE = ("run", "id", "node", "layer", "position", "token", "activation", "effect (logits)", "influence")
 EDGE = ("run", "from", "to", "weight", "effect on the target (logits)")
 CHANGES = ("node", "position", "token", "effect in A (logits)", "effect in B (logits)", "B − A (logits)")
-CHECKED = ("run", "ablated", "predicted (logits)", "held (logits)", "measured (logits)")
+CHECKED = ("run", "ablated", "predicted (logits)", "frozen (logits)", "measured (logits)")
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def graph_tables(
     first = likeliest(comparison, at)
     token = first[0] if target is None else target
     other = None if demeaned else distractor if distractor is not None else next(t for t in first if t != token)
-    found = {name: Rows() for name in ("target", "nodes", "edges", "check")}
+    rows_of = {name: Rows() for name in ("target", "nodes", "edges", "check")}
     for side, (run, position) in comparison.sides_at(at).items():
         graph = graph_of(run, Aim(token, other, position), opened, settings.most, settings.folded)
         pruned, places = prune(graph, settings.nodes, settings.edges), comparison.places(run)
-        found["target"].append((side, *target_row(run, graph, pruned)))
-        found["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers, places)]
-        found["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers, places)]
+        rows_of["target"].append((side, *target_row(run, graph, pruned)))
+        rows_of["nodes"] += [(side, *row) for row in node_rows(graph, pruned, run.cfg.n_layers, places)]
+        rows_of["edges"] += [(side, *row) for row in edge_rows(graph, pruned, run.cfg.n_layers, places)]
         if chosen := top_nodes(graph, pruned):
             check = check_graph(run, graph, chosen, opened)
-            found["check"] += [(side, *row) for row in check_rows(graph, check, places)]
+            rows_of["check"] += [(side, *row) for row in check_rows(graph, check, places)]
     headings = {"target": TARGET, "nodes": NODE, "edges": EDGE, "check": CHECKED}
-    return {"tokens": tokens_of(comparison)} | {name: columns(headings[name], rows) for name, rows in found.items()}
+    return {"tokens": tokens_of(comparison)} | {name: columns(headings[name], rows) for name, rows in rows_of.items()}
 
 
 def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:
@@ -141,28 +141,30 @@ def check_rows(graph: Graph, check: Check, places: Sequence[int]) -> Rows:
     outcomes = zip(
         (*named, "all of these", "all that was left out"), (*check.each, check.together, check.rest), strict=True
     )
-    return [(name, each.predicted, each.held, each.measured) for name, each in outcomes]
+    return [(name, each.predicted, each.frozen, each.measured) for name, each in outcomes]
 
 
 def in_words(check: Check) -> str:
     """Whether the graph holds, in sentences with the thresholds, and whether it would if no head looked elsewhere."""
-    free, held, whole = _found(check, "measured"), _found(check, "held"), _completeness(check)
+    free, frozen, whole = _describe(check, "measured"), _describe(check, "frozen"), _completeness(check)
     needs = f"it takes a correlation of at least {CORRELATION:g} and a joint effect within a factor of {FACTOR:g}"
     if check.holds():
-        verdict = f"The graph holds: {free}; with {HELD}, {held}."
-    elif check.holds("held"):
-        verdict = f"The graph holds only with {HELD}: {held}. Where these may change, it does not: {free} ({needs})."
+        verdict = f"The graph holds: {free}; with {FROZEN}, {frozen}."
+    elif check.holds("frozen"):
+        verdict = (
+            f"The graph holds only with {FROZEN}: {frozen}. Where these may change, it does not: {free} ({needs})."
+        )
     else:
-        verdict = f"The graph does not hold: {free} ({needs}). Nor does it with {HELD}: {held}."
+        verdict = f"The graph does not hold: {free} ({needs}). Nor does it with {FROZEN}: {frozen}."
     return f"{verdict} {whole}".strip().replace("-", "−")
 
 
-HELD = "attention patterns and norm scales held"
+FROZEN = "attention patterns and norm scales frozen"
 
 
-def _found(check: Check, way: Way) -> str:
-    found = getattr(check.together, way)
-    together = f"ablated together {found:+.3g} logits, predicted {check.together.predicted:+.3g}"
+def _describe(check: Check, way: Way) -> str:
+    actual = getattr(check.together, way)
+    together = f"ablated together {actual:+.3g} logits, predicted {check.together.predicted:+.3g}"
     several = f"correlation {check.correlation(way):.2f} over {len(check.each)} nodes, "
     return several + together if len(check.each) > 1 else together
 

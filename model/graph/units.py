@@ -17,7 +17,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import InputError
 from headlight.model.features import Dictionary
-from headlight.model.graph.held import Held, Stream, scales
+from headlight.model.graph.linearized_run import LinearizedRun, Stream, scales
 from headlight.model.measure import ov
 from headlight.model.measure.head_steps import Norm, normalize
 from headlight.model.neurons.activations import mlp_of
@@ -75,21 +75,21 @@ class Mlp:
     skip: Skip | None = None
 
 
-def units_of(held: Held, dictionaries: Mapping[int, Dictionary] | None) -> list[Mlp]:
+def units_of(linearized: LinearizedRun, dictionaries: Mapping[int, Dictionary] | None) -> list[Mlp]:
     """Every layer's MLP in parts, by neurons or by transcoders; none of a model without MLPs.
 
     Raises:
         InputError: MLPs of several experts, or dictionaries that are no transcoders of these MLPs.
     """
-    cfg = held.run.cfg
+    cfg = linearized.run.cfg
     if cfg.attn_only:
         return []
     if dictionaries is not None:
         check_transcoders(dictionaries, cfg.n_layers)
-        return [_features(held, layer, dictionaries[layer]) for layer in range(cfg.n_layers)]
+        return [_features(linearized, layer, dictionaries[layer]) for layer in range(cfg.n_layers)]
     if reason := no_neurons(cfg):
         raise InputError(f"{reason} So there is no graph of neurons; open transcoders of its MLPs, or another model.")
-    return [_neurons(held, layer) for layer in range(cfg.n_layers)]
+    return [_neurons(linearized, layer) for layer in range(cfg.n_layers)]
 
 
 def check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> None:
@@ -99,24 +99,24 @@ def check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> 
         InputError: it says which is lacking, or is no transcoder.
     """
     for layer in range(n_layers):
-        found = dictionaries.get(layer)
-        if found is None:
+        dictionary = dictionaries.get(layer)
+        if dictionary is None:
             raise InputError(
                 f"The dictionaries have none for layer {layer}; a graph needs a transcoder for each MLP, layers 0 to "
                 f"{n_layers - 1}. Choose other dictionaries, or neurons."
             )
         names = [f"blocks.{later}.hook_mlp_out" for later in range(layer, n_layers)]
-        if not set(found.hooks_out) <= set(names):
+        if not set(dictionary.hooks_out) <= set(names):
             raise InputError(
-                f"{found.name} stands for {', '.join(found.hooks_out)}; a graph needs transcoders, which stand for "
-                f"what MLPs write ({names[0]}). Choose another dictionary, or neurons."
+                f"{dictionary.name} stands for {', '.join(dictionary.hooks_out)}; a graph needs transcoders, which "
+                f"stand for what MLPs write ({names[0]}). Choose another dictionary, or neurons."
             )
 
 
 @torch.inference_mode()
-def _neurons(held: Held, layer: int) -> Mlp:
-    mlp, (stream, norm, limit) = mlp_of(held.run.model, layer), held.reads(layer)
-    pre, post, own = _activations(held, layer)
+def _neurons(linearized: LinearizedRun, layer: int) -> Mlp:
+    mlp, (stream, norm, limit) = mlp_of(linearized.run.model, layer), linearized.reads(layer)
+    pre, post, own = _activations(linearized, layer)
     W_in, W_out = (widened(weights.detach()).double() for weights in (mlp.W_in, mlp.W_out))
     # What an edit has put in a neuron's place is a constant; at 0 the gate is of no account.
     gates = torch.where((post == own) & (pre != 0), post / pre, 0.0)
@@ -128,16 +128,16 @@ def _neurons(held: Held, layer: int) -> Mlp:
         gates=gates,
         reads=ov.reading(W_in, norm).T,
         read_scales=scales(stream, norm),
-        writes={layer: writes_at_unit_scale(held.run.model, layer, W_out, "ln2_post")},
-        write_scales={layer: held.mlp_scales(layer)},
+        writes={layer: writes_at_unit_scale(linearized.run.model, layer, W_out, "ln2_post")},
+        write_scales={layer: linearized.mlp_scales(layer)},
         limit=limit,
     )
-    return Mlp(units, held.mlp_bias(layer, widened(mlp.b_out.detach())))
+    return Mlp(units, linearized.mlp_bias(layer, widened(mlp.b_out.detach())))
 
 
-def _activations(held: Held, layer: int) -> tuple[Stream, Stream, Stream]:
+def _activations(linearized: LinearizedRun, layer: int) -> tuple[Stream, Stream, Stream]:
     """What each neuron's linear part is, its activation, and what that would be without the run's edits."""
-    run, prefix = held.run, f"blocks.{layer}.mlp"
+    run, prefix = linearized.run, f"blocks.{layer}.mlp"
     block = run.model.block(layer)
     assert isinstance(block, Block)  # one without has no neurons
     linear = "hook_pre_linear" if run.cfg.gated_mlp else "hook_pre"
@@ -147,13 +147,13 @@ def _activations(held: Held, layer: int) -> tuple[Stream, Stream, Stream]:
     own, edited = Collect(names), Collect(names)
     block.mlp(read, own.within(prefix))
     block.mlp(read, Chain(run.tap, edited).within(prefix))
-    pre, unedited, post = (each[0, : held.n_pos].double() for each in (*own.kept.values(), edited.kept[names[1]]))
+    pre, unedited, post = (each[0, : linearized.n_pos].double() for each in (*own.kept.values(), edited.kept[names[1]]))
     return pre, post, unedited
 
 
 @torch.inference_mode()
-def _features(held: Held, layer: int, dictionary: Dictionary) -> Mlp:
-    stream, norm, limit = _read_by(held, layer, dictionary.hook_in)
+def _features(linearized: LinearizedRun, layer: int, dictionary: Dictionary) -> Mlp:
+    stream, norm, limit = _read_by(linearized, layer, dictionary.hook_in)
     read = stream if norm is None else normalize(stream, norm).values.values
     activations = dictionary.encode(read).double()
     active = activations.any(0).nonzero().flatten()
@@ -168,10 +168,12 @@ def _features(held: Held, layer: int, dictionary: Dictionary) -> Mlp:
         reads=ov.reading(rows.T, norm).T,
         read_scales=scales(stream, norm),
         writes={place: dictionary.decoder_rows(active.tolist(), out).double() for place, out in places.items()},
-        write_scales={place: torch.ones(held.n_pos, dtype=torch.float64) for place in places},
+        write_scales={place: torch.ones(linearized.n_pos, dtype=torch.float64) for place in places},
         limit=limit,
     )
-    return Mlp(units, dictionary.b_dec(places[layer]).double().expand(held.n_pos, -1), _skip(dictionary, read, norm))
+    return Mlp(
+        units, dictionary.b_dec(places[layer]).double().expand(linearized.n_pos, -1), _skip(dictionary, read, norm)
+    )
 
 
 def _skip(dictionary: Dictionary, read: Stream, norm: Norm | None) -> Skip | None:
@@ -182,15 +184,15 @@ def _skip(dictionary: Dictionary, read: Stream, norm: Norm | None) -> Skip | Non
     return Skip(matrix, (dictionary.reading.of(read.float()) @ skip).double())
 
 
-def _read_by(held: Held, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:
+def _read_by(linearized: LinearizedRun, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:
     """The stream that a transcoder reads, what is done to it first, and the stage from which on nothing is in it."""
-    stream, norm, limit = held.reads(layer)
+    stream, norm, limit = linearized.reads(layer)
     if hook == f"blocks.{layer}.ln2.hook_normalized":
         return stream, None if norm is None else Norm(norm.eps, centred=norm.centred), limit
     if hook == f"blocks.{layer}.hook_resid_mid":
-        return held.mid(layer), None, 2 * layer + 1
+        return linearized.mid(layer), None, 2 * layer + 1
     if hook == f"blocks.{layer}.hook_resid_pre":
-        return held.streams[layer], None, 2 * layer
+        return linearized.streams[layer], None, 2 * layer
     raise InputError(
         f"A transcoder of layer {layer} reads {hook}; a graph can follow those that read "
         f"blocks.{layer}.ln2.hook_normalized, hook_resid_mid or hook_resid_pre."

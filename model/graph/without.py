@@ -57,7 +57,7 @@ class Without(Tap):
         return Look.WHOLE if touched else Look.NEVER
 
 
-class HeldStill(Tap):
+class FreezeToFirst(Tap):
     """Gives every run of a batch the attention patterns and norm scales of the first one."""
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:

@@ -116,17 +116,17 @@ def _metadata(graph: Graph, thresholds: tuple[float, float]) -> dict[str, Any]:
 
 def _slug(graph: Graph, thresholds: tuple[float, float]) -> str:
     """A name for an address, of its own for each model, prompt, target, dictionary and pruning."""
-    asked = graph.model, graph.prompt, graph.target, graph.dictionary, graph.folded, len(graph.nodes), thresholds
+    identity = graph.model, graph.prompt, graph.target, graph.dictionary, graph.folded, len(graph.nodes), thresholds
     words = re.sub(r"[^a-z0-9]+", "-", f"{graph.model} {graph.prompt}".lower()).strip("-")[:60] or "graph"
-    return f"{words}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
+    return f"{words}-{hashlib.sha256(repr(identity).encode()).hexdigest()[:8]}"
 
 
 def _cumulative(pruned: Pruned) -> list[float]:
     """For each node the share of influence of all that have at least as much: what circuit-tracer calls influence."""
     ordered, order = pruned.influence.sort(descending=True)
-    found = pruned.influence.clone()
-    found[order] = ordered.cumsum(0) / max(float(ordered.sum()), 1e-12)
-    return found.tolist()
+    cumulative = pruned.influence.clone()
+    cumulative[order] = ordered.cumsum(0) / max(float(ordered.sum()), 1e-12)
+    return cumulative.tolist()
 
 
 def _node(graph: Graph, place: int, name: str, n_layers: int, cumulative: float) -> dict[str, Any]:
@@ -145,13 +145,13 @@ def _node(graph: Graph, place: int, name: str, n_layers: int, cumulative: float)
         "run_idx": 0,
         "reverse_ctx_idx": 0,
         "jsNodeId": f"L_{node.index}-{last}" if is_logit else f"{first}-{last}",
-        "clerp": f'Output "{graph.target_text}" (p={target.probability:.3f})' if is_logit else _told(node),
+        "clerp": f'Output "{graph.target_text}" (p={target.probability:.3f})' if is_logit else _clerp(node),
         "influence": None if is_logit else cumulative,
         "activation": float(graph.activations[place]) if node.is_followed else None,
     }
 
 
-def _told(node: Node) -> str:
+def _clerp(node: Node) -> str:
     return "" if node.kind in ("feature", "token", "error") else node.name
 
 

@@ -41,7 +41,7 @@ class BestWords:
             self._cut()
         return peaks.amax(dim=-1)
 
-    def found(self) -> tuple[Int[Tensor, "row k"], Float[Tensor, "row k"]]:
+    def top_k(self) -> tuple[Int[Tensor, "row k"], Float[Tensor, "row k"]]:
         """Ids and logits, best first."""
         self._cut()
         return self.ids[0].view(-1, self.k), self.logits[0].view(-1, self.k)

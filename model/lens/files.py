@@ -71,21 +71,21 @@ def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
                 "Choose that folder."
             )
     _check_allowed(file, allow_pickle)
-    told = read_json(folder / CONFIG)
-    if told.get("lens_type", LENS_TYPE) != LENS_TYPE:
+    config = read_json(folder / CONFIG)
+    if config.get("lens_type", LENS_TYPE) != LENS_TYPE:
         raise CheckpointError(
-            f"{folder.name} is a lens of the type {str(told['lens_type'])[:40]!r}; only {LENS_TYPE!r} can be opened."
+            f"{folder.name} is a lens of the type {str(config['lens_type'])[:40]!r}; only {LENS_TYPE!r} can be opened."
         )
-    d_model, n_layers = _size(folder, told, "d_model", 2**20), _size(folder, told, "num_hidden_layers", MOST_LAYERS)
+    d_model, n_layers = _size(folder, config, "d_model", 2**20), _size(folder, config, "num_hidden_layers", MOST_LAYERS)
     state = read_safetensors(file) if file.suffix == SAFE else _unpickled(file)
     shapes: dict[str, tuple[int, ...]] = {f"{layer}.weight": (d_model, d_model) for layer in range(n_layers)}
-    if told.get("bias", True):
+    if config.get("bias", True):
         shapes |= {f"{layer}.bias": (d_model,) for layer in range(n_layers)}
     _check(file, state, shapes)
     maps = {layer: Affine(state[f"{layer}.weight"], state.get(f"{layer}.bias")) for layer in range(n_layers)}
-    known = {"model": told.get("base_model_name_or_path"), "revision": told.get("base_model_revision")}
+    known = {"model": config.get("base_model_name_or_path"), "revision": config.get("base_model_revision")}
     of: dict[str, str | int] = {name: value[:200] for name, value in known.items() if isinstance(value, str)}
-    unembedding = told.get("unembed_hash")
+    unembedding = config.get("unembed_hash")
     return Lens(
         "tuned",
         folder.name,
@@ -120,10 +120,10 @@ def _safe_jacobians(file: Path) -> dict[str, Any]:
     """What `jlens` keeps in a pickle, from safetensors: matrices by their layers' numbers, and the mean's prompts."""
     tensors = read_safetensors(file)
     with safe_open(file, framework="pt") as opened:
-        told = opened.metadata() or {}
+        metadata = opened.metadata() or {}
     layers = {_number(name): J for name, J in tensors.items()}
     d_model = next((J.shape[-1] for J in tensors.values() if J.ndim), 0)
-    return {"J": layers, "d_model": d_model, "n_prompts": _number(told.get("n_prompts", ""))}
+    return {"J": layers, "d_model": d_model, "n_prompts": _number(metadata.get("n_prompts", ""))}
 
 
 def _number(text: str) -> int:
@@ -131,12 +131,12 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else -1
 
 
-def _size(file: Path, told: Mapping[str, Any], name: str, most: int) -> int:
-    value = told.get(name)
+def _size(file: Path, metadata: Mapping[str, Any], name: str, most: int) -> int:
+    value = metadata.get(name)
     if not _is_size(value, most):
         said = str(value)[:40] if isinstance(value, int | float | str) else type(value).__name__
         raise CheckpointError(f"{file.name} says {said!r} for {name}; it has to be 1 to {most:,}.")
-    return int(told[name])
+    return int(metadata[name])
 
 
 def _is_size(value: object, most: int, least: int = 1) -> bool:
@@ -178,7 +178,7 @@ def _digest(*files: Path) -> str:
 
 def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tensor], name: str) -> None:
     """Write a tuned lens as the `tuned-lens` package does, its translators by their names there, in float16."""
-    told = {
+    config = {
         "base_model_name_or_path": name,
         "d_model": model.cfg.d_model,
         "num_hidden_layers": model.cfg.n_layers,
@@ -187,7 +187,7 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
         "unembed_hash": unembedding_hash(model),
         "lens_type": LENS_TYPE,
     }
-    write_text(folder / CONFIG, json.dumps(told, indent=2) + "\n")
+    write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
     state = {name: tensor.detach().half().contiguous() for name, tensor in translators.items()}
     _save(state, folder / PARAMS)
     _save_safe(state, folder / PARAMS)
@@ -196,8 +196,8 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
 def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
     """Write a Jacobian lens as the `jlens` package does, of the states that the matrices are given for."""
     by_layer = {state - 1: J.half().contiguous() for state, J in sorted(jacobians.items())}
-    told = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
-    _save(told, folder / JACOBIANS)
+    content = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
+    _save(content, folder / JACOBIANS)
     _save_safe({str(layer): J for layer, J in by_layer.items()}, folder / JACOBIANS, {"n_prompts": str(n_prompts)})
 
 

@@ -41,9 +41,9 @@ def measure(model: Transformer, lenses: Sequence[Lens], rows: Int[Tensor, "row p
     agreement: dict[Kind, Sequence[float | None]] = {}
     for lens, sums in zip(lenses, zip(*(_of_row(model, lenses, row) for row in rows), strict=True), strict=True):
         states, n_states = lens.reads(model.cfg.n_layers), model.cfg.n_layers + 1
-        for found, place in ((kl, 0), (agreement, 1)):
+        for figures, place in ((kl, 0), (agreement, 1)):
             means = torch.stack([each[place] for each in sums]).mean(0).tolist()
-            found[lens.kind] = [means[states.index(at)] if at in states else None for at in range(n_states)]
+            figures[lens.kind] = [means[states.index(at)] if at in states else None for at in range(n_states)]
     return HeldOut(text, rows.numel(), kl, agreement)
 
 
@@ -60,27 +60,29 @@ def _by_lens(
 ) -> tuple[Tensor, Tensor]:
     carried = [lens.carried(at, each) for at, each in enumerate(states) if at in lens.reads(model.cfg.n_layers)]
     unembed = model.unembed
-    found = logit_lens(
+    reading = logit_lens(
         [*carried, last], lambda rows: model.to_unembed(rows[None])[0], unembed.W_U, unembed.b_U, 1, affine
     )
-    best = found.top_tokens.values[..., 0]
-    return found.kl_from_final.values.double().mean(1), (best == best[-1]).double().mean(1)
+    best = reading.top_tokens.values[..., 0]
+    return reading.kl_from_final.values.double().mean(1), (best == best[-1]).double().mean(1)
 
 
-def write(folder: Path, found: HeldOut) -> None:
+def write(folder: Path, figures: HeldOut) -> None:
     """Write the figures beside the lenses."""
-    write_text(folder / FIGURES, json.dumps(asdict(found), indent=2) + "\n")
+    write_text(folder / FIGURES, json.dumps(asdict(figures), indent=2) + "\n")
 
 
 def read(folder: Path) -> HeldOut | None:
     """The figures that lie beside lenses; None where there are none that can be read."""
     try:
-        told = read_json(folder / FIGURES)
-        tables = [_figures(told[name]) for name in ("kl", "agreement")]
-        return HeldOut(str(told["text"])[:200], int(told["n_tokens"]), *tables)
+        content = read_json(folder / FIGURES)
+        tables = [_figures(content[name]) for name in ("kl", "agreement")]
+        return HeldOut(str(content["text"])[:200], int(content["n_tokens"]), *tables)
     except (HeadlightError, KeyError, TypeError, ValueError):
         return None
 
 
-def _figures(told: dict[Kind, list[float | None]]) -> Figures:
-    return {kind: [None if each is None else float(each) for each in told[kind]] for kind in TITLES if kind in told}
+def _figures(by_kind: dict[Kind, list[float | None]]) -> Figures:
+    return {
+        kind: [None if each is None else float(each) for each in by_kind[kind]] for kind in TITLES if kind in by_kind
+    }

@@ -53,7 +53,7 @@ def prompt_jacobians(
             f"A Jacobian takes a prompt of at least {skip + 2} tokens and one layer; {len(tokens)} tokens and "
             f"{len(states)} layers were given."
         )
-    d_model, found = model.cfg.d_model, {state: list[Tensor]() for state in states}
+    d_model, jacobians = model.cfg.d_model, {state: list[Tensor]() for state in states}
     watch = _Watch(states)
     with torch.enable_grad():
         final = model(tokens.expand(AT_ONCE, -1), tap=watch, stop_at_layer=model.cfg.n_layers)
@@ -62,8 +62,8 @@ def prompt_jacobians(
             wanted = _one_hot(final, counted, first)
             gradients = torch.autograd.grad(final, sources, wanted, retain_graph=first + AT_ONCE < d_model)
             for state, gradient in zip(states, gradients, strict=True):
-                found[state].append(gradient[: d_model - first, counted].mean(1))
-    return {state: torch.cat(rows) for state, rows in found.items()}
+                jacobians[state].append(gradient[: d_model - first, counted].mean(1))
+    return {state: torch.cat(rows) for state, rows in jacobians.items()}
 
 
 def _one_hot(final: Float[Tensor, "row pos d_model"], counted: slice, first: int) -> Float[Tensor, "row pos d_model"]:

@@ -45,7 +45,7 @@ class Lens:
     name: str = ""
     digest: str = ""
     maps: Mapping[int, Affine] = field(default_factory=dict, compare=False, repr=False)
-    told: Mapping[str, str | int] = field(default_factory=dict, compare=False, repr=False)
+    metadata: Mapping[str, str | int] = field(default_factory=dict, compare=False, repr=False)
     unembedding: str | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -208,7 +208,7 @@ def _read(normalized: Float[Tensor, "layer pos d_model"], unembed: _Unembed, k: 
         peaks = best.look_at(logits.flatten(0, 1), first)
         summaries.append(_summarise(logits, peaks.view(n_layers, n_pos)))
     log_normalizer, entropy, kl = _combine(torch.stack(summaries, dim=1))
-    top_ids, top_logits = (each.view(n_layers, n_pos, k) for each in best.found())
+    top_ids, top_logits = (each.view(n_layers, n_pos, k) for each in best.top_k())
     return top_ids, (top_logits - log_normalizer[..., None]).exp(), log_normalizer, entropy, kl
 
 

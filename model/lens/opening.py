@@ -57,12 +57,12 @@ def located(kind: Kind, name: str, source: Source) -> Path:
     path = Path(os.path.expanduser(name))
     if os.path.exists(path):
         return path
-    if found := HUB_NAME.fullmatch(name):
-        kind_of_repository = "space" if found[1] else "model"
+    if match := HUB_NAME.fullmatch(name):
+        kind_of_repository = "space" if match[1] else "model"
         folder = hub.fetch_files(
-            found[2], [f"{found[3][1:]}/{file}".lstrip("/") for file in FILES[kind]], kind_of_repository
+            match[2], [f"{match[3][1:]}/{file}".lstrip("/") for file in FILES[kind]], kind_of_repository
         )
-        return folder / found[3][1:]
+        return folder / match[3][1:]
     raise CheckpointError(
         f"There is no folder {name!r} of a {TITLES[kind]}. Give its path, or a hub name as owner/name."
     )
@@ -80,6 +80,6 @@ def lens_of(run: Run, kind: Kind = "logit", name: str = "", read: Callable[[Kind
         raise InputError(f"There is no lens {kind!r}: it can be {', '.join(TITLES)}.")
     if kind == "logit":
         return LOGIT
-    found = replace(read(kind, located(kind, name, run.source)), name=name or f"of {run.source.name}")
-    check_fits(found, run.model, run.source.name)
-    return found
+    lens = replace(read(kind, located(kind, name, run.source)), name=name or f"of {run.source.name}")
+    check_fits(lens, run.model, run.source.name)
+    return lens

@@ -65,8 +65,8 @@ def mean_divergences(run: Run, by: Lens = LOGIT) -> Measure:
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    found = logit_lens(run, by).kl_from_final
-    return Measure(f"mean {found.name}", found.unit, ("layer",), found.values.mean(1))
+    divergences = logit_lens(run, by).kl_from_final
+    return Measure(f"mean {divergences.name}", divergences.unit, ("layer",), divergences.values.mean(1))
 
 
 @kept
@@ -76,8 +76,10 @@ def followed_probabilities(run: Run, token: int, by: Lens = LOGIT) -> Measure:
     normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
     with torch.inference_mode():
         cap = run.cfg.output_logits_soft_cap
-        found = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen, cap)
-    return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
+        probabilities = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen, cap)
+    return _on_all_layers(
+        run, by, Measure(probabilities.name, probabilities.unit, ("layer", "pos"), probabilities.values[..., 0])
+    )
 
 
 @kept
@@ -92,8 +94,8 @@ def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens =
     positions = slice(None) if position is None else slice(position, position + 1)
     chosen = torch.full((len(run.tokens[positions]), 1), token)
     with run.host.turn(), torch.inference_mode():
-        found = lens.chosen_ranks(*_read_with(run, positions, by), chosen, multiply=affine)
-    return _on_all_layers(run, by, Measure(found.name, found.unit, ("layer", "pos"), found.values[..., 0]))
+        ranks = lens.chosen_ranks(*_read_with(run, positions, by), chosen, multiply=affine)
+    return _on_all_layers(run, by, Measure(ranks.name, ranks.unit, ("layer", "pos"), ranks.values[..., 0]))
 
 
 def _on_all_layers(run: Run, by: Lens, read: Measure) -> Measure:

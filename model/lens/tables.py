@@ -56,12 +56,12 @@ def lens_tables(
     layer = len(comparison.layer_labels) - 1 if layer is None else layer
     place = comparison.default_place if place is None else place
     lenses = {side: lens_of(run, lens, name_for(comparison, run, lens_from)) for side, run in comparison.sides.items()}
-    found = readings(comparison, token, lenses)
+    by_side = readings(comparison, token, lenses)
     return {
         "tokens": tokens_of(comparison),
-        title_of(lenses): _lens(comparison, found, measures_of(comparison, found)),
-        "best": _best(comparison, found, layer, place),
-        "followed": _followed(comparison, found, token, place),
+        title_of(lenses): _lens(comparison, by_side, measures_of(comparison, by_side)),
+        "best": _best(comparison, by_side, layer, place),
+        "followed": _followed(comparison, by_side, token, place),
         "divergence": divergence_table(
             comparison, {side: lenses_of(run, lenses[side]) for side, run in comparison.sides.items()}
         ),
@@ -75,9 +75,9 @@ def title_of(lenses: Mapping[str, Lens]) -> str:
     return title.removeprefix("logit ")
 
 
-def name_for(comparison: Comparison, run: Run, given: str) -> str:
+def name_for(comparison: Comparison, run: Run, name: str) -> str:
     """The folder or hub name of a run's lens: the one given is for A's model, and no other's."""
-    return given if run.same_model(comparison.a) else ""
+    return name if run.same_model(comparison.a) else ""
 
 
 def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
@@ -85,11 +85,11 @@ def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens
 
     Of these one that cannot be opened is left out. `opened` opens them.
     """
-    found = {chosen.kind: chosen}
+    lenses = {chosen.kind: chosen}
     for kind in beside(run.source):
         with suppress(HeadlightError):
-            found.setdefault(kind, chosen if kind == chosen.kind else opened(run, kind))
-    return tuple(found[kind] for kind in TITLES if kind in found)
+            lenses.setdefault(kind, chosen if kind == chosen.kind else opened(run, kind))
+    return tuple(lenses[kind] for kind in TITLES if kind in lenses)
 
 
 def readings(comparison: Comparison, token: int, lenses: Mapping[str, Lens] | None = None) -> dict[str, Reading]:
@@ -120,18 +120,18 @@ def patchscope_table(comparison: Comparison, place: int, scope: Scope) -> Table:
     """
     rows = Rows()
     for side, (run, position) in comparison.sides_at(place).items():
-        found = patchscopes(run, position, scope)
-        probabilities, best = found.logits.softmax(-1).max(-1)
+        scopes = patchscopes(run, position, scope)
+        probabilities, best = scopes.logits.softmax(-1).max(-1)
         labels = run.tokenizer.labels(best)
-        texts = [run.tokenizer.label_together(written) for written in found.written]
+        texts = [run.tokenizer.label_together(written) for written in scopes.written]
         names = (*run.layer_labels, "untouched")
         rows += [(side, *row) for row in zip(names, labels, probabilities.tolist(), texts, strict=True)]
     return columns(["run", "state after", "next token", "probability", "written"], rows)
 
 
-def measures_of(comparison: Comparison, found: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
+def measures_of(comparison: Comparison, by_side: dict[str, Reading]) -> dict[str, dict[str, Measure]]:
     """Each of MEASURES [layer, place], of A, B and B - A."""
-    by_run = {id(reading.run): _measures(reading) for reading in found.values()}
+    by_run = {id(reading.run): _measures(reading) for reading in by_side.values()}
 
     def compared(name: str) -> dict[str, Measure]:
         return comparison.measured_by_place(lambda run: by_run[id(run)][name])
@@ -145,10 +145,10 @@ def _measures(reading: Reading) -> dict[str, Measure]:
     return dict(zip(MEASURES, (best, lens.entropy, lens.kl_from_final, reading.followed), strict=True))
 
 
-def _lens(comparison: Comparison, found: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:
+def _lens(comparison: Comparison, by_side: dict[str, Reading], measures: dict[str, dict[str, Measure]]) -> Table:
     layers, rows = comparison.layer_labels, Rows()
     for side in measures[MEASURES[0]]:
-        texts = [] if side == DIFFERENCE else _top_labels(comparison, found[side])
+        texts = [] if side == DIFFERENCE else _top_labels(comparison, by_side[side])
         for (layer, place), numbers in known(measures[name][side].values for name in MEASURES):
             text = texts[layer][place] if texts else None
             rows.append((side, layers[layer], place, text, *numbers))
@@ -160,11 +160,11 @@ def _top_labels(comparison: Comparison, reading: Reading) -> list[list[str]]:
     return [reading.run.tokenizer.labels(ids.clamp_min(0)) for ids in best]
 
 
-def _best(comparison: Comparison, found: dict[str, Reading], layer: int, place: int) -> Table:
+def _best(comparison: Comparison, by_side: dict[str, Reading], layer: int, place: int) -> Table:
     rows = Rows()
     for side, (run, position) in comparison.sides_at(place).items():
         if layer < len(run.layer_labels):
-            lens = found[side].lens
+            lens = by_side[side].lens
             tokens, probabilities = (
                 each.values[layer, position].tolist() for each in (lens.top_tokens, lens.top_probs)
             )
@@ -174,11 +174,11 @@ def _best(comparison: Comparison, found: dict[str, Reading], layer: int, place: 
     return columns(["run", "rank", "token", "probability"], rows)
 
 
-def _followed(comparison: Comparison, found: dict[str, Reading], token: int, place: int) -> Table:
+def _followed(comparison: Comparison, by_side: dict[str, Reading], token: int, place: int) -> Table:
     rows = Rows()
     for side, (run, position) in comparison.sides_at(place).items():
-        ranks = followed_ranks(run, token, position, found[side].by).values[:, 0].tolist()
-        way = found[side].followed.values[:, position].tolist()
+        ranks = followed_ranks(run, token, position, by_side[side].by).values[:, 0].tolist()
+        way = by_side[side].followed.values[:, position].tolist()
         for name, probability, rank in zip(run.layer_labels, way, ranks, strict=True):
             rows.append((side, name, number(probability), rank if rank > 0 else None))
     return columns(["run", "after layer", "probability", "rank"], rows)

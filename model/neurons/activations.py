@@ -62,10 +62,12 @@ def activations_at(run: Run, position: int) -> Activations:
     """
     layers = range(run.cfg.n_layers)
     reads = {name: hook for name, (hook, _) in mlp_of(run.model, 0).reads.items()}
-    found = _seen(run, layers, slice(position, position + 1), lambda each: each[0].float())
+    activations = _seen(run, layers, slice(position, position + 1), lambda each: each[0].float())
 
     def stacked(called: str, hook: str) -> Measure:
-        return Measure(called, "activation", AXES, torch.stack([found[hook_name(layer, hook)] for layer in layers]))
+        return Measure(
+            called, "activation", AXES, torch.stack([activations[hook_name(layer, hook)] for layer in layers])
+        )
 
     return Activations({name: stacked(name, hook) for name, hook in reads.items()}, stacked("activation", "hook_post"))
 
@@ -80,10 +82,10 @@ def over_prompt(run: Run, neuron: Neuron) -> Activations:
     """
     check_neuron(run.cfg, *neuron)
     layer, index = neuron
-    found = _seen(run, [layer], EVERYWHERE, lambda each: each[:, index].float().clone())
+    activations = _seen(run, [layer], EVERYWHERE, lambda each: each[:, index].float().clone())
 
     def measure(called: str, hook: str) -> Measure:
-        return Measure(called, "activation", ("pos",), found[hook_name(layer, hook)])
+        return Measure(called, "activation", ("pos",), activations[hook_name(layer, hook)])
 
     reads = {name: measure(name, hook) for name, (hook, _) in mlp_of(run.model, layer).reads.items()}
     return Activations(reads, measure("activation", "hook_post"))

@@ -61,11 +61,11 @@ def direct_effects(run: Run, question: Question) -> DirectEffects:
         of_norm = torch.zeros(()) if of_norm is None else of_norm.double() @ towards
         bias.append(mlp.b_out.detach().double() @ back + of_norm)
         written.append(run.cache["mlp_out", layer][position].double() @ towards)
-    found, constant, whole = torch.stack(values), torch.stack(bias), torch.stack(written)
-    left = whole - found.sum(-1) - constant
+    neurons, constant, whole = torch.stack(values), torch.stack(bias), torch.stack(written)
+    left = whole - neurons.sum(-1) - constant
     edited = torch.where(torch.tensor([_edits_behind(run, layer) for layer in range(len(posts))]), left, 0.0)
     return DirectEffects(
-        Measure("direct effect", "logits", AXES, found),
+        Measure("direct effect", "logits", AXES, neurons),
         Measure("direct effect of the biases", "logits", ("layer",), constant),
         Measure("direct effect of the MLP", "logits", ("layer",), whole),
         Measure("changed behind the neurons", "logits", ("layer",), edited),
@@ -100,8 +100,8 @@ def gradient_effects(run: Run, question: Question, position: int) -> Measure:
         logits = run.host.on_device(run.model).before_cap(resid[:, [question.position - n_past]])[0, 0]
         posts = [keep.kept[hook_name(layer, "hook_post")] for layer in layers]
         difference = logits[question.target] - logits[question.distractor]
-        found = torch.autograd.grad(difference, posts, allow_unused=True, materialize_grads=True)
-    products = [(post * gradient)[0, position - n_past] for post, gradient in zip(posts, found, strict=True)]
+        gradients = torch.autograd.grad(difference, posts, allow_unused=True, materialize_grads=True)
+    products = [(post * gradient)[0, position - n_past] for post, gradient in zip(posts, gradients, strict=True)]
     return Measure("gradient × activation", "logits", AXES, torch.stack(products).detach().float().cpu())
 
 
@@ -146,8 +146,8 @@ def _measured(run: Run, neurons: Sequence[Neuron], question: Question, position:
     for layer in layers:
         indices = [index for at, index in neurons if at == layer]
         taps = [_zeroed(layer, index, position - n_past) for index in indices]
-        found = run_on(run, layer, taps, question.position, n_past, steps)[:, pair].double()
-        differences = (found[:, 0] - found[:, 1]).tolist()
+        logits = run_on(run, layer, taps, question.position, n_past, steps)[:, pair].double()
+        differences = (logits[:, 0] - logits[:, 1]).tolist()
         without |= {(layer, index): each for index, each in zip(indices, differences, strict=True)}
     target, distractor = before_cap_at(run, question.position)[pair].double().tolist()
     values = torch.tensor([target - distractor - without[neuron] for neuron in neurons])

@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 
 from headlight.model.attribution.logits import Question
 from headlight.model.attribution.tables import promoted_rows
+from headlight.model.former_names import former_keywords
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import by_name, subtract, union, with_difference
 from headlight.model.neurons.activations import activations_at, over_prompt
@@ -52,20 +53,21 @@ class NeuronQuestion:
     neuron: Neuron | None = None
 
 
-def mlp_tables(comparison: Comparison, asked: NeuronQuestion) -> Tables:
+@former_keywords(asked="question")
+def mlp_tables(comparison: Comparison, question: NeuronQuestion) -> Tables:
     """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
 
     Raises:
         InputError: a model has no neurons.
     """
-    neuron = chosen(comparison, asked)
+    neuron = chosen(comparison, question)
     return {
         "tokens": tokens_of(comparison),
-        "neurons": _neurons(comparison, asked),
-        "sums": columns(["run", "layer", "what", "direct effect"], _sums(comparison, asked)),
+        "neurons": _neurons(comparison, question),
+        "sums": columns(["run", "layer", "what", "direct effect"], _sums(comparison, question)),
         "over the prompt": columns(["run", "place", "what", "value"], _over_prompt(comparison, neuron)),
         "weights": columns(
-            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(comparison, asked, neuron)
+            ["run", "matrix", "rank", "raised", "by", "lowered", "by how much"], _weights(comparison, question, neuron)
         ),
         "heads": columns(["run", "head", "how", "composition"], _heads(comparison, neuron)),
     }
@@ -76,32 +78,34 @@ def reads_logits(comparison: Comparison) -> bool:
     return not any(no_reading(run.model) for run in comparison.runs)
 
 
-def values_of(comparison: Comparison, asked: NeuronQuestion) -> dict[str, Values]:
+def values_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, Values]:
     """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
 
     def values() -> dict[str, Values]:
-        sides = comparison.sides_at(asked.place).items()
-        return with_difference({side: _values(run, at, asked) for side, (run, at) in sides})
+        sides = comparison.sides_at(question.place).items()
+        return with_difference({side: _values(run, at, question) for side, (run, at) in sides})
 
-    return comparison.keep(("neurons at", asked.target, asked.distractor, asked.place), values)
+    return comparison.keep(("neurons at", question.target, question.distractor, question.place), values)
 
 
-def _values(run: Run, position: int, asked: NeuronQuestion) -> Values:
-    question, found = Question(asked.target, asked.distractor, position), activations_at(run, position)
+def _values(run: Run, position: int, neurons: NeuronQuestion) -> Values:
+    question, activations = Question(neurons.target, neurons.distractor, position), activations_at(run, position)
     direct = {} if no_reading(run.model) else {MEASURES["direct"]: direct_effects(run, question).values}
     gradient = gradient_effects(run, question, position)
-    reads = found.reads if len(found.reads) > 1 else {}  # one before its activation function says little beside it
-    return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: found.values, **reads}
+    reads = (
+        activations.reads if len(activations.reads) > 1 else {}
+    )  # one before its activation function says little beside it
+    return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: activations.values, **reads}
 
 
-def ranked(comparison: Comparison, asked: NeuronQuestion) -> list[Neuron]:
+def ranked(comparison: Comparison, question: NeuronQuestion) -> list[Neuron]:
     """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
-    sides = values_of(comparison, asked)
-    values = sides.get(asked.side, next(iter(sides.values())))
-    found = values.get(MEASURES[asked.by], values[MEASURES["gradient"]]).values
-    of_layers = found if asked.layer is None else found[asked.layer : asked.layer + 1]
-    order = of_layers.abs().flatten().topk(min(asked.count, of_layers.numel())).indices.tolist()
-    return [(at // found.shape[1] + (asked.layer or 0), at % found.shape[1]) for at in order]
+    sides = values_of(comparison, question)
+    values = sides.get(question.side, next(iter(sides.values())))
+    sizes = values.get(MEASURES[question.by], values[MEASURES["gradient"]]).values
+    of_layers = sizes if question.layer is None else sizes[question.layer : question.layer + 1]
+    order = of_layers.abs().flatten().topk(min(question.count, of_layers.numel())).indices.tolist()
+    return [(at // sizes.shape[1] + (question.layer or 0), at % sizes.shape[1]) for at in order]
 
 
 def has_neuron(run: Run, neuron: Neuron) -> bool:
@@ -109,35 +113,35 @@ def has_neuron(run: Run, neuron: Neuron) -> bool:
     return neuron[0] < run.cfg.n_layers and neuron[1] < (run.cfg.d_mlp or 0)
 
 
-def chosen(comparison: Comparison, asked: NeuronQuestion) -> Neuron:
+def chosen(comparison: Comparison, question: NeuronQuestion) -> Neuron:
     """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
-    wanted = [] if asked.neuron is None else [asked.neuron]
-    neurons = (*wanted, *ranked(comparison, replace(asked, count=sys.maxsize)))
+    wanted = [] if question.neuron is None else [question.neuron]
+    neurons = (*wanted, *ranked(comparison, replace(question, count=sys.maxsize)))
     return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in comparison.runs))
 
 
-def measured_of(comparison: Comparison, asked: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
+def measured_of(comparison: Comparison, question: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
     """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
-    found = {}
-    for side, (run, at) in comparison.sides_at(asked.place).items():
+    by_side = {}
+    for side, (run, at) in comparison.sides_at(question.place).items():
         own = [neuron for neuron in neurons if has_neuron(run, neuron)]
-        measured = measured_effects(run, own, Question(asked.target, asked.distractor, at), at)
-        found[side] = replace(measured, values=by_name(measured.values, own, neurons, torch.nan))
-    return with_difference(found)
+        measured = measured_effects(run, own, Question(question.target, question.distractor, at), at)
+        by_side[side] = replace(measured, values=by_name(measured.values, own, neurons, torch.nan))
+    return with_difference(by_side)
 
 
-def sums_of(comparison: Comparison, asked: NeuronQuestion) -> dict[str, dict[str, Measure]]:
+def sums_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, dict[str, Measure]]:
     """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
     if not reads_logits(comparison):
         return {}
-    found = {}
-    for side, (run, at) in comparison.sides_at(asked.place).items():
-        of = direct_effects(run, Question(asked.target, asked.distractor, at))
+    sums = {}
+    for side, (run, at) in comparison.sides_at(question.place).items():
+        of = direct_effects(run, Question(question.target, question.distractor, at))
         neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
         has_bias = any(has_mlp_bias(run.model, layer) for layer in range(run.cfg.n_layers))
         biases = {BIASES: of.bias} if has_bias else {}
-        found[side] = {NEURONS: neurons, **biases, EDITS: of.edited, WRITTEN: of.written}
-    return with_difference(found, change=_change_of_sums)
+        sums[side] = {NEURONS: neurons, **biases, EDITS: of.edited, WRITTEN: of.written}
+    return with_difference(sums, change=_change_of_sums)
 
 
 def _change_of_sums(a: dict[str, Measure], b: dict[str, Measure]) -> dict[str, Measure]:
@@ -160,18 +164,18 @@ def strip_of(comparison: Comparison, neuron: Neuron) -> dict[str, Measure]:
 
 def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
     """How each head is composed with a neuron, the head, and the score: the highest first."""
-    found = neuron_composition(run, neuron)
-    named = {f"writes what its {name} reads": measure for name, measure in found.writers.items()}
-    named |= {f"its {through} reads what it writes": measure for through, measure in found.readers.items()}
+    composed = neuron_composition(run, neuron)
+    named = {f"writes what its {name} reads": measure for name, measure in composed.writers.items()}
+    named |= {f"its {through} reads what it writes": measure for through, measure in composed.readers.items()}
     rows = [
         (how, (layer, head), score) for how, measure in named.items() for (layer, head), score in finite(measure.values)
     ]
     return sorted(rows, key=lambda row: -row[2])
 
 
-def _neurons(comparison: Comparison, asked: NeuronQuestion) -> Table:
-    neurons, sides = ranked(comparison, asked), values_of(comparison, asked)
-    measured = measured_of(comparison, asked, neurons) if asked.measured else {}
+def _neurons(comparison: Comparison, question: NeuronQuestion) -> Table:
+    neurons, sides = ranked(comparison, question), values_of(comparison, question)
+    measured = measured_of(comparison, question, neurons) if question.measured else {}
     names = list(dict.fromkeys(name for values in sides.values() for name in values))  # a gate is in some models alone
     rows = Rows()
     for side, values in sides.items():
@@ -189,24 +193,24 @@ def _value(measure: Measure | None, neuron: Neuron) -> float | None:
     return number(float(measure.values[neuron]))
 
 
-def _sums(comparison: Comparison, asked: NeuronQuestion) -> Iterator[Row]:
-    for side, parts in sums_of(comparison, asked).items():
+def _sums(comparison: Comparison, question: NeuronQuestion) -> Iterator[Row]:
+    for side, parts in sums_of(comparison, question).items():
         for name, measure in parts.items():
             yield from ((side, f"L{layer}", name, value) for (layer,), value in finite(measure.values))
 
 
 def _over_prompt(comparison: Comparison, neuron: Neuron) -> Iterator[Row]:
     for side, run in comparison.sides.items():
-        found, places = over_prompt(run, neuron), comparison.positions(run)
-        for name, measure in {**found.reads, "activation": found.values}.items():
+        activations, places = over_prompt(run, neuron), comparison.positions(run)
+        for name, measure in {**activations.reads, "activation": activations.values}.items():
             values = measure.values.tolist()
             yield from ((side, place, name, values[at]) for place, at in enumerate(places) if at is not None)
 
 
-def _weights(comparison: Comparison, asked: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
-    for side, (run, at) in comparison.sides_at(asked.place).items():
-        found = neuron_tokens(run, neuron, at)
-        matrices = ({} if found.written is None else {"output (logits)": found.written}) | dict(found.read)
+def _weights(comparison: Comparison, question: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
+    for side, (run, at) in comparison.sides_at(question.place).items():
+        matched = neuron_tokens(run, neuron, at)
+        matrices = ({} if matched.written is None else {"output (logits)": matched.written}) | dict(matched.read)
         for name, tokens in matrices.items():
             yield from ((side, name, *row) for row in promoted_rows(tokens, run.tokenizer))
 

@@ -108,12 +108,12 @@ def _composed(run: Run, neuron: Neuron) -> Composed:
             heads, sizes = heads_of(model, at), _sizes(run, at)
             for name, direction in reads.items() if at <= last else ():
                 writers[name][at] = composition.read_by(heads["value"], direction, sizes["value"])
-            for through, found in readers.items() if at > layer else ():
-                found[at] = composition.reading_of(write, heads[through], sizes[through])
+            for through, scores in readers.items() if at > layer else ():
+                scores[at] = composition.reading_of(write, heads[through], sizes[through])
             steps.add()
     return Composed(
-        {name: _measure(f"composition with its {name}", found) for name, found in writers.items()},
-        {through: _measure(f"{through} composition", found) for through, found in readers.items()},
+        {name: _measure(f"composition with its {name}", scores) for name, scores in writers.items()},
+        {through: _measure(f"{through} composition", scores) for through, scores in readers.items()},
         composition.of_a_random_direction(cfg.d_model),
     )
 

@@ -41,15 +41,15 @@ class AttnOnlyBlock(nn.Module):
 
     def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
         """What attention writes to the stream."""
-        given = self.attn(normalized, positions, tap.within("attn"))
-        return tap("hook_attn_out", self._written(self.ln1_post(given, tap.within("ln1_post"))))
+        output = self.attn(normalized, positions, tap.within("attn"))
+        return tap("hook_attn_out", self._written(self.ln1_post(output, tap.within("ln1_post"))))
 
     def after(self, part: str, resid: Stream) -> Stream:
         """What becomes of the stream once a part was added to it."""
         return resid
 
-    def _written(self, given: Stream) -> Stream:
-        return self.dropout(given if self.residual_scale == 1.0 else given * self.residual_scale)
+    def _written(self, output: Stream) -> Stream:
+        return self.dropout(output if self.residual_scale == 1.0 else output * self.residual_scale)
 
 
 class Block(AttnOnlyBlock):
@@ -82,8 +82,8 @@ class Block(AttnOnlyBlock):
 
     def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
         """What the MLP writes to the stream."""
-        given = self.mlp(normalized, tap.within("mlp"))
-        return tap("hook_mlp_out", self._written(self.ln2_post(given, tap.within("ln2_post"))))
+        output = self.mlp(normalized, tap.within("mlp"))
+        return tap("hook_mlp_out", self._written(self.ln2_post(output, tap.within("ln2_post"))))
 
 
 class ParallelBlock(Block):
@@ -174,8 +174,8 @@ class CrossBlock(Block):
         self, normalized: Stream, memory: Float[Tensor, "batch memory d_model"], to_memory: Positions, tap: Tap
     ) -> Stream:
         """What attention to the encoder's output writes to the stream."""
-        given = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
-        return tap("hook_cross_attn_out", self._written(given))
+        output = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
+        return tap("hook_cross_attn_out", self._written(output))
 
 
 class PostNormCrossBlock(CrossBlock):

@@ -49,10 +49,10 @@ class ActivationCache(Mapping[str, Tensor]):
                 f"The cache holds no {name!r} (asked for as {key!r}).{nearest(name, self._activations)} "
                 "Name it in names_filter to keep it."
             )
-        found = self._activations[name]
-        if not isinstance(found, Tensor):
-            found = self._activations[name] = found()
-        return found
+        result = self._activations[name]
+        if not isinstance(result, Tensor):
+            result = self._activations[name] = result()
+        return result
 
     def _full_name(self, key: CacheKey) -> str:
         if isinstance(key, str):

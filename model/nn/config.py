@@ -305,8 +305,8 @@ class TransformerConfig:
             check_size(name, getattr(self, name))
 
 
-def _rotary_scaling(told: dict[str, Any]) -> RotaryScaling:
+def _rotary_scaling(settings: dict[str, Any]) -> RotaryScaling:
     known = {field.name for field in fields(RotaryScaling)}
-    if unknown := sorted(told.keys() - known):
+    if unknown := sorted(settings.keys() - known):
         raise ConfigError(f"rotary_scaling has no {unknown[0]!r}; it can have {', '.join(sorted(known))}.")
-    return RotaryScaling(**({"kind": None} | told))
+    return RotaryScaling(**({"kind": None} | settings))

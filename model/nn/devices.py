@@ -26,10 +26,10 @@ def over_devices(model: Transformer, device_map: Mapping[str, str] | None = None
     """
     from accelerate import dispatch_model
 
-    found = dict(device_map_of(model) if device_map is None else device_map)
+    device_map_used = dict(device_map_of(model) if device_map is None else device_map)
     model.reads_ahead = False
-    first = next((device for device in found.values() if device != "cpu"), "cpu")
-    dispatch_model(model, found, main_device=first)
+    first = next((device for device in device_map_used.values() if device != "cpu"), "cpu")
+    dispatch_model(model, device_map_used, main_device=first)
     return model
 
 
@@ -45,10 +45,10 @@ def device_map_of(model: Transformer, max_memory: Mapping[int | str, int | str] 
     from accelerate import infer_auto_device_map
 
     whole = [type(block).__name__ for block in model.blocks]
-    found = infer_auto_device_map(
+    placement = infer_auto_device_map(
         model, None if max_memory is None else dict(max_memory), no_split_module_classes=whole
     )
-    layers = {name: _device_of(name, found) for name in (f"blocks.{layer}" for layer in range(model.cfg.n_layers))}
+    layers = {name: _device_of(name, placement) for name in (f"blocks.{layer}" for layer in range(model.cfg.n_layers))}
     first, *_, last = [*layers.values()] * 2
     parts = dict.fromkeys(BEFORE, first) | layers | dict.fromkeys(BEHIND, last)
     if model.cfg.tie_word_embeddings:
@@ -57,11 +57,11 @@ def device_map_of(model: Transformer, max_memory: Mapping[int | str, int | str] 
     return {name: device for name, device in parts.items() if name in modules}
 
 
-def _device_of(name: str, found: Mapping[str, int | str]) -> str:
+def _device_of(name: str, placement: Mapping[str, int | str]) -> str:
     """The device of a part, or of that which holds it."""
-    while name not in found:
+    while name not in placement:
         name = name.rpartition(".")[0]
-    device = found[name]
+    device = placement[name]
     if isinstance(device, int):
         return f"cuda:{device}"
     return "cpu" if device == "disk" else device  # what is mapped from files takes no memory

@@ -193,8 +193,8 @@ class Chain(Tap):
         return activation
 
     def look(self, name: str) -> Look:
-        found = {tap.look(name) for tap in self._taps} - {Look.NEVER}
-        return Look.WHOLE if len(found) > 1 else next(iter(found), Look.NEVER)
+        looks = {tap.look(name) for tap in self._taps} - {Look.NEVER}
+        return Look.WHOLE if len(looks) > 1 else next(iter(looks), Look.NEVER)
 
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
         for tap in self._taps:

@@ -42,10 +42,10 @@ def shard_heads(model: Model, mesh: DeviceMesh) -> Model:
     Raises:
         ConfigError: the heads, or the keys and values that they share, cannot be divided evenly.
     """
-    found = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
-    for attn in found.values():
+    modules = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
+    for attn in modules.values():
         _check_even(attn, mesh.size())
-    parallelize_module(model, mesh, dict.fromkeys(found, HeadsApart()))
+    parallelize_module(model, mesh, dict.fromkeys(modules, HeadsApart()))
     return model.to(mesh.device_type)
 
 
@@ -141,8 +141,8 @@ class OwnHeads(Attention):
         tap: Tap,
     ) -> Float[Tensor, "_ query head d_value"]:
         assert isinstance(tap, AllHeads)
-        if Look.LATER in (tap.shown.look(name) for name in BEHIND_BATCH):  # read when other processes may be elsewhere
-            Attended(self.divided.whole(q, 2), self.divided.whole(k, 2), rule).leave(tap.shown)
+        if Look.LATER in (tap.inner.look(name) for name in BEHIND_BATCH):  # read when other processes may be elsewhere
+            Attended(self.divided.whole(q, 2), self.divided.whole(k, 2), rule).leave(tap.inner)
         n_own = len(self.W_Q)
         first = n_own * self.divided.mesh.get_local_rank()
         return super()._attend(q, k, v, rule.of_heads(slice(first, first + n_own)), tap)
@@ -151,23 +151,23 @@ class OwnHeads(Attention):
 class AllHeads(Tap):
     """Shows a tap the activations of all processes' heads, and gives back what is made of this process's own."""
 
-    def __init__(self, shown: Tap, divided: Divided) -> None:
-        self.shown, self.divided = shown, divided
+    def __init__(self, inner: Tap, divided: Divided) -> None:
+        self.inner, self.divided = inner, divided
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if self.look(name) is Look.NEVER:
             return activation
         axis = 1 if name in BEHIND_BATCH else 2
-        return self.divided.own(self.shown(name, self.divided.whole(activation, axis)), axis)
+        return self.divided.own(self.inner(name, self.divided.whole(activation, axis)), axis)
 
     def look(self, name: str) -> Look:
-        return Look.WHOLE if self.shown.look(name) > Look.LATER else Look.NEVER
+        return Look.WHOLE if self.inner.look(name) > Look.LATER else Look.NEVER
 
     def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
-        return self.shown.with_past(k, v, at)
+        return self.inner.with_past(k, v, at)
 
     def within(self, prefix: str) -> Tap:
-        return AllHeads(self.shown.within(prefix), self.divided)
+        return AllHeads(self.inner.within(prefix), self.divided)
 
 
 class _AcrossHeads(nn.Module):
@@ -178,7 +178,7 @@ class _AcrossHeads(nn.Module):
         self.norm, self.divided = norm, divided
 
     def forward(self, x: Vectors, tap: AllHeads) -> Vectors:
-        return self.divided.own(self.norm(self.divided.whole(x, 2), tap.shown), 2)
+        return self.divided.own(self.norm(self.divided.whole(x, 2), tap.inner), 2)
 
 
 def _of_own(norm: nn.Module, divided: Divided) -> nn.Module:

@@ -95,17 +95,17 @@ class Transformer(HookedModel):
         self,
         tokens: Int[Tensor, "batch pos"],
         mask: Int[Tensor, "batch pos"] | None,
-        given: Int[Tensor, "batch pos"] | None,
+        token_types: Int[Tensor, "batch pos"] | None,
     ) -> Int[Tensor, "batch pos"]:
-        if given is None:
+        if token_types is None:
             return self.token_types(tokens, mask)
         n_types = self.cfg.n_token_types or 1
-        if given.shape != tokens.shape or not (given.min() >= 0 and given.max() < n_types):
+        if token_types.shape != tokens.shape or not (token_types.min() >= 0 and token_types.max() < n_types):
             raise InputError(
-                f"Token types have shape {list(given.shape)} and go up to {int(given.max())}; give one of 0 to "
-                f"{n_types - 1} for each of the tokens {list(tokens.shape)}."
+                f"Token types have shape {list(token_types.shape)} and go up to {int(token_types.max())}; give one of "
+                f"0 to {n_types - 1} for each of the tokens {list(tokens.shape)}."
             )
-        return given
+        return token_types
 
     def _embedded(
         self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap, types: Int[Tensor, "batch pos"] | None
@@ -137,9 +137,9 @@ class Transformer(HookedModel):
         self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP
     ) -> Float[Tensor, "batch pos d_embed"]:
         """A final stream as the unembedding reads it: normalised, through the masked-token head, by `logits_scale`."""
-        given = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
-        given = given.to(resid.device)  # where layers lie on several devices it may be on the last
-        return given if self.cfg.logits_scale == 1.0 else given * self.cfg.logits_scale
+        transformed = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
+        transformed = transformed.to(resid.device)  # where layers lie on several devices it may be on the last
+        return transformed if self.cfg.logits_scale == 1.0 else transformed * self.cfg.logits_scale
 
     def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         """The logits of a final stream."""

@@ -36,8 +36,10 @@ def _gradients(patching: Patching) -> ActivationCache:
         tokens = patching.tokens.clone().to(model.embed.W_E.device)
         resid = model(tokens, tap=Chain(WithGradient(), patching.tap, keep), stop_at_layer=model.cfg.n_layers)
         activations = list(keep.kept.values())  # an edit can cut some of them off from what is measured
-        found = torch.autograd.grad(patching.read(resid).sum(), activations, allow_unused=True, materialize_grads=True)
-    return ActivationCache({name: one[0] for name, one in zip(keep.kept, found, strict=True)}, model.cfg.n_layers)
+        gradients = torch.autograd.grad(
+            patching.read(resid).sum(), activations, allow_unused=True, materialize_grads=True
+        )
+    return ActivationCache({name: one[0] for name, one in zip(keep.kept, gradients, strict=True)}, model.cfg.n_layers)
 
 
 @torch.inference_mode()

@@ -18,10 +18,10 @@ class AgainstMeans(Patching):
         InputError: as `Patching`.
     """
 
-    def __init__(self, model: Transformer, tokens: Tokens, asked: LogitDifference) -> None:
-        side = RunSide(model, tokens, asked.position)
-        check(side, side, asked, None)
-        self._into(side, asked, "A")
+    def __init__(self, model: Transformer, tokens: Tokens, measured: LogitDifference) -> None:
+        side = RunSide(model, tokens, measured.position)
+        check(side, side, measured, None)
+        self._into(side, measured, "A")
         self.matches = tuple((position, position) for position in range(self.reach))
         self.base, self.a = self._run(side)
         means = {name: kept.mean(0, keepdim=True).expand_as(kept).clone() for name, kept in self.base.items()}

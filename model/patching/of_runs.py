@@ -34,7 +34,7 @@ def matches_of(a: Run, b: Run, align: Align) -> Matches:
     return match_positions(a.tokens.tolist(), b.tokens.tolist(), align)
 
 
-def lacking(a: Run, b: Run, align: Align) -> str:
+def mismatch(a: Run, b: Run, align: Align) -> str:
     """Why no part of one run can stand in for the other's, and what to do; nothing where it can."""
     if reason := differing(a.cfg, b.cfg):
         return reason

@@ -103,8 +103,8 @@ def _check(patching: Patching, senders: Sequence[Head], receiver: Head) -> None:
         check_head(patching.model.cfg, layer, head)
     late = next((sender for sender in senders if sender[0] >= receiver[0]), None)
     if late is not None or not senders:
-        told = head_name(receiver)
+        name = head_name(receiver)
         raise InputError(
-            f"Nothing goes to {told} from {'L{}H{}'.format(*late) if late else 'any head'}: a head can be reached only "
+            f"Nothing goes to {name} from {'L{}H{}'.format(*late) if late else 'any head'}: a head can be reached only "
             "from the layers before its own. Choose a later receiver or an earlier sender."
         )

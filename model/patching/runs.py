@@ -52,17 +52,17 @@ class Patching:
         model: Transformer,
         a: Tokens,
         b: Tokens,
-        asked: LogitDifference,
+        measured: LogitDifference,
         into: Into = "A",
         matches: Matches | None = None,
         model_b: Transformer | None = None,
         tap_b: Tap = NO_TAP,
     ) -> None:
-        sides = RunSide(model, a, asked.position), RunSide(model_b or model, b, asked.in_b, tap_b)
-        found = check(*sides, asked, matches)
+        sides = RunSide(model, a, measured.position), RunSide(model_b or model, b, measured.in_b, tap_b)
+        matched = check(*sides, measured, matches)
         base, source = sides if into == "A" else reversed(sides)
-        pairs = found if into == "A" else [(there, here) for here, there in found]
-        self._into(base, asked, into)
+        pairs = matched if into == "A" else [(there, here) for here, there in matched]
+        self._into(base, measured, into)
         self.matches = in_reach(pairs, base, source)
         self.base, own = self._run(base)
         there, other = self._run(source)
@@ -70,8 +70,8 @@ class Patching:
         self.a, self.b = (own, other) if into == "A" else (other, own)
         self._check_difference("in B", "change B")
 
-    def _into(self, base: RunSide, asked: LogitDifference, into: Into) -> None:
-        self.asked, self.into = asked, into
+    def _into(self, base: RunSide, measured: LogitDifference, into: Into) -> None:
+        self.measured, self.into = measured, into
         self.model, self.position, self.tap = base.model, base.position, base.tap
         self.n_pos, self.reach = base.n_pos, base.reach
         self.tokens = base.tokens[:, : self.n_pos]
@@ -112,7 +112,7 @@ class Patching:
         """Target less distractor of streams after the last layer, of all positions or of the one that is measured."""
         model = model or self.model
         resid = resid[:, [self.position if resid.shape[1] > 1 else 0]]
-        pair = [self.asked.target, self.asked.distractor]
+        pair = [self.measured.target, self.measured.distractor]
         W_U, b_U = widened(model.unembed.W_U[:, pair]), model.unembed.b_U[pair]
         target, distractor = (model.to_unembed(resid)[:, 0] @ W_U + b_U).unbind(-1)
         return target - distractor
@@ -184,8 +184,8 @@ class Patching:
             joining.setdefault(name, []).append(self._written(variants[row]))
         first = min(variant.layer for variant in variants)
         put = NO_TAP if self.tap is NO_TAP else Put([variants[row] for row in order], self.other)
-        found = self.run_on(first, {name: torch.stack(rows) for name, rows in joining.items()}, put)
-        return torch.empty_like(found).index_copy_(0, torch.tensor(order, device=found.device), found)
+        resid = self.run_on(first, {name: torch.stack(rows) for name, rows in joining.items()}, put)
+        return torch.empty_like(resid).index_copy_(0, torch.tensor(order, device=resid.device), resid)
 
     def _site(self, variant: Variant) -> tuple[int, int, str]:
         """Where a variant joins: layer, place in it, and the stream's name there."""
@@ -218,11 +218,11 @@ class Patching:
         """By how much the stream changes where these heads' z are the other run's; a norm behind them is run anew."""
         block, dtype = self.model.block(layer), self.base["z", layer].dtype
         change, W_O = self.change("z", layer), block.attn.W_O.to(dtype)
-        given = torch.stack([change[:, head] @ W_O[head] for head in heads]).sum(0)
+        change_written = torch.stack([change[:, head] @ W_O[head] for head in heads]).sum(0)
         if norm_behind(self.model, layer) is None:
-            return given if block.residual_scale == 1.0 else given * block.residual_scale
+            return change_written if block.residual_scale == 1.0 else change_written * block.residual_scale
         own = torch.einsum("phd,hdm->pm", self.base["z", layer], W_O) + block.attn.b_O.to(dtype)
-        after, before = block.ln1_post(torch.stack([own + given, own]), NO_TAP)
+        after, before = block.ln1_post(torch.stack([own + change_written, own]), NO_TAP)
         return (after - before) * block.residual_scale
 
     @torch.inference_mode()

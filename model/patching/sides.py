@@ -62,34 +62,34 @@ def in_reach(pairs: Matches, base: RunSide, source: RunSide) -> Matches:
 def aligned(base: ActivationCache, other: ActivationCache, matches: Matches) -> dict[str, Tensor]:
     """The other run's activations at the positions that they are matched with; the run's own where there is none."""
     here, there = (list(positions) for positions in zip(*matches, strict=True)) if matches else ([], [])
-    found = {}
+    activations = {}
     for name, own in base.items():
-        found[name] = own.clone()
-        found[name][here] = other[name][there].to(own.device)
-    return found
+        activations[name] = own.clone()
+        activations[name][here] = other[name][there].to(own.device)
+    return activations
 
 
-def check(a: RunSide, b: RunSide, asked: LogitDifference, matches: Matches | None) -> Matches:
+def check(a: RunSide, b: RunSide, measured: LogitDifference, matches: Matches | None) -> Matches:
     """The positions that belong together; what cannot be patched or measured is refused.
 
     Raises:
         InputError: it says what there is.
     """
-    if a.model is not b.model and (lacking := differing(a.model.cfg, b.model.cfg)):
-        raise InputError(lacking)
-    found = _matches(a.tokens.shape[1], b.tokens.shape[1], matches)
+    if a.model is not b.model and (mismatch := differing(a.model.cfg, b.model.cfg)):
+        raise InputError(mismatch)
+    pairs = _matches(a.tokens.shape[1], b.tokens.shape[1], matches)
     for name, side in (("A", a), ("B", b)):
         if not 0 <= side.position < side.tokens.shape[1]:
             raise InputError(
                 f"There is no position {side.position} in {name}: it has tokens 0 to {side.tokens.shape[1] - 1}."
             )
     d_vocab = a.model.cfg.d_vocab_out or a.model.cfg.d_vocab
-    for name, token in (("target", asked.target), ("distractor", asked.distractor)):
+    for name, token in (("target", measured.target), ("distractor", measured.distractor)):
         if not 0 <= token < d_vocab:
             raise InputError(f"The {name} is token {token}; the vocabulary has ids 0 to {d_vocab - 1}.")
-    if asked.target == asked.distractor:
+    if measured.target == measured.distractor:
         raise InputError("Target and distractor are the same token, so that they never differ. Choose two.")
-    return found
+    return pairs
 
 
 def _matches(n_a: int, n_b: int, matches: Matches | None) -> Matches:

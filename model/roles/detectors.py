@@ -74,8 +74,8 @@ def chance_scores(
 ) -> dict[Kind, Measure]:
     """The scores of a head that gives every key that it can see the same weight; without axes."""
     even = mask.float() / mask.sum(-1, keepdim=True)
-    found = detector_scores(even[None], tokens, punctuation)
-    return {kind: replace(each, axes=(), values=each.values[0]) for kind, each in found.items()}
+    scores = detector_scores(even[None], tokens, punctuation)
+    return {kind: replace(each, axes=(), values=each.values[0]) for kind, each in scores.items()}
 
 
 def _mean_weight(name: str, pattern: Float[Tensor, "head pos pos"], cells: Bool[Tensor, "pos pos"]) -> Measure:
@@ -139,7 +139,7 @@ def ranks(scores: Measure) -> Measure:
 
 
 def head_labels(
-    found: Mapping[Kind, Estimate], chance: Mapping[Kind, float]
+    estimates: Mapping[Kind, Estimate], chance: Mapping[Kind, float]
 ) -> dict[tuple[int, int], tuple[Kind, ...]]:
     """The heads that have a label by their patterns, by layer and head, and their labels, the largest score first.
 
@@ -147,7 +147,7 @@ def head_labels(
     above. A head that looks at the previous or at its own token is not called local besides.
     """
     scores: dict[tuple[int, int], dict[Kind, float]] = {}
-    for kind, each in found.items():
+    for kind, each in estimates.items():
         holds = (each.low.values >= LEAST[kind]) & (each.mean.values >= TIMES_CHANCE * chance[kind])
         for layer, head in holds.nonzero().tolist():
             scores.setdefault((layer, head), {})[kind] = float(each.mean.values[layer, head])

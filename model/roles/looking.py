@@ -81,5 +81,5 @@ def differences(pairs: Iterable[tuple[Seen | None, Seen | None]], kind: Kind) ->
 
     The two go through the same sequences, so that what these do to a score alike is not in the interval.
     """
-    found = [subtract(a.scores[kind], b.scores[kind]) for a, b in pairs if a is not None and b is not None]
-    return detectors.estimate(found) if found else None
+    changes = [subtract(a.scores[kind], b.scores[kind]) for a, b in pairs if a is not None and b is not None]
+    return detectors.estimate(changes) if changes else None

@@ -21,17 +21,17 @@ def prompt_tables(
     Raises:
         HeadlightError: the model came without a tokenizer, or a prompt is empty or longer than its context.
     """
-    found = {
+    statistics = {
         prompt: head_statistics(model, model.to_tokens(prompt, prepend_bos)[0].cpu())
         for prompt in dict.fromkeys(prompts)
     }
     rows = (
-        (prompt, number(float(found[prompt].scores[statistic].values[head])), found[prompt].n_tokens)
+        (prompt, number(float(statistics[prompt].scores[statistic].values[head])), statistics[prompt].n_tokens)
         for prompt in prompts
     )
     return {
         "prompts": columns(["prompt", f"{head_name(head)} {SCORES[statistic]}", "tokens"], rows),
-        "heads": heads_table(spread([each.scores[statistic] for each in found.values()])),
+        "heads": heads_table(spread([each.scores[statistic] for each in statistics.values()])),
     }
 
 

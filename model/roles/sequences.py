@@ -92,10 +92,10 @@ def most_half(model: Transformer, bos: Begin, host: Host = HERE) -> int:
 def words(model: Transformer, host: Host = HERE) -> Int[np.ndarray, " word"]:
     """The vocabulary without special tokens, as far as the model embeds it."""
 
-    def found() -> Int[np.ndarray, " word"]:
+    def word_ids_in_vocabulary() -> Int[np.ndarray, " word"]:
         return np.array([token for token in tokenizer_of(model).word_ids() if token < model.cfg.d_vocab])
 
-    return host.keep(("words", model.source), found)
+    return host.keep(("words", model.source), word_ids_in_vocabulary)
 
 
 def edits_anywhere(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:

@@ -53,10 +53,10 @@ class Roles:
     @cached_property
     def detected(self) -> Detected:
         """Every head over all sequences."""
-        found = looking.detected(self.seen.values())
-        if found is None:
+        known = looking.detected(self.seen.values())
+        if known is None:
             raise InputError("There is nothing to look at the heads on.")
-        return found
+        return known
 
     @cached_property
     def effects(self) -> dict[Head, Effects]:
@@ -102,7 +102,7 @@ def head_tables(
         HeadlightError: a prompt or an edit that a model does not allow, or no room for random repeats.
     """
     sides = {"A": (model, ())} if model_b is None else {"A": (model, ()), "B": (model_b, edits_b)}
-    found = {}
+    roles = {}
     for side, (each, edits) in sides.items():
         drawn = range(count if sequences.half_of(each, prepend_bos, half) else 0)
         repeats = [sequences.random_repeat(each, prepend_bos, seed, number, half, edits) for number in drawn]
@@ -110,8 +110,8 @@ def head_tables(
         if prompts is not None:
             texts = prompts[side].items()
             looked_at = {number: sequences.prompt(each, text, prepend_bos, edits) for number, text in texts}
-        found[side] = head_roles(each, looked_at, repeats, (ablated or {}).get(side, ()))
-    return role_tables(found)
+        roles[side] = head_roles(each, looked_at, repeats, (ablated or {}).get(side, ()))
+    return role_tables(roles)
 
 
 def role_tables(sides: Mapping[str, Roles]) -> Tables:
@@ -132,18 +132,18 @@ def role_tables(sides: Mapping[str, Roles]) -> Tables:
 def _scores(sides: Mapping[str, Roles]) -> Iterator[Row]:
     """Every head that has a score, with its interval and rank; changes are ranked by their size."""
     for kind in KINDS:
-        found = {side: _ends(roles.detected.scores[kind]) for side, roles in sides.items()}
+        by_side = {side: _ends(roles.detected.scores[kind]) for side, roles in sides.items()}
         if "B" in sides:
-            found[DIFFERENCE] = _change(sides["A"], sides["B"], kind)
-        for side, ends in found.items():
+            by_side[DIFFERENCE] = _change(sides["A"], sides["B"], kind)
+        for side, ends in by_side.items():
             yield from _score_rows(side, TITLES[kind], ends)
     copies = with_difference({side: roles.copying for side, roles in sides.items()})
     for side, measure in copies.items():
         yield from _score_rows(side, COPYING, _without_interval(measure))
 
 
-def _ends(found: Estimate) -> Ends:
-    return found.mean.values, found.low.values, found.high.values
+def _ends(estimate: Estimate) -> Ends:
+    return estimate.mean.values, estimate.low.values, estimate.high.values
 
 
 def _without_interval(measure: Measure) -> Ends:

@@ -58,8 +58,8 @@ class Comparison:
 
     def sides_at(self, place: int) -> dict[str, tuple[Run, int]]:
         """The runs that have a place, by their names on the page, and its position there."""
-        found = {side: (run, self.positions(run)[place]) for side, run in self.sides.items()}
-        return {side: (run, at) for side, (run, at) in found.items() if at is not None}
+        positions = {side: (run, self.positions(run)[place]) for side, run in self.sides.items()}
+        return {side: (run, at) for side, (run, at) in positions.items() if at is not None}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -82,8 +82,8 @@ class Comparison:
         """
         places = enumerate(zip(*map(self.positions, self.runs), strict=True))
         common = [place for place, positions in places if None not in positions]
-        asked = [place for place in common if self.positions(self.a)[place] == self.a.asked]
-        return (asked or common or [len(self.labels) - 1])[-1]
+        masked = [place for place in common if self.positions(self.a)[place] == self.a.prediction_position]
+        return (masked or common or [len(self.labels) - 1])[-1]
 
     def measured(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
         """A measure of each run and, where there are two, B - A for the layers and heads that both have."""

@@ -134,8 +134,8 @@ class Dictionary:
     @property
     def layer(self) -> int:
         """The layer of what it reads; 0 where that belongs to none."""
-        found = re.search(r"(?<![^.])\d{1,4}(?![^.])", self.hook_in)
-        return int(found[0]) if found else 0
+        match = re.search(r"(?<![^.])\d{1,4}(?![^.])", self.hook_in)
+        return int(match[0]) if match else 0
 
     @property
     def is_autoencoder(self) -> bool:

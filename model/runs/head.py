@@ -120,9 +120,9 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
     sink = None if rule.sinks is None else float(rule.sinks[0])
     stream, mask = made.stream(layer), rule.mask[0, 0, 0]
     with torch.inference_mode():
-        given = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
+        arguments = stream, weights.norm, q[query], k, v, weights.W_O, mask, weights.attn_scale
         first = _first(made, layer, weights, stream, query)
-        return head_steps.head_steps(*given, bias, rule.soft_cap, sink, first)
+        return head_steps.head_steps(*arguments, bias, rule.soft_cap, sink, first)
 
 
 def _first(

@@ -16,7 +16,7 @@ from headlight.model.runs.edits.means import mean_z
 from headlight.model.text.chat import Begin
 
 Value = TypeVar("Value")
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 
 
 @runtime_checkable
@@ -30,7 +30,7 @@ class Keeper(Protocol):
 Of = TypeVar("Of", bound=Keeper)
 
 
-def kept(compute: Callable[Concatenate[Of, Given], Value]) -> Callable[Concatenate[Of, Given], Value]:
+def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Concatenate[Of, Arguments], Value]:
     """A function of a run, or of two, whose results are kept by its name and what else it is given.
 
     What is given is hashable, or has an `identity` that tells it from all others.
@@ -38,14 +38,14 @@ def kept(compute: Callable[Concatenate[Of, Given], Value]) -> Callable[Concatena
     signature = inspect.signature(compute)
 
     @functools.wraps(compute)
-    def found(of: Of, /, *args: Given.args, **named: Given.kwargs) -> Value:
-        given = signature.bind(of, *args, **named)
-        given.apply_defaults()
-        _, *others = given.arguments.values()
+    def cached(of: Of, /, *args: Arguments.args, **named: Arguments.kwargs) -> Value:
+        bound = signature.bind(of, *args, **named)
+        bound.apply_defaults()
+        _, *others = bound.arguments.values()
         name = compute.__module__, compute.__qualname__, *(getattr(each, "identity", each) for each in others)
         return of.keep(name, lambda: compute(of, *args, **named))
 
-    return found
+    return cached
 
 
 class Host:

@@ -50,15 +50,15 @@ def norm_behind(model: Transformer, layer: int, behind: Behind = "ln1_post") -> 
     return norm_of(model.block(layer).get_submodule(behind))
 
 
-def written(run: Run, layer: int, given: Written, position: int, behind: Behind = "ln1_post") -> Written:
+def written(run: Run, layer: int, output: Written, position: int, behind: Behind = "ln1_post") -> Written:
     """What becomes of parts of what a layer's heads, or its MLP, give at a position, on the way to the stream.
 
     Where a norm stands there its scale is the run's own, and its bias belongs to no part.
     """
     norm, scales = norm_behind(run.model, layer, behind), write_scales(run, layer, behind)
     if norm is not None and scales is not None:
-        given = rescaled(given, norm, scales[position])
-    return given if run.cfg.residual_scale == 1.0 else given * run.cfg.residual_scale
+        output = rescaled(output, norm, scales[position])
+    return output if run.cfg.residual_scale == 1.0 else output * run.cfg.residual_scale
 
 
 def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
@@ -112,11 +112,11 @@ def norm_bias(run: Run, layer: int, behind: Behind) -> Float[Tensor, " d_model"]
     return None if norm is None or norm.b is None else norm.b * run.cfg.residual_scale
 
 
-def writes_at_unit_scale(model: Transformer, layer: int, given: Written, behind: Behind = "ln1_post") -> Written:
+def writes_at_unit_scale(model: Transformer, layer: int, output: Written, behind: Behind = "ln1_post") -> Written:
     """What becomes of what a layer's heads, or its MLP, give on the way to the stream, at a scale of 1 of the norm."""
     norm, factor = norm_behind(model, layer, behind), model.cfg.residual_scale
-    given = given if norm is None else rescaled(given, norm, 1.0)
-    return given if factor == 1.0 else given * factor
+    output = output if norm is None else rescaled(output, norm, 1.0)
+    return output if factor == 1.0 else output * factor
 
 
 def write_scales(run: Run, layer: int, behind: Behind = "ln1_post") -> Float[Tensor, " pos"] | None:
@@ -127,14 +127,14 @@ def write_scales(run: Run, layer: int, behind: Behind = "ln1_post") -> Float[Ten
 
 def head_norm(norm: nn.Module, head: int, d_head: int) -> Norm | None:
     """The normalisation of one head's queries or keys, or one group's; None where there is none."""
-    found = norm_of(norm)
-    if found is None:
+    folded = norm_of(norm)
+    if folded is None:
         return None
     gain, bias = (
         each if each is None or each.shape == (d_head,) else each.reshape(-1, d_head)[head]
-        for each in (found.w, found.b)
+        for each in (folded.w, folded.b)
     )
-    return replace(found, w=gain, b=bias)
+    return replace(folded, w=gain, b=bias)
 
 
 def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:

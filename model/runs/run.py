@@ -44,7 +44,7 @@ class Run:
 
     `cache` holds queries, keys and the activations named in `KEPT` of `headlight.model.runs.kept`. `thumbnails` are the
     patterns' maxima over bins, `hidden` is true where every cell of a bin is masked, in every layer or, with windows,
-    in each [layer, 1]. `scores` are per layer and head. `next_logits` are those at `asked`.
+    in each [layer, 1]. `scores` are per layer and head. `next_logits` are those at `prediction_position`.
 
     All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
     stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
@@ -124,9 +124,9 @@ class Run:
         return self.model.token_types(self.tokens[None])[0].tolist() if is_told else None
 
     @property
-    def asked(self) -> int:
+    def prediction_position(self) -> int:
         """The position whose logits are the prediction: the first masked token, or the last token where none is."""
-        return asked_of(self.model, self.tokens)
+        return prediction_position(self.model, self.tokens)
 
     @property
     def layer_labels(self) -> tuple[str, ...]:
@@ -161,11 +161,11 @@ class Run:
 
     def embeddings(self) -> Iterator[tuple[str, Stream]]:
         """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
-        found = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
+        parts = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
         if self.cfg.embeddings_ln or self.cfg.d_embed != self.cfg.d_model:
-            yield "embeddings", self.model.begun(functools.reduce(torch.add, found.values())[None])[0]
+            yield "embeddings", self.model.begun(functools.reduce(torch.add, parts.values())[None])[0]
         else:
-            yield from found.items()
+            yield from parts.items()
 
     def streams(self, positions: slice = slice(None)) -> Iterator[Stream]:
         """The residual stream at these positions before the first layer and after each one."""
@@ -244,7 +244,7 @@ def make_run(
     editing = tap(running, inputs, edits, bos, len(prompted), means, dictionaries)
     reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
-    next_logits = running.to_logits(final[:, [asked_of(model, tokens)]])[0, 0].cpu()
+    next_logits = running.to_logits(final[:, [prediction_position(model, tokens)]])[0, 0].cpu()
     check_finite(reduce.kept, final, next_logits)
     return Run(
         model=model,
@@ -264,7 +264,7 @@ def make_run(
     )
 
 
-def asked_of(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
+def prediction_position(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
     """The position at which a model predicts: the first masked token's, or the last where none is."""
     mask = tokenizer_of(model).mask_token_id if model.cfg.mlm_act_fn else None
     masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()

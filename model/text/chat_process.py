@@ -30,15 +30,15 @@ def _limit_time() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _rendered(asked: dict[str, Any]) -> dict[str, str]:
+def _rendered(request: dict[str, Any]) -> dict[str, str]:
     from transformers.utils.chat_template_utils import render_jinja_template
 
     try:
         rendered: Any = render_jinja_template(
-            [asked["messages"]],
-            chat_template=asked["template"],
-            add_generation_prompt=asked["add_generation_prompt"],
-            **asked["special"],
+            [request["messages"]],
+            chat_template=request["template"],
+            add_generation_prompt=request["add_generation_prompt"],
+            **request["special"],
         )
         text = str(rendered[0][0])
     except ImportError:

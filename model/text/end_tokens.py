@@ -17,10 +17,10 @@ def end_tokens(folder: Path, d_vocab: int) -> tuple[int, ...]:
     """
     for name in (GENERATION_CONFIG, "config.json"):
         settings = _settings(folder / name)
-        given = settings.get("eos_token_id")
-        if given is None and isinstance(text := settings.get("text_config"), dict):
-            given = text.get("eos_token_id")
-        listed = given if isinstance(given, list) else [given]
+        value = settings.get("eos_token_id")
+        if value is None and isinstance(text := settings.get("text_config"), dict):
+            value = text.get("eos_token_id")
+        listed = value if isinstance(value, list) else [value]
         ids = [token for token in listed if type(token) is int and 0 <= token < d_vocab]
         if ids:
             return tuple(dict.fromkeys(ids))

@@ -19,10 +19,10 @@ def label(token: bytes) -> str:
     """A token's bytes with ␣, ↵ and ⇥ for space, newline and tab, <0xF0> for a byte of a split character, and
     <U+202E> for a character that could not be seen or would change the direction of what follows.
     """
-    return "".join(map(_shown, token.decode("utf-8", "surrogateescape")))
+    return "".join(map(_visible, token.decode("utf-8", "surrogateescape")))
 
 
-def _shown(character: str) -> str:
+def _visible(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # where surrogateescape puts bytes that are no UTF-8
         return f"<0x{code - 0xDC00:02X}>"

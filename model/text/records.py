@@ -120,8 +120,8 @@ def _csv_records(source: Path | bytes, column: str, delimiters: Sequence[str] = 
     with open_text(source, newline="") as stream:
         head, first = stream.read(HEAD), list[str]()
         stream.seek(0)
-        if told := SEPARATOR.match(head):  # a line that spreadsheets write before the header
-            first, head, delimiters = [stream.read(told.end())], head[told.end() :], told[1]
+        if separator := SEPARATOR.match(head):  # a line that spreadsheets write before the header
+            first, head, delimiters = [stream.read(separator.end())], head[separator.end() :], separator[1]
         delimiter = _delimiter(head, column, delimiters)
         blank = ["\n" for _ in first]  # in that line's place, so that lines keep their numbers
         rows = _rows(itertools.chain(blank, iter(lambda: stream.readline(MAX_CHARACTERS), "")), delimiter)

@@ -27,14 +27,14 @@ class TemplateProcess:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def render(self, **asked: Any) -> str:
+    def render(self, **request: Any) -> str:
         """The text of a conversation by a template, with what else it may name.
 
         Raises:
             InputError: the template refuses the conversation, or takes too much; the message says why.
         """
         try:
-            line = json.dumps(asked).encode() + b"\n"
+            line = json.dumps(request).encode() + b"\n"
         except (TypeError, ValueError) as error:
             raise InputError(f"The conversation holds what is no JSON ({error}). Give texts and numbers.") from error
         with self._lock:

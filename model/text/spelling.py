@@ -56,6 +56,6 @@ def _decoders(backend: "tokenizers.Tokenizer") -> set[str]:
     """The kinds of decoders that a tokenizer has; of those that replace something, that of SentencePiece's space."""
     if backend.decoder is None:
         return set()
-    told = json.loads(backend.decoder.__getstate__())
-    parts = told["decoders"] if told["type"] == "Sequence" else [told]
+    settings = json.loads(backend.decoder.__getstate__())
+    parts = settings["decoders"] if settings["type"] == "Sequence" else [settings]
     return {part["type"] for part in parts if part["type"] != "Replace" or part["pattern"] == {"String": SPACE}}

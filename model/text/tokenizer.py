@@ -143,8 +143,8 @@ class Tokenizer:
         no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
         check_length(text, self._growth)
         with _refusing(InputError, FAILS):
-            found = backend.encode(text, add_special_tokens=False)
-        spans = zip(found.ids, found.offsets, strict=True)
+            encoding = backend.encode(text, add_special_tokens=False)
+        spans = zip(encoding.ids, encoding.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
 
     def special_spellings(self, text: str) -> dict[str, int]:
@@ -195,8 +195,8 @@ class Tokenizer:
         """
         ids = self._encode(text, False, parse_special)
         if len(ids) != 1:
-            shown = " ".join(self.labels(ids))
-            raise InputError(f"{text!r} is {len(ids)} tokens ({shown}), not one. A leading space often decides.")
+            labels = " ".join(self.labels(ids))
+            raise InputError(f"{text!r} is {len(ids)} tokens ({labels}), not one. A leading space often decides.")
         return ids[0]
 
     def token_types(
@@ -361,8 +361,8 @@ class Tokenizer:
         name = self._backend.id_to_token(token) or ""
         if token in self._added:
             return name.encode()
-        found = self._bytes_of(name)
-        return self.to_string(token).encode() if found is None else found
+        content = self._bytes_of(name)
+        return self.to_string(token).encode() if content is None else content
 
 
 @contextmanager
@@ -378,8 +378,8 @@ def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
 
 def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
     """The special token that a tokenizer puts before a text."""
-    found = backend.encode("a")
-    return found.ids[0] if found.special_tokens_mask[0] else None
+    encoding = backend.encode("a")
+    return encoding.ids[0] if encoding.special_tokens_mask[0] else None
 
 
 def _ids(tokens: TokenIds) -> list[int]:

@@ -182,11 +182,11 @@ class ClassifierRecipe(SetRecipe[Transformer, TextBatch]):
 
 def save_classifier(classifier: Transformer, classes: Sequence[str], folder: Path) -> None:
     """Write what was trained, the head or the whole, with the classes' names and the hash of the model it began as."""
-    told = json.dumps({"classes": list(classes), "body": _began_as(classifier)})
+    metadata = json.dumps({"classes": list(classes), "body": _began_as(classifier)})
     trained = {name: tensor for name, tensor in classifier.named_parameters() if tensor.requires_grad}
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in trained.items()}
     with replacing(folder / FILE) as beside:
-        save_file(state, beside, metadata={FAMILY: told})
+        save_file(state, beside, metadata={FAMILY: metadata})
 
 
 def _began_as(classifier: Transformer) -> str | None:
@@ -201,7 +201,7 @@ def load_classifier(folder: Path, body: Transformer) -> tuple[Transformer, tuple
         CheckpointError: the file is damaged or no classifier's, or it began as another model.
     """
     tensors = read_safetensors(folder / FILE)
-    classes, began_as = _told(folder / FILE)
+    classes, began_as = _read_metadata(folder / FILE)
     if body.source is not None and began_as not in (None, body.source.sha256):
         raise CheckpointError(
             f"{folder.name} was not fine-tuned from {body.source.name}: the weights it began as have another hash. "
@@ -216,11 +216,11 @@ def load_classifier(folder: Path, body: Transformer) -> tuple[Transformer, tuple
     return classifier.requires_grad_(False).eval(), classes
 
 
-def _told(path: Path) -> tuple[tuple[str, ...], str | None]:
+def _read_metadata(path: Path) -> tuple[tuple[str, ...], str | None]:
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() or {}
     try:
-        told = json.loads(metadata[FAMILY])
-        return tuple(map(str, told["classes"])), told["body"]
+        content = json.loads(metadata[FAMILY])
+        return tuple(map(str, content["classes"])), content["body"]
     except (KeyError, ValueError, TypeError) as error:
         raise CheckpointError(f"{path.name} is no classifier's file: it does not name its classes.") from error

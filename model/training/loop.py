@@ -76,13 +76,13 @@ class Settings:
 
 
 class SetRecipe(Recipe[Model, Batch]):
-    """A recipe that goes as settings say; `told` is what tells its runs apart beside the seed."""
+    """A recipe that goes as settings say; `content` is what tells its runs apart beside the seed."""
 
-    def __init__(self, settings: Settings, *told: object) -> None:
+    def __init__(self, settings: Settings, *content: object) -> None:
         self.settings, self.state = settings, {}
         self.steps, self.measure_every = settings.steps, settings.measure_every
         self.weight_decay = settings.weight_decay
-        self.identity = hashlib.sha256(repr((*told, settings.seed)).encode()).hexdigest()
+        self.identity = hashlib.sha256(repr((*content, settings.seed)).encode()).hexdigest()
 
     def learning_rate(self, step: int) -> float:
         """The schedule's."""

@@ -77,16 +77,16 @@ def read_by(
 
     `sizes` are those of the earlier, which are the same for every direction.
     """
-    found = (earlier.reads.double() @ (earlier.writes.double() @ direction.double())[..., None])[..., 0]
-    return (found.norm(dim=-1) / (sizes * direction.double().norm())).float()
+    products = (earlier.reads.double() @ (earlier.writes.double() @ direction.double())[..., None])[..., 0]
+    return (products.norm(dim=-1) / (sizes * direction.double().norm())).float()
 
 
 def reading_of(
     direction: Float[Tensor, " d_model"], later: Product, sizes: Float[Tensor, "*head"]
 ) -> Float[Tensor, "*head"]:
     """The `composition` of what writes along one direction, as a neuron does, with each of the later."""
-    found = ((direction.double() @ later.reads.double())[..., None, :] @ later.writes.double())[..., 0, :]
-    return (found.norm(dim=-1) / (sizes * direction.double().norm())).float()
+    products = ((direction.double() @ later.reads.double())[..., None, :] @ later.writes.double())[..., 0, :]
+    return (products.norm(dim=-1) / (sizes * direction.double().norm())).float()
 
 
 def of_a_random_direction(d_model: int) -> float:

@@ -27,7 +27,7 @@ from headlight.model.runs.linear import (
 )
 from headlight.model.weights import composition, pair_search, qk_ov_circuits
 from headlight.model.weights.composition import Baseline, Product, Through
-from headlight.model.weights.pair_search import BLOCK_ROWS, Ends, Found, PairSearch
+from headlight.model.weights.pair_search import BLOCK_ROWS, Ends, Extremes, PairSearch
 from headlight.model.weights.qk_ov_circuits import Circuit, Directions, Pairs
 
 CircuitKind = Literal["qk", "ov"]
@@ -96,18 +96,18 @@ class HeadCircuit:
         """Under which key the host keeps what has been found after a piece."""
         return *self.key, "pairs so far", number
 
-    def look(self, number: int) -> Found:
+    def look(self, number: int) -> Extremes:
         """What has been found after a piece of the search, and those before it."""
         return self.host.keep(self.piece_key(number), lambda: self._look(number))
 
-    def _look(self, number: int) -> Found:
+    def _look(self, number: int) -> Extremes:
         search = self._search
-        found = self.look(number - 1) if number else search.nothing
+        extremes = self.look(number - 1) if number else search.empty
         start = number * PIECE_BLOCKS
         with self.host.turn(), torch.inference_mode():
             for block in range(start, min(start + PIECE_BLOCKS, search.n_blocks)):
-                found = search.look(found, block)
-        return found
+                extremes = search.look(extremes, block)
+        return extremes
 
     @cached_property
     def _search(self) -> PairSearch:
@@ -117,19 +117,19 @@ class HeadCircuit:
 
     def pairs(self) -> Ends:
         """The highest and the lowest entries of all; pieces that were not looked at are looked at."""
-        found = self.look(self.n_pieces - 1)
-        return self._search.ends(found)
+        extremes = self.look(self.n_pieces - 1)
+        return self._search.ends(extremes)
 
-    def entries(self, found: Pairs) -> Measure:
+    def entries(self, pairs: Pairs) -> Measure:
         """The circuit's own entries at pairs of tokens, wherever these were found."""
         with torch.inference_mode():
-            return qk_ov_circuits.entries(self.matrix, found.rows.values, found.columns.values)
+            return qk_ov_circuits.entries(self.matrix, pairs.rows.values, pairs.columns.values)
 
-    def over_distances(self, found: Pairs, n: int) -> Measure:
+    def over_distances(self, pairs: Pairs, n: int) -> Measure:
         """The scores of pairs of tokens at each distance from 0 to n - 1 [pair, distance], by the QK circuit."""
-        values = _scores_apart(self.model, self.head, found, n)
+        values = _scores_apart(self.model, self.head, pairs, n)
         if self.less is not None:
-            values = values - _scores_apart(self.less, self.head, found, n)
+            values = values - _scores_apart(self.less, self.head, pairs, n)
         return Measure("score by the QK circuit", "score", ("pair", "distance"), values)
 
     def partners(self, token: int) -> tuple[Ends, Ends]:
@@ -173,9 +173,9 @@ def _query_and_key(model: Transformer, head: Head) -> tuple[Tensor, Tensor]:
 
 
 @torch.inference_mode()
-def _scores_apart(model: Transformer, head: Head, found: Pairs, n: int) -> Float[Tensor, "pair distance"]:
+def _scores_apart(model: Transformer, head: Head, pairs: Pairs, n: int) -> Float[Tensor, "pair distance"]:
     (W_Q, W_K), norm = _query_and_key(model, head), norm_before(model, head[0])
-    tokens = torch.stack([found.rows.values, found.columns.values]).to(model.embed.W_E.device)
+    tokens = torch.stack([pairs.rows.values, pairs.columns.values]).to(model.embed.W_E.device)
     queries, keys = model.begun(model.embed(tokens))
     q, k = queries @ ov.reading(W_Q, norm) / model.block(head[0]).attn.attn_scale, keys @ ov.reading(W_K, norm)
     turns = (turning(model, head[0], distance) for distance in range(n))

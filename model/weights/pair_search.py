@@ -39,14 +39,14 @@ class Outermost:
         """The k largest of these and of a product's entries, which stand in these rows and columns."""
         if product.max() <= self.bar(k):
             return self
-        found, at = best(product.flatten(), k)
+        largest, at = best(product.flatten(), k)
         places = torch.stack([rows[at // len(columns)], columns[at % len(columns)]], 1)
-        values, kept = best(torch.cat([self.values, found]), k)
+        values, kept = best(torch.cat([self.values, largest]), k)
         return Outermost(values, torch.cat([self.places, places])[kept])
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Extremes:
     """What the blocks so far have held: the largest entries, and the largest of the negated ones."""
 
     highest: Outermost
@@ -81,21 +81,21 @@ class PairSearch:
         return len(self.blocks)
 
     @property
-    def nothing(self) -> Found:
+    def empty(self) -> Extremes:
         """What is found before the first block."""
         none = Outermost(self.row_lengths.new_empty(0), self.blocks[0].new_empty(0, 2))
-        return Found(none, none)
+        return Extremes(none, none)
 
-    def look(self, found: Found, block: int) -> Found:
+    def look(self, extremes: Extremes, block: int) -> Extremes:
         """What is found when one more block of rows was looked at."""
-        rows, (highest, lowest) = self.blocks[block], (found.highest, found.lowest)
+        rows, (highest, lowest) = self.blocks[block], (extremes.highest, extremes.lowest)
         own = self.circuit.A[rows]
         for columns in self._candidates(rows, highest.bar(self.k), -lowest.bar(self.k)).split(BLOCK_COLUMNS):
             if len(columns):
                 product = own @ self.columns[columns].T
                 highest = highest.with_block(product, rows, columns, self.k)
                 lowest = lowest.with_block(-product, rows, columns, self.k)
-        return Found(highest, lowest)
+        return Extremes(highest, lowest)
 
     def _candidates(self, rows: Int[Tensor, " row"], high: float, low: float) -> Int[Tensor, " column"]:
         """The columns in which an entry of these rows may be above `high` or below `low`."""
@@ -108,10 +108,10 @@ class PairSearch:
             kept.append(columns[above | ((self.low_rows[rows] @ bounding).amin(0) <= low)])
         return torch.cat(kept)
 
-    def ends(self, found: Found) -> Ends:
+    def ends(self, extremes: Extremes) -> Ends:
         """The outermost entries, once every block was looked at."""
-        lowest = Outermost(-found.lowest.values, found.lowest.places)
-        return Ends(*(pairs_of(self.circuit, each.values, *each.places.T) for each in (found.highest, lowest)))
+        lowest = Outermost(-extremes.lowest.values, extremes.lowest.places)
+        return Ends(*(pairs_of(self.circuit, each.values, *each.places.T) for each in (extremes.highest, lowest)))
 
 
 def _bounding(vectors: Float[Tensor, "token rank"], sign: int) -> Float[Tensor, "token part"]:
@@ -144,7 +144,7 @@ def pair_search(circuit: Circuit, k: int) -> PairSearch:
 def outermost_pairs(circuit: Circuit, k: int) -> Ends:
     """The k largest entries of all and the k lowest, with one product of 2 MiB at a time."""
     search = pair_search(circuit, k)
-    found = search.nothing
+    extremes = search.empty
     for block in range(search.n_blocks):
-        found = search.look(found, block)
-    return search.ends(found)
+        extremes = search.look(extremes, block)
+    return search.ends(extremes)

@@ -122,8 +122,8 @@ def entries(circuit: Circuit, rows: Int[Tensor, " pair"], columns: Int[Tensor, "
 def partners(circuit: Circuit, row: int, k: int, lowest: bool = False) -> Pairs:
     """The k largest entries of one row, or the k lowest; of a column by `circuit.T`."""
     values = circuit.A[row] @ circuit.B
-    found, columns = best(values, k, lowest=lowest)
-    return pairs_of(circuit, found, torch.full_like(columns, row), columns)
+    entries, columns = best(values, k, lowest=lowest)
+    return pairs_of(circuit, entries, torch.full_like(columns, row), columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,11 +67,11 @@ def _labels(of: HeadCircuit, tokens: Sequence[int]) -> list[str]:
     return tokenizer_of(of.model).labels(tokens)
 
 
-def _values(made: Mapping[str, HeadCircuit], found: Pairs) -> list[list[float]]:
+def _values(made: Mapping[str, HeadCircuit], pairs: Pairs) -> list[list[float]]:
     """What each circuit has at pairs of tokens, a column a circuit."""
     if len(made) == 1:
-        return [found.values.values.tolist()]
-    return [each.entries(found).values.tolist() for each in made.values()]
+        return [pairs.values.values.tolist()]
+    return [each.entries(pairs).values.tolist() for each in made.values()]
 
 
 def _values_heading(made: Mapping[str, HeadCircuit]) -> tuple[str, ...]:
@@ -85,10 +85,10 @@ def _ends(ends: Ends) -> Iterator[tuple[str, Pairs]]:
 def _pairs_table(made: Mapping[str, HeadCircuit], ends: Ends) -> Table:
     """One row a pair, the outermost first."""
     rows = Rows()
-    for end, found in _ends(ends):
-        row_ids, column_ids = (each.values.tolist() for each in (found.rows, found.columns))
+    for end, pairs in _ends(ends):
+        row_ids, column_ids = (each.values.tolist() for each in (pairs.rows, pairs.columns))
         row_labels, column_labels = (_labels(made["A"], ids) for ids in (row_ids, column_ids))
-        cells = zip(row_ids, row_labels, column_ids, column_labels, *_values(made, found), strict=True)
+        cells = zip(row_ids, row_labels, column_ids, column_labels, *_values(made, pairs), strict=True)
         rows += [(end, *each) for each in cells]
     return columns((*PAIRS, *_values_heading(made)), rows)
 
@@ -97,8 +97,8 @@ def _partners_table(made: Mapping[str, HeadCircuit], both: tuple[Ends, Ends]) ->
     """One row a partner of the token that is looked up, as the circuit's row and as its column."""
     rows = Rows()
     for side, ends in zip(("row", "column"), both, strict=True):
-        for end, found in _ends(ends):
-            ids, own = found.columns.values.tolist(), found if side == "row" else found.turned
+        for end, partners in _ends(ends):
+            ids, own = partners.columns.values.tolist(), partners if side == "row" else partners.turned
             cells = zip(ids, _labels(made["A"], ids), *_values(made, own), strict=True)
             rows += [(side, end, *each) for each in cells]
     return columns((*PARTNERS, *_values_heading(made)), rows)
@@ -112,12 +112,12 @@ def _strengths_table(made: Mapping[str, HeadCircuit]) -> Table:
     return columns(STRENGTHS, rows)
 
 
-def _directions_table(of: HeadCircuit, found: Directions) -> Table:
+def _directions_table(of: HeadCircuit, directions: Directions) -> Table:
     """One row a token at an end of a direction, on the side of the circuit's rows or of its columns."""
     rows = Rows()
-    measures = zip(found.strengths.values.tolist(), found.shares.values.tolist(), strict=True)
+    measures = zip(directions.strengths.values.tolist(), directions.shares.values.tolist(), strict=True)
     for place, (strength, share) in enumerate(measures):
-        for side, stand in (("row", found.rows), ("column", found.columns)):
+        for side, stand in (("row", directions.rows), ("column", directions.columns)):
             for end, sign in enumerate("+-"):
                 ids, loads = (each.values[place, end].tolist() for each in (stand.tokens, stand.loads))
                 for cells in zip(ids, _labels(of, ids), loads, strict=True):
@@ -138,7 +138,7 @@ def _composition_table(composed: Mapping[str, Composed]) -> Table:
     return columns((*COMPOSITION, *scores), rows)
 
 
-def _scores(found: Composed, through: Through, layer: int, head: int) -> tuple[float | None, ...]:
-    random = found.random[through]
-    score = float(found.scores[through].values[layer, head])
+def _scores(composed: Composed, through: Through, layer: int, head: int) -> tuple[float | None, ...]:
+    random = composed.random[through]
+    score = float(composed.scores[through].values[layer, head])
     return number(score), float(random.mean.values), float(random.sd.values)

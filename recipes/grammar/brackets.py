@@ -64,15 +64,15 @@ def _question(rng: random.Random) -> Slots:
     opened = [rng.choice(_OPENING) for _ in range(rng.randint(2, 5))]
     inside = " ".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 3)))
     closing = [_CLOSING[bracket] for bracket in reversed(opened)]
-    asked = rng.randrange(len(closing))
-    wrong = rng.choice([bracket for bracket in _CLOSING.values() if bracket != closing[asked]])
+    target = rng.randrange(len(closing))
+    wrong = rng.choice([bracket for bracket in _CLOSING.values() if bracket != closing[target]])
     return {
         "opened": " ".join(opened),
         "inside": inside,
-        "before": " ".join([*opened, inside, *closing[:asked]]),
-        "close": closing[asked],
+        "before": " ".join([*opened, inside, *closing[:target]]),
+        "close": closing[target],
         "wrong": wrong,
-        "after": "".join(" " + bracket for bracket in closing[asked + 1 :]),
+        "after": "".join(" " + bracket for bracket in closing[target + 1 :]),
     }
 
 

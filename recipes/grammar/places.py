@@ -55,7 +55,7 @@ We saw {first} near the {place1} and {second} near the {place2}. Soon {who} was 
 
 def _fill(rng: random.Random) -> Slots:
     names, cities, places = rng.sample(NAMES, 2), rng.sample(CITIES, 2), rng.sample(PLACES, 2)
-    asked = rng.randrange(2)
+    target = rng.randrange(2)
     return {
         "first": names[0],
         "second": names[1],
@@ -63,11 +63,11 @@ def _fill(rng: random.Random) -> Slots:
         "city2": cities[1],
         "place1": places[0],
         "place2": places[1],
-        "who": names[asked],
-        "city": cities[asked],
-        "other_city": cities[1 - asked],
-        "place": places[asked],
-        "other_place": places[1 - asked],
+        "who": names[target],
+        "city": cities[target],
+        "other_city": cities[1 - target],
+        "place": places[target],
+        "other_place": places[1 - target],
     }
 
 

@@ -74,9 +74,9 @@ def split_of(pair: Pair, verb_objects: set[VerbObject]) -> Split:
 
 def sentence(speaker: Speaker) -> Pair:
     """One sentence of any kind."""
-    kinds = {main: 30, with_relative: 12, complement: 18, reason: 14, meanwhile: 10, asked: 10, state: 6}
+    kinds = {main: 30, with_relative: 12, complement: 18, reason: 14, meanwhile: 10, yes_no_or_why: 10, state: 6}
     kind = speaker.weighted(kinds)
-    return finish(kind(speaker), "?" if kind is asked else ".")
+    return finish(kind(speaker), "?" if kind is yes_no_or_why else ".")
 
 
 def main(speaker: Speaker) -> Phrase:
@@ -117,8 +117,8 @@ def _done_to(speaker: Speaker, gap: Gap, verbs: list[Verb]) -> Clause:
     "Die Frau, die die Katze sieht" leaves open who sees whom; in this grammar it is always the woman who does.
     """
     clause = replace(speaker.clause(verbs, direct=gap, plain=True), place=None)
-    shown = gap.gender == "m" or (clause.subject.gender == "m" and not isinstance(clause.subject, Name))
-    return clause if shown else replace(clause, subject=speaker.rng.choice((I, WE)))
+    is_marked = gap.gender == "m" or (clause.subject.gender == "m" and not isinstance(clause.subject, Name))
+    return clause if is_marked else replace(clause, subject=speaker.rng.choice((I, WE)))
 
 
 def complement(speaker: Speaker) -> Phrase:
@@ -155,7 +155,7 @@ def _either_order(speaker: Speaker, clause: Clause, sub: Phrase) -> Phrase:
     return before_subordinate(statement(clause), sub) if speaker.happens(0.5) else after_subordinate(sub, clause)
 
 
-def asked(speaker: Speaker) -> Phrase:
+def yes_no_or_why(speaker: Speaker) -> Phrase:
     """A question that yes or no answers, or one that asks why, where or when; not what the speaker does."""
     if speaker.happens(0.6):
         return question(_of_others(speaker.clause()))

@@ -73,7 +73,7 @@ def test_a_script_of_version_0_1_prints_its_tables(capsys: pytest.CaptureFixture
         "model = load('mini')\n"
         "a = run_prompt(model, 'one two three one two', prepend_bos=True, edits=(CutEdge((0, 1), 3, 1),))\n"
         "asked = Asked(head=(2, 1), query=4, key=None, target=10, distractor=11, place=4)\n"
-        "print_tables(why_tables(Comparison(a), asked))\n"
+        "print_tables(why_tables(Comparison(a), asked=asked))\n"
     )
     exec(compile(script, "script.py", "exec"), {"__name__": "__main__"})
     assert "run,query's part,key's part,score" in capsys.readouterr().out

@@ -31,7 +31,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
         "top_k": own.top_k,
         "top_p": own.top_p,
         "seed": own.seed,
-        "given": own.written,
+        "prefix": own.written,
         "stop": own.stop,
         "step": step_of(continuations, chosen),
         "heads": heads_of(continuations, chosen),

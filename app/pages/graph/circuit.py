@@ -10,7 +10,7 @@ from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import InputError
 from headlight.model.circuits.finding import strongest
-from headlight.model.circuits.of_runs import Against, Found, circuit_of
+from headlight.model.circuits.of_runs import Against, EdgeCircuit, circuit_of
 from headlight.model.circuits.wiring import Receiver, Sender
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
@@ -23,7 +23,7 @@ ENDS = "embeddings", "logits"
 class CircuitView:
     """A circuit, its baseline, and the chosen component."""
 
-    scored: Found
+    scored: EdgeCircuit
     against: Against
     n_layers: int
     n_heads: int

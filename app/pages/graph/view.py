@@ -197,10 +197,10 @@ def _outcomes(view: RunGraphView, check: Check) -> None:
     """What each ablation does; a node's row chooses it."""
     rows = check_rows(view.graph, check, view.places)
     names, *values = ([*column] for column in zip(*rows, strict=True))
-    ways = zip(("predicted", "held", "measured"), values, strict=True)
+    ways = zip(("predicted", "frozen", "measured"), values, strict=True)
     slot = row_table(
         [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
-        title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
+        title="What ablating each node changes (logits): predicted, with patterns and scales frozen, and measured",
         epoch=selection.epoch(check.nodes),
         key=selection.widget_key("graph_check_rows"),
     )

@@ -19,7 +19,7 @@ TABLES = {"sums": "What adds up", "weights": "{}: tokens", "heads": "{}: heads"}
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the first neurons, what they add up to, and all there is of the chosen one."""
-    return report(PURPOSE, comparison, chosen.align, "mlp_tables", asked=find(comparison, chosen).question)
+    return report(PURPOSE, comparison, chosen.align, "mlp_tables", question=find(comparison, chosen).question)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:

@@ -75,7 +75,7 @@ def obstacle(comparison: Comparison, chosen: Selection) -> str:
             "Patching puts a part of one run into another. Press “Compare A | B” and give B a prompt in which one word "
             "is another, or edit run A."
         )
-    return of_runs.lacking(comparison.a, comparison.b, chosen.align)
+    return of_runs.mismatch(comparison.a, comparison.b, chosen.align)
 
 
 def maps_of(comparison: Comparison, into: Into) -> list[PatchMap]:
@@ -105,7 +105,7 @@ def measured_at(comparison: Comparison, chosen: Selection) -> tuple[int, int]:
     Only positions that belong together can be chosen.
     """
     assert comparison.b is not None
-    own = comparison.a.asked, comparison.b.asked
+    own = comparison.a.prediction_position, comparison.b.prediction_position
     if chosen.position is None:
         return own
     a, b = (comparison.positions(run)[chosen.position] for run in comparison.runs)

@@ -156,7 +156,7 @@ def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
 
 def _places(comparison: Comparison, now: Selection) -> list[int]:
     """Where A's positions that belong to one of B's stand on the axis, and where A predicts."""
-    positions = {a for a, _ in matches_of(comparison, now)} | {comparison.a.asked}
+    positions = {a for a, _ in matches_of(comparison, now)} | {comparison.a.prediction_position}
     return [place for place, position in enumerate(comparison.positions(comparison.a)) if position in positions]
 
 

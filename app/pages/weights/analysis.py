@@ -8,7 +8,7 @@ from headlight.app.runs.cost import FLOPS
 from headlight.model.runs.edits import Head
 from headlight.model.runs.host import Steps
 from headlight.model.weights.head_circuit import PIECE_BLOCKS, CircuitKind, HeadCircuit
-from headlight.model.weights.pair_search import BLOCK_ROWS, LEADING, Ends, Found
+from headlight.model.weights.pair_search import BLOCK_ROWS, LEADING, Ends, Extremes
 from headlight.model.weights.qk_ov_circuits import Directions
 
 
@@ -54,7 +54,7 @@ def pieces_of(circuit: CircuitKey) -> tuple[Piece, ...]:
     return tuple(Piece(circuit, number) for number in range(circuit_of(circuit).n_pieces))
 
 
-def look(piece: Piece) -> Found:
+def look(piece: Piece) -> Extremes:
     """The best pairs up to and including a piece, cached.
 
     Raises:

@@ -58,7 +58,7 @@ def wanted(comparison: Comparison, chosen: Selection, layer: int) -> Reader | No
 def score_matrix(reader: Reader, at: Explained) -> Matrix:
     """All pairs of what the query's stream and the key's are made of."""
     score = reader.why(at)
-    return Matrix(score.query_names, score.key_names, score.found.matrix.values.numpy())
+    return Matrix(score.query_names, score.key_names, score.parts.matrix.values.numpy())
 
 
 def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matrix:
@@ -78,7 +78,7 @@ def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
         return
     at, why = sides[side], reader.why(sides[side])
     names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
-    off = float(why.found.residual.values)
+    off = float(why.parts.residual.values)
     st.text(
         f"{' looks at '.join(names)}:  score {spelled.value(at, why)}, weight {number(why.weight)}, by "
         f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. The pairs' sum is off by "

@@ -40,7 +40,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
     purpose = f"Why head {head} of layer {layer} looks there, and what of it."
     if (reader := wanted(comparison, chosen, layer)) is not None:
         return _with_features(purpose, comparison, chosen, question, reader)
-    return report(purpose, comparison, chosen.align, "why_tables", asked=question)
+    return report(purpose, comparison, chosen.align, "why_tables", question=question)
 
 
 def _with_features(
@@ -89,7 +89,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     if (reader := wanted(comparison, chosen, head_of(comparison, chosen)[0])) is not None:
         tables |= explained_by_features(comparison, sides, reader.dictionary)
         shows |= {"dictionary": reader.name, "it reads": reader.dictionary.hook_in}
-        arrays |= {f"{side} score by features": reader.why(at).found.matrix for side, at in sides.items()}
+        arrays |= {f"{side} score by features": reader.why(at).parts.matrix for side, at in sides.items()}
     return Data("why", shows, tables, arrays)
 
 
@@ -104,9 +104,9 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
             difference = torch.tensor(capped_difference(at))
             capped["difference behind the soft cap"] = Measure("logit difference", "logits", (), difference)
         of_side = capped | {
-            "score parts": at.why.found.matrix,
-            "score": replace(at.why.found.score, name=spelled.score_name(at)),
-            "score residual": at.why.found.residual,
+            "score parts": at.why.parts.matrix,
+            "score": replace(at.why.parts.score, name=spelled.score_name(at)),
+            "score residual": at.why.parts.residual,
             "write norm": at.written.norm,
             "direct effects": at.effects.values,
             "difference": at.effects.difference,

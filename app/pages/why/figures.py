@@ -27,7 +27,7 @@ BIAS, MLP = "bias", "MLP"
 def score_matrix(at: Explained) -> Matrix:
     """All parts of a cell's score: row the query's, column the key's."""
     score = at.why
-    return Matrix(score.query_names, score.key_names, score.found.matrix.values.numpy())
+    return Matrix(score.query_names, score.key_names, score.parts.matrix.values.numpy())
 
 
 def condensed(matrix: Matrix, count: int = STRONGEST) -> Matrix:

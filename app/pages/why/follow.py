@@ -33,8 +33,8 @@ class Source:
 
 def sources(at: Explained) -> list[Source]:
     """The earlier heads that raise the score most, the key's before the query's."""
-    matrix = at.why.found.matrix.values
-    least = LEAST * abs(float(at.why.found.score.values))
+    matrix = at.why.parts.matrix.values
+    least = LEAST * abs(float(at.why.parts.score.values))
     positions: dict[Half, int] = {"key": at.cell.key, "query": at.cell.query}
     links: list[Source] = []
     for others, (side, position) in enumerate(positions.items()):  # rows are the query's parts, columns the key's

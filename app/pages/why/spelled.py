@@ -19,7 +19,7 @@ def rounding(value: float) -> str:
 
 def score(comparison: Comparison, at: Explained) -> str:
     """The score, the weight that it becomes, and how exactly its parts add up to it."""
-    scored = at.why.found
+    scored = at.why.parts
     names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
@@ -29,7 +29,7 @@ def score(comparison: Comparison, at: Explained) -> str:
 
 def value(at: Explained, why: Why) -> str:
     """A score, and what the model's soft cap makes of it, if there is one."""
-    cap, said = at.run.cfg.attn_scores_soft_cap, number(float(why.found.score.values))
+    cap, said = at.run.cfg.attn_scores_soft_cap, number(float(why.parts.score.values))
     if cap is None or why.capped is None:
         return said
     return f"{said}, which the soft cap of {cap:g} makes {number(why.capped)}"
@@ -80,20 +80,20 @@ def outcomes(at: Explained) -> str:
 
 def mean(at: Explained) -> str:
     """What the head's mean is over."""
-    if not at.given.mean_over:
+    if not at.replacements.mean_over:
         return f"The mean is over the {len(at.run.tokens):,} tokens of this prompt."
-    over = runs.z_sums(at.run.source.name, at.given.mean_over, at.run.bos)
-    n_prompts = len(at.given.mean_over)
+    over = runs.z_sums(at.run.source.name, at.replacements.mean_over, at.run.bos)
+    n_prompts = len(at.replacements.mean_over)
     return f"The mean is over {over.n_tokens:,} tokens of {n_prompts:,} prompt{'' if n_prompts == 1 else 's'}."
 
 
 def resampled(at: Explained) -> str:
     """What resampling puts in the head's place, or why it is unavailable."""
-    other, n_own = at.given.other, len(at.run.tokens)
+    other, n_own = at.replacements.other, len(at.run.tokens)
     if other is None:
         return "With a prompt B the head can also be given what it gives there."
-    if at.given.can_resample(at.run):
-        n_matched = len(at.given.matches)
+    if at.replacements.can_resample(at.run):
+        n_matched = len(at.replacements.matches)
         sentence = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
         return sentence if n_matched < n_own else ""
     if not other.same_model(at.run):

@@ -91,7 +91,7 @@ def _explain(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained],
 def _are_measured(sides: Mapping[str, Explained]) -> bool:
     """Whether the model has been run without each cell and head, which is done now unless it was stopped."""
     said = "running the model without it"
-    subject = tuple((at.run.key, at.cell, at.question, at.given.identity) for at in sides.values())
+    subject = tuple((at.run.key, at.cell, at.question, at.replacements.identity) for at in sides.values())
     outcomes = progress.watched(
         said, "layers done", "measured", subject, lambda: [at.outcomes for at in sides.values()]
     )

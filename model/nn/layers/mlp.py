@@ -20,7 +20,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),  # the sigmoid approximation of Hendrycks and Gimpel 2016
 }
 TO_MLP = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"
-Given = tuple[int, Tensor, Tensor, Float[Tensor, "token d_model"]]  # expert, rows, positions, what it gives there
+ExpertOutput = tuple[
+    int, Tensor, Tensor, Float[Tensor, "token d_model"]
+]  # expert, rows, positions, what it gives there
 FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
 
 
@@ -116,11 +118,11 @@ class MoE(nn.Module):
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
         out = torch.zeros_like(normalized_resid_mid)
-        for _, row, pos, given in self.by_expert(normalized_resid_mid, tap):
-            out.index_put_((row, pos), given, accumulate=True)
+        for _, row, pos, output in self.by_expert(normalized_resid_mid, tap):
+            out.index_put_((row, pos), output, accumulate=True)
         return out
 
-    def by_expert(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Iterator[Given]:
+    def by_expert(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Iterator[ExpertOutput]:
         """What each expert gives to the tokens that chose it, by its weight: its index, where they stand, and that."""
         scores = product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)
         weights = tap("hook_expert_weights", scores.softmax(-1))
@@ -131,8 +133,8 @@ class MoE(nn.Module):
         for index, expert in enumerate(self.experts):
             row, pos, place = (chosen == index).nonzero(as_tuple=True)
             if len(row) or tap.look(f"experts.{index}.hook_post"):
-                given = expert(normalized_resid_mid[row, pos][None], tap.within(f"experts.{index}"))[0]
-                yield index, row, pos, weights[row, pos, place, None] * given
+                output = expert(normalized_resid_mid[row, pos][None], tap.within(f"experts.{index}"))[0]
+                yield index, row, pos, weights[row, pos, place, None] * output
 
 
 def build_mlp(cfg: TransformerConfig, layer: int) -> nn.Module:

@@ -39,8 +39,8 @@ class EditedRun:
             InputError: there are none.
         """
         here, there = (tokens[0].tolist() for tokens in (self.tokens[:, : self.n_prompt], self._tokens_of(prompt)))
-        if found := match_positions(here, there, align):
-            return found
+        if pairs := match_positions(here, there, align):
+            return pairs
         raise InputError(
             f"The prompt {prompt[:40]!r} has {len(there)} tokens and the edited one {len(here)}, and none of them are "
             "alike. Match by position instead, or choose a prompt that has more in common with it."

@@ -140,8 +140,8 @@ def _ablate(run: EditedRun, edit: AblateHeads) -> Tap:
         matches = run.matches(edit.prompt, edit.align)
         return Chain(*(_put(run, z_name(layer), there[z_name(layer)], matches, head) for layer, head in edit.heads))
     means = run.mean_z(edit.over) if edit.by == "mean" and edit.over else None
-    given = ((layer, head, None if means is None else means[layer, head][None]) for layer, head in edit.heads)
-    return Chain(*(ablate_head(layer, head, edit.by, z, run.n_prompt) for layer, head, z in given))
+    outputs = ((layer, head, None if means is None else means[layer, head][None]) for layer, head in edit.heads)
+    return Chain(*(ablate_head(layer, head, edit.by, z, run.n_prompt) for layer, head, z in outputs))
 
 
 def _ablate_neurons(run: EditedRun, edit: AblateNeurons) -> Tap:

@@ -16,7 +16,7 @@ from headlight.model.runs.edits.kinds import EditFeature
 Change = Float[Tensor, "batch pos"]
 
 
-def feature_tap(edit: EditFeature, given: Mapping[str, Dictionaries], passed: Callable[[str], str]) -> Tap:
+def feature_tap(edit: EditFeature, by_name: Mapping[str, Dictionaries], passed: Callable[[str], str]) -> Tap:
     """The tap that does an edit of a feature of one of the given dictionaries, which have to fit the model.
 
     `passed` says under which name a pass is edited where an activation is.
@@ -24,7 +24,7 @@ def feature_tap(edit: EditFeature, given: Mapping[str, Dictionaries], passed: Ca
     Raises:
         InputError: its dictionary is not given, or has no such feature.
     """
-    dictionary = _dictionary(edit, given)
+    dictionary = _dictionary(edit, by_name)
     if not 0 <= edit.feature < dictionary.n_features:
         raise InputError(
             f"There is no feature {edit.feature}: the dictionary of {edit.hook} has features 0 to "
@@ -35,17 +35,17 @@ def feature_tap(edit: EditFeature, given: Mapping[str, Dictionaries], passed: Ca
     return FeatureTap(_Feature(edit, dictionary), passed(dictionary.hook_in), writes)
 
 
-def _dictionary(edit: EditFeature, given: Mapping[str, Dictionaries]) -> Dictionary:
-    if (opened := given.get(edit.dictionary)) is None:
+def _dictionary(edit: EditFeature, by_name: Mapping[str, Dictionaries]) -> Dictionary:
+    if (opened := by_name.get(edit.dictionary)) is None:
         raise InputError(
             f"The edited feature is one of {edit.dictionary!r}, which is not open. Open it, and give it to the run by "
             "that name, as one of its dictionaries."
         )
-    found = next((each for each in opened.values() if each.hook_in == edit.hook), None)
-    if found is None:
+    dictionary = next((each for each in opened.values() if each.hook_in == edit.hook), None)
+    if dictionary is None:
         hooks = ", ".join(each.hook_in for each in opened.values())
         raise InputError(f"The dictionary of the edit is of {hooks}, not of {edit.hook}. Choose a feature of these.")
-    return found
+    return dictionary
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,8 +79,8 @@ def put_neuron(
     """
 
     def put(post: Float[Tensor, "batch pos d_mlp"], hook: HookPoint) -> None:
-        given = post[:, :n_prompt, neuron].mean(1, keepdim=True) if value is None else value
-        post[:, list(positions) or slice(None), neuron] = given
+        activation = post[:, :n_prompt, neuron].mean(1, keepdim=True) if value is None else value
+        post[:, list(positions) or slice(None), neuron] = activation
 
     return Edit([((f"blocks.{layer}.mlp.hook_post",), put)])
 

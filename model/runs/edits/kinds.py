@@ -179,8 +179,8 @@ def describe(edit: Edit) -> str:
         case Drop(layer=layer, part=part):
             return f"L{layer}{'' if part == 'layer' else f' {part}'} dropped"
         case EditFeature(hook=hook, feature=feature, how=how, factor=factor, positions=positions):
-            told = {"ablate": "ablated", "clamp": f"clamped to {factor:g}", "add": f"plus {factor:g} × its direction"}
-            return f"feature {feature} of {hook} {told[how]} at {_places(positions)}"
+            texts = {"ablate": "ablated", "clamp": f"clamped to {factor:g}", "add": f"plus {factor:g} × its direction"}
+            return f"feature {feature} of {hook} {texts[how]} at {_places(positions)}"
         case AblateNeurons(neurons=neurons, by=by, positions=positions):
             return f"{_neuron_names(neurons)} ablated ({by}) at {_places(positions)}"
         case ClampNeurons(neurons=neurons, value=value, positions=positions):
@@ -244,8 +244,8 @@ def touches(edit: Edit, head: Head, cfg: TransformerConfig) -> bool:
 
 def layer_of(name: str) -> int | None:
     """The layer that an activation belongs to by its name; None for those before the first and after the last."""
-    found = re.match(r"blocks\.(\d+)\.", name)
-    return int(found[1]) if found else None
+    match = re.match(r"blocks\.(\d+)\.", name)
+    return int(match[1]) if match else None
 
 
 def follows_stream(name: str) -> bool:

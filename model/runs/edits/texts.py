@@ -99,11 +99,15 @@ def prompts_from_text(text: str) -> tuple[str, ...]:
         raw = unpacking.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _MOST_UNPACKED)
     except (binascii.Error, zlib.error) as error:
         raise ValueError(text) from error
-    found = json.loads(raw) if unpacking.eof else None
-    if not isinstance(found, list) or len(found) > MOST_PROMPTS or not all(isinstance(each, str) for each in found):
+    content = json.loads(raw) if unpacking.eof else None
+    if (
+        not isinstance(content, list)
+        or len(content) > MOST_PROMPTS
+        or not all(isinstance(each, str) for each in content)
+    ):
         raise ValueError(text)
-    "".join(found).encode()  # half a surrogate pair is a ValueError: no page could show it
-    return tuple(found)
+    "".join(content).encode()  # half a surrogate pair is a ValueError: no page could show it
+    return tuple(content)
 
 
 def _one_of(*allowed: str) -> tuple[Callable[[Any], str], Callable[[str], Any]]:

@@ -56,23 +56,25 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def shapes_of(model: Transformer, places: list[Place], given: argparse.Namespace) -> list[Shape]:
+def shapes_of(model: Transformer, places: list[Place], args: argparse.Namespace) -> list[Shape]:
     """How wide each activation is, from a pass over two tokens.
 
     Raises:
         TrainingError: the model has no such activation, or sizes that make no dictionary.
     """
-    if not 1 <= given.k <= given.features or given.steps < 1:
+    if not 1 <= args.k <= args.features or args.steps < 1:
         raise TrainingError(
-            f"k is {given.k} of {given.features} features, for {given.steps} steps; 1 is the least of each."
+            f"k is {args.k} of {args.features} features, for {args.steps} steps; 1 is the least of each."
         )
     hooks = frozenset(hook for place in places for hook in (place.hook_in, place.hook_out))
     for hook in sorted(hooks - set(model.hook_names)):
         raise TrainingError(f"The model has no activation {hook!r}.{nearest(hook, model.hook_names)}")
-    widths = {name: found.shape[-1] for name, found in activations(model, torch.tensor([[0, 0]]), hooks).items()}
-    sizes = {"n_features": given.features, "k": given.k}
+    widths = {
+        name: activation.shape[-1] for name, activation in activations(model, torch.tensor([[0, 0]]), hooks).items()
+    }
+    sizes = {"n_features": args.features, "k": args.k}
     return [
-        Shape(given.kind, widths[p.hook_in], widths[p.hook_out], is_autoencoder=p.is_autoencoder, **sizes)
+        Shape(args.kind, widths[p.hook_in], widths[p.hook_out], is_autoencoder=p.is_autoencoder, **sizes)
         for p in places
     ]
 
@@ -89,24 +91,24 @@ def main(corpus: Callable[[Transformer, Path], Rows] = no_corpus) -> None:
     Args:
         corpus: the rows to train on where no text was named, made of the model and the run's folder.
     """
-    given = arguments()
-    torch.set_num_threads(given.threads)
-    model, places = load(given.model), [place_of(hook) for hook in given.hooks]
-    shapes = shapes_of(model, places, given)
-    out = given.out or given.run / "dictionaries"
+    args = arguments()
+    torch.set_num_threads(args.threads)
+    model, places = load(args.model), [place_of(hook) for hook in args.hooks]
+    shapes = shapes_of(model, places, args)
+    out = args.out or args.run / "dictionaries"
     check_out(out, *(f"{place.hook_out}/{name}" for place in places for name in (CONFIG, WEIGHTS)))
-    with writing(given.run):
-        given.run.mkdir(parents=True, exist_ok=True)
-    rows = corpus(model, given.run) if given.text is None else rows_of_files(model, given.text)
-    bundle = Bundle([Sparse(shape, given.seed) for shape in shapes])
-    recipe = DictionaryRecipe(model, places, rows, steps=given.steps, rate=given.rate, seed=given.seed)
+    with writing(args.run):
+        args.run.mkdir(parents=True, exist_ok=True)
+    rows = corpus(model, args.run) if args.text is None else rows_of_files(model, args.text)
+    bundle = Bundle([Sparse(shape, args.seed) for shape in shapes])
+    recipe = DictionaryRecipe(model, places, rows, steps=args.steps, rate=args.rate, seed=args.seed)
     with faster_products():
         recipe.begin(bundle)
-        train(bundle, recipe, given.run)
-    keep_log(given.run, out)
+        train(bundle, recipe, args.run)
+    keep_log(args.run, out)
     for sparse, place in zip(bundle.each, places, strict=True):
         assert isinstance(sparse, Sparse)
-        save(sparse, place, Path(given.model).name, model.cfg, out / place.hook_out)
+        save(sparse, place, Path(args.model).name, model.cfg, out / place.hook_out)
     print(f"Written to {out}: open it on the page Features, or by open_dictionary.")
 
 

@@ -64,8 +64,8 @@ def loss_of(model: Transformer, tokens: Int[Tensor, "row pos"], tap: Tap = NO_TA
 def figures(model: Transformer, dictionary: Dictionary, tokens: Int[Tensor, "row pos"]) -> Figures:
     """A dictionary's figures on some rows; only of what it writes to its first output."""
     hook = dictionary.hooks_out[0]
-    found = activations(model, tokens, frozenset((dictionary.hook_in, hook)))
-    read, target = found[dictionary.hook_in], found[hook]
+    cached = activations(model, tokens, frozenset((dictionary.hook_in, hook)))
+    read, target = cached[dictionary.hook_in], cached[hook]
     acts = dictionary.encode(read)
     mean = target.mean(0)
     left = (target - dictionary.decode(acts, read)).square().sum() / (target - mean).square().sum()

@@ -122,9 +122,11 @@ class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
         total, self._last = torch.zeros(()), {}
         for sparse, place in zip(model.each, self.places, strict=True):
             assert isinstance(sparse, Sparse)
-            found = sparse.losses(batch[place.hook_in], batch[place.hook_out])
-            total = total + found["unexplained"] + found.get("too_many", 0.0) + DEAD_SHARE * found.get("revival", 0.0)
-            self._last |= {f"{name}_{place.hook_out}": found[name].item() for name in ("unexplained", "l0", "dead")}
+            losses = sparse.losses(batch[place.hook_in], batch[place.hook_out])
+            total = (
+                total + losses["unexplained"] + losses.get("too_many", 0.0) + DEAD_SHARE * losses.get("revival", 0.0)
+            )
+            self._last |= {f"{name}_{place.hook_out}": losses[name].item() for name in ("unexplained", "l0", "dead")}
         return total
 
     def counts(self, batch: dict[str, Tensor]) -> Row:

@@ -82,10 +82,10 @@ class Sparse(nn.Module):
         error = target - acts @ rows - self.b_dec
         self._count(acts.detach() > 0)
         variance = (target - target.mean(0)).square().sum(-1).mean()
-        found = {"unexplained": error.square().sum(-1).mean() / variance, "l0": l0}
+        terms = {"unexplained": error.square().sum(-1).mean() / variance, "l0": l0}
         if self.shape.kind == "jumprelu":
-            found["too_many"] = (l0 / self.shape.k - 1).square()
-        return found | self._revived(pre, rows, error.detach())
+            terms["too_many"] = (l0 / self.shape.k - 1).square()
+        return terms | self._revived(pre, rows, error.detach())
 
     def _topk(self, pre: Float[Tensor, "token feature"]) -> tuple[Float[Tensor, "token feature"], Float[Tensor, ""]]:
         values, indices = pre.topk(self.shape.k, dim=-1, sorted=False)
@@ -119,12 +119,12 @@ class Sparse(nn.Module):
     ) -> dict[str, Tensor]:
         """How badly the strongest dead features alone say what the living leave out, by its variance."""
         dead = (self.idle > self.shape.dead_after).nonzero().flatten()
-        found = {"dead": torch.tensor(float(len(dead)))}
+        figures = {"dead": torch.tensor(float(len(dead)))}
         if len(dead):
             values, indices = pre[:, dead].topk(min(self.shape.k_dead, len(dead)), dim=-1, sorted=False)
             said = torch.zeros(len(pre), len(dead)).scatter(-1, indices, values.relu()) @ rows[dead]
-            found["revival"] = (error - said).square().sum() / error.square().sum().clamp(min=1e-9)
-        return found
+            figures["revival"] = (error - said).square().sum() / error.square().sum().clamp(min=1e-9)
+        return figures
 
     @torch.no_grad()
     def saved(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -160,12 +160,12 @@ class _Step(torch.autograd.Function):
         return (pre > threshold).to(pre)
 
     @staticmethod
-    def backward(ctx: Any, *given: Tensor) -> tuple[None, Tensor]:
+    def backward(ctx: Any, *gradient: Tensor) -> tuple[None, Tensor]:
         pre, threshold = ctx.saved_tensors
         near = ((pre - threshold).abs() < BANDWIDTH / 2).to(pre)
-        return None, -(near * given[0]).sum(0) / BANDWIDTH
+        return None, -(near * gradient[0]).sum(0) / BANDWIDTH
 
 
 def _step(pre: Tensor, threshold: Tensor) -> Tensor:
-    found: Tensor = _Step.apply(pre, threshold)
-    return found
+    gate: Tensor = _Step.apply(pre, threshold)
+    return gate

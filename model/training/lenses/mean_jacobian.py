@@ -33,8 +33,8 @@ def fit_jacobian(model: Transformer, rows: Int[Tensor, "row pos"], folder: Path)
     drop_rows_after(folder, done)
     before = {state: each / max(done, 1) for state, each in sums.items()}
     for number in tqdm(range(done, len(rows)), initial=done, total=len(rows), unit="prompt", disable=None):
-        for state, found in prompt_jacobians(model, rows[number], states).items():
-            sums[state] += found
+        for state, jacobian in prompt_jacobians(model, rows[number], states).items():
+            sums[state] += jacobian
         if (number + 1) % EVERY == 0 or number + 1 == len(rows):
             mean = {state: each / (number + 1) for state, each in sums.items()}
             moved = {f"{MOVED}{s - 1}": ((mean[s] - before[s]).norm() / mean[s].norm()).item() for s in states}

@@ -20,16 +20,16 @@ def token_rows(model: Transformer, documents: Iterable[str], count: int) -> Int[
         TrainingError: the documents have too few tokens.
         InputError: the model came without a tokenizer.
     """
-    length, found, waiting = min(LENGTH, model.cfg.n_ctx), list[list[int]](), list[int]()
+    length, rows, waiting = min(LENGTH, model.cfg.n_ctx), list[list[int]](), list[int]()
     for tokens in _tokens(model, documents):
         waiting += tokens
-        while len(waiting) >= length and len(found) < count:
-            found.append(waiting[:length])
+        while len(waiting) >= length and len(rows) < count:
+            rows.append(waiting[:length])
             del waiting[:length]
-        if len(found) == count:
-            return torch.tensor(found)
+        if len(rows) == count:
+            return torch.tensor(rows)
     raise TrainingError(
-        f"The corpus has {len(found) * length + len(waiting):,} tokens; {count * length:,} are needed. Give more text, "
+        f"The corpus has {len(rows) * length + len(waiting):,} tokens; {count * length:,} are needed. Give more text, "
         "or ask for fewer rows."
     )
 

@@ -69,8 +69,8 @@ class TunedRecipe(Recipe[Translators, Rows]):
     def measure(self, model: Translators, step: int) -> Row:
         """The divergence of each layer on rows that were held out."""
         with torch.no_grad():
-            found = divergences(self.model, model, self.held_out)
-        return {f"kl_{'embed' if state == 0 else f'L{state - 1}'}": kl.item() for state, kl in enumerate(found)}
+            losses = divergences(self.model, model, self.held_out)
+        return {f"kl_{'embed' if state == 0 else f'L{state - 1}'}": kl.item() for state, kl in enumerate(losses)}
 
 
 def divergences(model: Transformer, translators: Translators, rows: Rows) -> list[Float[Tensor, ""]]:
@@ -81,12 +81,12 @@ def divergences(model: Transformer, translators: Translators, rows: Rows) -> lis
         keep = Collect(names)
         last = model(rows, tap=keep, stop_at_layer=n_layers)
         final = torch.addmm(b_U, model.to_unembed(last).flatten(0, 1), W_U).log_softmax(-1)
-    found = []
+    losses = []
     for name, translator in zip(names, translators, strict=True):
         resid = keep.kept[name]
         read = model.to_unembed(resid + translator(resid)).flatten(0, 1)
-        found.append(_Divergence.apply(read, final, W_U, b_U))
-    return found
+        losses.append(_Divergence.apply(read, final, W_U, b_U))
+    return losses
 
 
 class _Divergence(torch.autograd.Function):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight.model import Transformer, run_prompt
-from headlight.model.attribution import Cell, Given, Question, ablation_effects, resume
+from headlight.model.attribution import Cell, Question, Replacements, ablation_effects, resume
 from headlight.model.measure.alignment import match_positions
 from headlight.model.runs.edits import AblateHeads, CutEdge, Edit, Steer
 from headlight.model.runs.head import attend
@@ -99,8 +99,8 @@ def test_direct_effects_are_those_of_a_write_taken_out_at_the_runs_own_scale(run
     assert float(found.direct.values[2]) == pytest.approx(expected, abs=LOGITS)
 
 
-def _matched(run: Run, other: Run) -> Given:
-    return Given(other, match_positions(run.tokens.tolist(), other.tokens.tolist()))
+def _matched(run: Run, other: Run) -> Replacements:
+    return Replacements(other, match_positions(run.tokens.tolist(), other.tokens.tolist()))
 
 
 @pytest.mark.parametrize("text", [PROMPT_B, f"two {PROMPT_B} two", "one three one", "seven"])
@@ -122,7 +122,7 @@ def test_another_prompts_output_is_taken_where_positions_match(run: Run, small: 
 def test_a_run_resampled_from_itself_stays(run: Run) -> None:
     itself = ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7), _matched(run, run))
     assert float(itself.total.values[4]) == pytest.approx(0, abs=LOGITS)
-    assert len(ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7), Given(run, ())).names) == 4
+    assert len(ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7), Replacements(run, ())).names) == 4
 
 
 OVER = ("one two", "three", "four five one two three")
@@ -140,7 +140,7 @@ def test_a_mean_over_other_prompts_is_that_of_all_their_positions(run: Run, smal
         activation[:, :, 2] = mean
 
     own, logits = (_hooked(run, "blocks.1.attn.hook_z", hook, 7) for hook in (lambda activation: None, put))
-    found = ablation_effects(run, cell, question, Given(mean_over=OVER))
+    found = ablation_effects(run, cell, question, Replacements(mean_over=OVER))
     change = (logits - own)[[30, 50]]
     assert float(found.total.values[3]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
 

@@ -84,13 +84,13 @@ def test_a_scores_parts_add_up_to_it(kind: str, runs: dict[str, Run]) -> None:
         theirs = float(cache["attn_scores", cell.layer][0, cell.head, cell.query, cell.key])
         if theirs == -torch.inf:  # beyond a window
             continue
-        score = float(why.found.score.values)
+        score = float(why.parts.score.values)
         cap = run.cfg.attn_scores_soft_cap
         shown = score if cap is None else cap * torch.tensor(score / cap).tanh().item()
         assert shown == pytest.approx(theirs, abs=2e-4)
         assert (why.capped is None) == (cap is None)
-        assert float(why.found.matrix.values.sum()) == pytest.approx(score, rel=1e-4, abs=2e-4)
-        assert why.found.matrix.values.shape == (len(why.query_names), len(why.key_names))
+        assert float(why.parts.matrix.values.sum()) == pytest.approx(score, rel=1e-4, abs=2e-4)
+        assert why.parts.matrix.values.shape == (len(why.query_names), len(why.key_names))
 
 
 @pytest.mark.parametrize("kind", READ)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.model.corpus.ablation_effects import ablation_effects
+from headlight.model.corpus.ablation_effects import ablation_sums
 from headlight.model.corpus.effects import AT
 from tests.tiny import tiny
 
@@ -16,7 +16,7 @@ def test_changes_are_those_of_a_run_with_a_hook(kind: str) -> None:
     model, row = tiny(kind).requires_grad_(False), torch.tensor([TOKENS])
     cfg = model.cfg
     means = np.random.default_rng(0).normal(size=(cfg.n_layers, cfg.n_heads, cfg.d_head))
-    found = ablation_effects(model, TOKENS, means)
+    found = ablation_sums(model, TOKENS, means)
     own, cache = model.run_with_cache(row)
 
     def losses(logits: torch.Tensor) -> torch.Tensor:
@@ -47,7 +47,7 @@ def test_the_direct_effect_is_that_of_the_write_at_the_own_scale() -> None:
     model, row = tiny("gpt2-like").requires_grad_(False), torch.tensor([TOKENS])
     cfg = model.cfg
     means = np.random.default_rng(0).normal(size=(cfg.n_layers, cfg.n_heads, cfg.d_head))
-    found, (_, cache) = ablation_effects(model, TOKENS, means), model.run_with_cache(row)
+    found, (_, cache) = ablation_sums(model, TOKENS, means), model.run_with_cache(row)
     scale, final = cache["ln_final.hook_scale"][0], model.ln_final
     for layer, head in np.ndindex(cfg.n_layers, cfg.n_heads):
         write = (cache["z", layer][0, :, head] - torch.from_numpy(means[layer, head]).float()) @ model.block(

@@ -82,8 +82,8 @@ def test_pairs_of_features_add_up_to_the_score(
 ) -> None:
     run = run_prompt(small, "one two three one two three one", edits=edits)
     why = explain_cell_by_features(run, Cell(1, 2, 7, 3), dictionary)
-    assert why.found.matrix.values.shape == (len(why.query_names), len(why.key_names))
-    assert abs(float(why.found.residual.values)) < 2e-5
+    assert why.parts.matrix.values.shape == (len(why.query_names), len(why.key_names))
+    assert abs(float(why.parts.residual.values)) < 2e-5
     assert len({name for name in why.query_names if name.startswith("feature ")}) == 6
 
 
@@ -100,7 +100,7 @@ def test_one_pair_is_its_product_written_out(run: Run, dictionary: Dictionary) -
         centred = (written - written.mean()) / cache["blocks.1.ln1.hook_scale"][0, position]
         rows.append((centred * block.ln1.w) @ W)
     expected = float(rows[0] @ rows[1] / block.attn.attn_scale)
-    assert float(why.found.matrix.values[0, 0]) == pytest.approx(expected, rel=1e-4)
+    assert float(why.parts.matrix.values[0, 0]) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("edits", EDITS)
@@ -129,7 +129,7 @@ def test_sums_hold_in_every_architecture(kind: str, tmp_path: Path) -> None:
     run = run_prompt(open_tiny(kind, tmp_path), "one two three one two three one")
     dictionary = random_dictionary("blocks.1.hook_resid_pre", run.cfg.d_model)
     why = explain_cell_by_features(run, Cell(1, 1, 6, 5), dictionary)
-    assert float(why.found.residual.values) == pytest.approx(0, abs=1e-5 * float(why.found.matrix.values.abs().sum()))
+    assert float(why.parts.residual.values) == pytest.approx(0, abs=1e-5 * float(why.parts.matrix.values.abs().sum()))
     moved, write = moved_by_features(run, (1, 1), 6, dictionary), writes_of(run, (1, 1), 6).sum(0)
     torch.testing.assert_close(moved.vectors.sum(0).float(), write, rtol=1e-5, atol=1e-5 * float(moved.vectors.norm()))
     assert 0 < float(attend(run, 1, 1).pattern[6, 5]) < 1

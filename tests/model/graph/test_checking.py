@@ -14,7 +14,7 @@ from headlight.model.graph import Aim, checking, graph_of
 from headlight.model.graph.checking import Check, Outcome, check_graph, top_nodes
 from headlight.model.graph.influence import prune
 from headlight.model.graph.tables import in_words
-from headlight.model.graph.without import HeldStill
+from headlight.model.graph.without import FreezeToFirst
 from headlight.model.nn.hooks import Tap
 from headlight.model.runs.edits import FreezePatterns
 from tests.tiny import SIZES, open_tiny
@@ -66,11 +66,11 @@ def test_without_mlps_a_held_model_does_what_is_predicted(tmp_path: Path, norm: 
     graph = graph_of(run, AIM, most=1000)
     found = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
     outcomes = [*found.each, found.together, found.rest]
-    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "held"))
+    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
     assert held == pytest.approx(predicted, rel=1e-4, abs=1e-4)  # float32 passes, of logits of size 10
-    assert found.correlation("held") == pytest.approx(1.0)
-    assert found.holds("held")
-    assert max(abs(each.measured - each.held) for each in outcomes) > 0.1
+    assert found.correlation("frozen") == pytest.approx(1.0)
+    assert found.holds("frozen")
+    assert max(abs(each.measured - each.frozen) for each in outcomes) > 0.1
 
 
 def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monke
 
 def test_holding_takes_patterns_and_scales_of_the_first_run_and_leaves_the_rest() -> None:
     given = torch.arange(6.0).reshape(2, 3)
-    tap = HeldStill()
+    tap = FreezeToFirst()
     for name in ("blocks.0.attn.hook_pattern", "blocks.1.ln1.hook_scale", "blocks.0.ln2_post.hook_scale"):
         assert torch.equal(tap(name, given), given[[0, 0]])
     for name in ("blocks.0.attn.hook_attn_scores", "blocks.1.ln1.hook_normalized", "blocks.0.mlp.hook_post"):
@@ -153,16 +153,20 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
     found = check_graph(run, graph, (0,))
     assert found.holds()
     assert found.rest.predicted == pytest.approx(0.0, abs=1e-9)
-    assert found.rest.held == pytest.approx(0.0, abs=1e-3)  # what is missed is where a head looks
+    assert found.rest.frozen == pytest.approx(0.0, abs=1e-3)  # what is missed is where a head looks
     assert found.rest.measured == pytest.approx(-graph.target.value, rel=1e-3)  # without it nothing is predicted
     assert not found.is_complete
 
 
 @pytest.mark.parametrize(
-    ("held", "measured", "told"),
+    ("frozen", "measured", "told"),
     [
         ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0), "The graph holds: correlation 1.00 over 2 nodes, ablated together +3"),
-        ((2.0, 1.0, 3.0), (1.0, 2.0, -3.0), "The graph holds only with attention patterns and norm scales held: corr"),
+        (
+            (2.0, 1.0, 3.0),
+            (1.0, 2.0, -3.0),
+            "The graph holds only with attention patterns and norm scales frozen: corr",
+        ),
         (
             (1.0, 2.0, 3.0),
             (1.0, 2.0, 3.0),
@@ -175,10 +179,10 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
         ),
     ],
 )
-def test_it_is_said_whether_a_graph_holds_freely_or_only_held(
-    held: tuple[float, ...], measured: tuple[float, ...], told: str
+def test_it_is_said_whether_a_graph_holds_freely_or_only_frozen(
+    frozen: tuple[float, ...], measured: tuple[float, ...], told: str
 ) -> None:
-    one, other, both = map(Outcome, (2.0, 1.0, 3.0), held, measured)
+    one, other, both = map(Outcome, (2.0, 1.0, 3.0), frozen, measured)
     check = Check((0, 1), (one, other), both, Outcome(0.0, 0.0, 0.0), 1.0)
     assert in_words(check).startswith(told)
 

@@ -127,8 +127,8 @@ def test_what_is_fitted_is_written_and_read_as_it_is_published(tmp_path: Path) -
     resid = torch.randn(5, D_MODEL)
     # float16 has eleven bits.
     torch.testing.assert_close(tuned.carried(1, resid), resid + translators[1](resid), rtol=1e-2, atol=1e-2)
-    assert tuned.told == {"model": "tiny"}
-    assert jacobian.told == {"n_prompts": 2}
+    assert tuned.metadata == {"model": "tiny"}
+    assert jacobian.metadata == {"n_prompts": 2}
     for lens in (tuned, jacobian):
         check_fits(lens, model, "tiny")
     pickled = torch.load(tmp_path / "jacobian" / "lens.pt", weights_only=True)
@@ -140,7 +140,9 @@ def test_what_is_fitted_is_written_and_read_as_it_is_published(tmp_path: Path) -
     assert torch.equal(tuned.maps[1].W, state["1.weight"])
     for kind, file in (("tuned", "params"), ("jacobian", "lens")):
         (tmp_path / kind / f"{file}.pt").rename(tmp_path / f"{file}.pt")
-        assert read_lens(kind, tmp_path / kind, allow_pickle=False).told == read_lens(kind, tmp_path / kind).told
+        assert (
+            read_lens(kind, tmp_path / kind, allow_pickle=False).metadata == read_lens(kind, tmp_path / kind).metadata
+        )
         (tmp_path / f"{file}.pt").rename(tmp_path / kind / f"{file}.pt")
         (tmp_path / kind / f"{file}.safetensors").unlink()
         assert read_lens(kind, tmp_path / kind).kind == kind

@@ -67,7 +67,7 @@ def test_a_state_in_another_prompt_says_what_transformers_says(name: str, scope:
 
 def test_the_last_state_at_the_last_token_is_the_prediction_and_edits_are_in_it() -> None:
     run = run_prompt(load("mini"), PROMPT, edits=(Drop(3),))
-    found = patchscopes(run, run.asked, Scope(n_tokens=0))
+    found = patchscopes(run, run.prediction_position, Scope(n_tokens=0))
     torch.testing.assert_close(found.logits[-2], run.next_logits, rtol=1e-4, atol=1e-4)  # another batch
     assert found.written.shape == (run.cfg.n_layers + 2, 0)
 

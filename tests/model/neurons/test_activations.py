@@ -88,7 +88,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 def asked(run: Run) -> Question:
     target, distractor = run.next_logits.topk(2).indices.tolist()
-    return Question(target, distractor, run.asked)
+    return Question(target, distractor, run.prediction_position)
 
 
 def test_activations_are_those_of_transformers(run: Run) -> None:

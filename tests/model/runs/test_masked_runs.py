@@ -62,7 +62,7 @@ def test_streams_and_the_prediction_are_those_of_transformers(both: tuple[Run, A
     run, theirs = both
     assert run.labels[:3] == ("[CLS]", "the", "[MASK]")
     assert run.labels[-1] == "[SEP]"
-    assert run.asked == Comparison(run).default_place == 2
+    assert run.prediction_position == Comparison(run).default_place == 2
     expected = theirs(run.tokens[None], output_hidden_states=True)
     for ours, stream in zip(list(run.streams())[:-1], expected.hidden_states[:-1], strict=True):
         assert_close(ours, stream[0])

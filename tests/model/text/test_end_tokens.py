@@ -81,7 +81,7 @@ def test_an_end_that_another_file_names_is_one(place: str, folder: Path) -> None
     settle(folder, name, **more)
     model = load(folder)
     assert model.stop_tokens == (model.to_single_token(token),)
-    written = Writing(8, Sampling(temperature=0), given=(5, model.stop_tokens[0], 6))
+    written = Writing(8, Sampling(temperature=0), prefix=(5, model.stop_tokens[0], 6))
     assert continue_run(run_prompt(model, PROMPT), written).tokens.tolist() == [5, model.stop_tokens[0]]
 
 

@@ -51,7 +51,7 @@ def test_a_typed_separator_begins_a_second_text(folder: Path, model: Transformer
     torch.testing.assert_close(logits, expected.logits, atol=AGREE, rtol=AGREE)
     for layer, pattern in enumerate(expected.attentions):
         torch.testing.assert_close(cache["pattern", layer], pattern, atol=AGREE, rtol=AGREE)
-    torch.testing.assert_close(run.next_logits, expected.logits[0, run.asked], atol=AGREE, rtol=AGREE)
+    torch.testing.assert_close(run.next_logits, expected.logits[0, run.prediction_position], atol=AGREE, rtol=AGREE)
 
 
 def test_types_that_are_given_are_taken(folder: Path, model: Transformer) -> None:

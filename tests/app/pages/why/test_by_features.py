@@ -41,7 +41,7 @@ def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
     for at in sides_of(found, selection)[0].values():
         scores, moved = by_features.score_matrix(reader, at), by_features.moved_matrix(found, reader, at)
         # Sums of some hundred products in float64, of activations that were computed in float32.
-        np.testing.assert_allclose(scores.values.sum(), float(at.why.found.score.values), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(scores.values.sum(), float(at.why.parts.score.values), rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(moved.values.sum(), effect_by_name(at)["L1H2"], rtol=1e-4, atol=1e-5)
         assert any(name.startswith("feature ") for name in scores.rows)
         assert {"the dictionary's error", "the decoder's bias"} <= set(scores.columns)

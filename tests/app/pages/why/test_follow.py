@@ -12,7 +12,7 @@ from tests.app.pages.why.cells import explained_of
 
 def test_earlier_heads_are_named_with_the_sums_of_the_score_s_parts(run: Run) -> None:
     at = explained_of(Comparison(run), Selection(heads=((1, 2),)), "A")
-    matrix, score = score_matrix(at), float(at.why.found.score.values)
+    matrix, score = score_matrix(at), float(at.why.parts.score.values)
     columns = dict(zip(matrix.columns, matrix.values.sum(0), strict=True))
     rows = dict(zip(matrix.rows, matrix.values.sum(1), strict=True))
     found = sources(at)

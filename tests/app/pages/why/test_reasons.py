@@ -60,7 +60,7 @@ def test_parts_add_up_to_every_score_and_to_the_difference(run: Run, layer: int)
         score = float(attend(run, layer, head).scores[5, 2])
         matrix = numbers.score_matrix(at)
         assert matrix.values.sum() == pytest.approx(score, abs=SUM)
-        assert abs(float(at.why.found.residual.values)) < SUM
+        assert abs(float(at.why.parts.residual.values)) < SUM
         assert len(matrix.rows) == 2 + layer * (run.cfg.n_heads + 1) + 1  # its attention has no biases
     logits = logits_at(run, len(run.tokens) - 1)
     difference = float(logits[at.question.target] - logits[at.question.distractor])
@@ -127,7 +127,7 @@ def test_a_run_with_edits_adds_up_as_well(folder: str) -> None:
     edited = runs.run(folder, "one two three one two three one", True, EDITS)
     for cell in (Cell(0, 1, 5, 2), Cell(1, 0, 7, 4), Cell(2, 3, 6, 6)):
         why = explain_cell(edited, cell)
-        assert abs(float(why.found.residual.values)) < SUM
+        assert abs(float(why.parts.residual.values)) < SUM
         assert why.query_names[-1] == "the run's edits of it"
         found = logit_attribution(edited, Question(30, 50, cell.query))
         assert abs(float(found.residual.values)) < SUM

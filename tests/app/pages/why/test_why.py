@@ -86,7 +86,7 @@ def _texts(at: AppTest) -> str:
 def test_the_page_tells_what_it_computed(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,))
     found = at_cell(Comparison(run))
-    assert f"score {number(float(found.why.found.score.values))}, weight" in _texts(at)
+    assert f"score {number(float(found.why.parts.score.values))}, weight" in _texts(at)
     assert f"the model's own difference: {number(float(found.effects.difference.values))}" in _texts(at)
     assert number(float(found.written.norm.values)) in _texts(at)
 
@@ -127,7 +127,7 @@ def test_tables_hold_the_same_numbers(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,), table=True)
     query, key, promoted, interventions, effects, layers, sources = (table.value for table in at.dataframe)
     found = at_cell(Comparison(run))
-    score = float(found.why.found.score.values)
+    score = float(found.why.parts.score.values)
     assert query["score"].iloc[-1] == pytest.approx(score, abs=SUM)
     assert key["score"].iloc[:-1].sum() == pytest.approx(score, abs=SUM)
     assert interventions["total (logits)"].tolist() == pytest.approx(found.outcomes.total.values.tolist())

@@ -50,12 +50,12 @@ class Heads:
     @cached_property
     def writes(self) -> Float[Tensor, "head pos d_model"]:
         """What each head writes to the stream at each position."""
-        given = torch.einsum("phv,hvd->hpd", self.z, self.W_O)
-        return given / self.write_scales[:, None]
+        outputs = torch.einsum("phv,hvd->hpd", self.z, self.W_O)
+        return outputs / self.write_scales[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class LinearizedRun:
     """A run up to the last position that has a say in what is predicted at `position`."""
 
     run: Run
@@ -116,17 +116,17 @@ class Held:
         """What a norm behind a layer's MLP divides by; ones where there is none."""
         return self._or_ones(write_scales(self.run, layer, "ln2_post"))
 
-    def mlp_bias(self, layer: int, given: Float[Tensor, " d_model"]) -> Stream:
+    def mlp_bias(self, layer: int, output: Float[Tensor, " d_model"]) -> Stream:
         """What a constant part of what an MLP gives, and the bias of a norm behind it, write."""
-        at_unit_scale = writes_at_unit_scale(self.run.model, layer, given.double(), "ln2_post")
+        at_unit_scale = writes_at_unit_scale(self.run.model, layer, output.double(), "ln2_post")
         written = at_unit_scale / self.mlp_scales(layer)[:, None]
         bias = norm_bias(self.run, layer, "ln2_post")
         return written if bias is None else written + bias.double()
 
-    def _or_ones(self, found: Tensor | None) -> Float[Tensor, " pos"]:
-        if found is None:
+    def _or_ones(self, scales: Tensor | None) -> Float[Tensor, " pos"]:
+        if scales is None:
             return torch.ones(self.n_pos, dtype=torch.float64)
-        return found[: self.n_pos].double()
+        return scales[: self.n_pos].double()
 
 
 def scales(stream: Stream, norm: Norm | None) -> Float[Tensor, " pos"]:
