@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headlight.model.text.rendering import TEMPLATES
+from headlight.model.base.errors import InputError
+from headlight.model.text.child_process import ChildProcess, as_line
 
 Begin = bool | Literal["chat", "literal", "bos_literal"]
 """What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
@@ -13,6 +14,9 @@ That puts all around the text, up to where the model's answer begins. "literal" 
 and the spelling of a special token in the text is no token of its own then, but text like any other."""
 LITERAL: tuple[Begin, ...] = ("literal", "bos_literal")
 Message = Mapping[str, Any]  # "role" and "content", and what else a template may ask for
+
+TEMPLATES = ChildProcess("templates")
+TOO_MUCH = "it takes too much time or memory, as one that never ends would. Begin without it"
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,22 @@ class ChatTemplate:
             InputError: jinja2 is not installed, or the template refuses the conversation or takes too much time or
                 memory; the message says why.
         """
-        return TEMPLATES.render(
-            template=self.text,
-            messages=[dict(message) for message in messages],
-            add_generation_prompt=add_generation_prompt,
-            special=dict(self.special),
-        )
+        request = {
+            "template": self.text,
+            "messages": [dict(message) for message in messages],
+            "add_generation_prompt": add_generation_prompt,
+            "special": dict(self.special),
+        }
+        try:
+            line = as_line(request)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"The conversation holds what is no JSON ({error}). Give texts and numbers.") from error
+        answer = TEMPLATES.answer(line) or {"error": TOO_MUCH}
+        if "lacks" in answer:
+            raise InputError(f"Chat templates need {answer['lacks']}: pip install {answer['lacks']}.")
+        if "error" in answer:
+            raise InputError(f"The chat template does not take this conversation ({answer['error']}).")
+        return answer["text"]
 
 
 def is_begun(begin: Begin) -> bool:

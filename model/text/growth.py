@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 MAX_GROWTH = 1024  # SentencePiece's normal form of one character, with a sign for each space and more, is below 200
 MAX_FILE = 2**26  # bytes of one of a tokenizer's files: the largest vocabularies' have half of that
 MAX_BYTES = 2**25  # of what a text can become; the library takes another 16 bytes for each
+MAX_STEPS = 4e10  # characters that are looked at for tokens in a text, in about four seconds
 
 
-def check_file(path: Path) -> None:
-    """Refuse a tokenizer.json that lengthens texts beyond measure, before the library tries its steps on added tokens.
+def read_checked(path: Path) -> dict[str, Any]:
+    """What a tokenizer.json says, refused where it lengthens texts beyond measure: the library does so as it opens it.
+
+    Of a file that is no JSON object nothing is said; the library tells what is wrong with it.
 
     Raises:
         CheckpointError: it does, or is too large.
@@ -33,11 +36,13 @@ def check_file(path: Path) -> None:
     check_size(path)
     try:
         content = parse_json(data)
-    except (ValueError, RecursionError):  # the library says what is wrong with it
-        return
-    if isinstance(content, dict):
-        check_steps(*(content.get(name) for name in ("normalizer", "pre_tokenizer")))
-        check_steps(content.get("decoder"))
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(content, dict):
+        return {}
+    check_steps(*(content.get(name) for name in ("normalizer", "pre_tokenizer")))
+    check_steps(content.get("decoder"))
+    return content
 
 
 def check_size(path: Path) -> None:
@@ -64,30 +69,43 @@ def check_steps(*parts: Any) -> float:
     return growth
 
 
-def growth_in(backend: "tokenizers.Tokenizer") -> float:
-    """By how much a tokenizer that is open can lengthen a text.
+def max_bytes(backend: "tokenizers.Tokenizer") -> int:
+    """The bytes of a text that a tokenizer which is open can be given, by how long it makes it and takes for it.
 
     Raises:
-        CheckpointError: that, or what it does on the way back, is beyond measure.
+        CheckpointError: it lengthens texts, or what it makes of tokens, beyond measure.
     """
     check_steps(state_of(backend.decoder))
-    return check_steps(state_of(backend.normalizer), state_of(backend.pre_tokenizer))
+    growth = check_steps(state_of(backend.normalizer), state_of(backend.pre_tokenizer))
+    in_time = max(MAX_STEPS / _steps_per_byte(backend), MAX_STEPS ** (1 / 3))  # no token is longer than the text
+    return int(min(MAX_BYTES, in_time) / growth)
 
 
-def check_length(text: str, growth: float) -> None:
-    """Refuse a text that may become too long.
+def _steps_per_byte(backend: "tokenizers.Tokenizer") -> int:
+    """The characters that are looked at for one of a text: of all tokens that may begin there, one of each length."""
+    model = backend.model
+    match type(model).__name__:
+        case "WordPiece":
+            n = int(model.max_input_chars_per_word)
+            return max(1, n * (n + 1) // 2)
+        case "Unigram":
+            return max(1, sum(set(map(len, backend.get_vocab()))))
+    return 1
+
+
+def check_length(text: str, most: int) -> None:
+    """Refuse a text of more bytes than so many.
 
     Raises:
-        InputError: it may.
+        InputError: it has more.
     """
-    most = int(MAX_BYTES / growth)
     if len(text) > most or len(text.encode()) > most:
         raise InputError(f"The text has more than {most:,} bytes, the most that this tokenizer is given. Shorten it.")
 
 
 def growth_of(*parts: Any) -> float:
     """The bytes that one byte of a text can become by a normalizer, pre-tokenizer or decoder, as JSON has them."""
-    return math.prod(_factor(step) for part in parts for step in _steps(part))
+    return math.prod(_factor(step) for part in parts for step in steps_of(part))
 
 
 def state_of(part: Any) -> Any:
@@ -95,7 +113,7 @@ def state_of(part: Any) -> Any:
     return None if part is None else json.loads(part.__getstate__())
 
 
-def _steps(part: Any) -> Iterator[dict[str, Any]]:
+def steps_of(part: Any) -> Iterator[dict[str, Any]]:
     """The steps of a part in their order, those of a sequence in a sequence too."""
     left = [part]
     while left:

@@ -14,8 +14,9 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError, HeadlightError, InputError
 from headlight.model.base.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
-from headlight.model.text.growth import check_file, check_length, growth_in
+from headlight.model.text.growth import check_length, max_bytes, read_checked
 from headlight.model.text.labels import label
+from headlight.model.text.patterns import Patterns, check_patterns
 from headlight.model.text.spelling import spelling
 from headlight.model.text.tokenizer_files import TokenizerFiles, read_own, read_with_transformers
 
@@ -27,6 +28,7 @@ TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
 MOST_LISTED = 60  # words of a vocabulary that a message names
 FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
+ANY = "a"  # a text of which only what is put around it counts
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
@@ -57,7 +59,7 @@ class Tokenizer:
         backend.encode_special_tokens = False  # the library's name for leaving them literal
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
         self._backend, self._parses_special, self._roles = backend, parses_special, roles
-        self._growth = growth_in(backend)
+        self._max_bytes, self._patterns = max_bytes(backend), Patterns(backend)
         self._added = backend.get_added_tokens_decoder()
         self._bytes_of = spelling(backend)
         self._chat_template = None if chat_template is None else ChatTemplate(chat_template, roles)
@@ -71,6 +73,7 @@ class Tokenizer:
         if self.eos_token_id is None and roles.get("bos_token") == END_OF_TEXT:
             self.eos_token_id = self.bos_token_id
         if self.bos_token_id is None and self.adds_special:
+            self._patterns.check_text(ANY)
             self.bos_token_id = _first_special(backend)
 
     @classmethod
@@ -108,7 +111,7 @@ class Tokenizer:
         from tokenizers import Tokenizer as Backend
 
         with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
-            check_file(path)
+            check_patterns(read_checked(path), path.name)
             return cls(Backend.from_file(str(path)))
 
     def save(self, path: Path) -> None:
@@ -141,7 +144,7 @@ class Tokenizer:
             return []
         backend = self._literal if self._of_words else self._backend
         no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
-        check_length(text, self._growth)
+        self._check(text, literal=backend is not self._backend)
         with _refusing(InputError, FAILS):
             encoding = backend.encode(text, add_special_tokens=False)
         spans = zip(encoding.ids, encoding.offsets, strict=True)
@@ -155,7 +158,7 @@ class Tokenizer:
     def _strange_words(self, text: str) -> list[str]:
         """The words of a text on which a vocabulary of words fails that has no token for all others."""
         normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
-        if not self._of_words or splitter is None:
+        if not self._of_words or splitter is None or self._patterns.any:  # which are tried on parts of the text alone
             return []
         with _refusing(InputError, FAILS):
             words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
@@ -241,8 +244,10 @@ class Tokenizer:
         Raises:
             InputError: the tokenizer fails on them.
         """
+        ids = _ids(tokens)
+        self._patterns.check_tokens([self._backend.id_to_token(token) or "" for token in ids])
         with _refusing(InputError, "The model's tokenizer fails on these tokens ({}). Use another model."):
-            return self._backend.decode(_ids(tokens), skip_special_tokens=False)
+            return self._backend.decode(ids, skip_special_tokens=False)
 
     def to_str_tokens(
         self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
@@ -327,7 +332,7 @@ class Tokenizer:
                 f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
                 "Remove or replace it."
             ) from error
-        check_length(text, self._growth)
+        self._check(text, literal=not parse)
         backend = self._backend if parse else self._literal
         try:
             with _refusing(InputError, FAILS):
@@ -337,6 +342,10 @@ class Tokenizer:
                 raise InputError(self._only_these(strange)) from error
             raise
         return bos + ids if prepends(begin) else ids
+
+    def _check(self, text: str, literal: bool) -> None:
+        check_length(text, self._max_bytes)
+        self._patterns.check_text(text, literal)
 
     def _only_these(self, strange: list[str]) -> str:
         """What to say of words that the vocabulary lacks."""
@@ -378,7 +387,7 @@ def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
 
 def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
     """The special token that a tokenizer puts before a text."""
-    encoding = backend.encode("a")
+    encoding = backend.encode(ANY)
     return encoding.ids[0] if encoding.special_tokens_mask[0] else None
 
 

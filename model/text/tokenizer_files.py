@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import check_regular, read_json, refuse_pointer
 from headlight.model.base.importing import IMPORTING
-from headlight.model.text.growth import check_file, check_size
+from headlight.model.text.growth import check_size, read_checked
+from headlight.model.text.patterns import check_patterns
 
 if TYPE_CHECKING:
     import tokenizers
@@ -25,7 +26,8 @@ VOCABULARIES = (  # one of them holds the vocabulary, whatever the class of the 
     "tiktoken.model",
     "tekken.json",
 )
-BESIDE = (CONFIG, "merges.txt", "added_tokens.json", "special_tokens_map.json", "chat_template.jinja")
+ADDED = ("added_tokens.json", "special_tokens_map.json")
+BESIDE = (CONFIG, "merges.txt", *ADDED, "chat_template.jinja")
 FILES = (*VOCABULARIES, *BESIDE, "additional_chat_templates/*.jinja")
 CONVERT = (
     "Or, where transformers opens it, write tokenizer.json: "
@@ -86,9 +88,10 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
             check_regular(path)
             if path.name in FILES or path.suffix == ".jinja":
                 check_size(path)
-    if (folder / "tokenizer.json").is_file():
-        check_file(folder / "tokenizer.json")
     settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    if (folder / "tokenizer.json").is_file():
+        content = read_checked(folder / "tokenizer.json")
+        check_patterns(content, "tokenizer.json", [settings, *map(_json_or_none, (folder / name for name in ADDED))])
     config = _config(folder, settings)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}
     with _refusing(folder, "" if "auto_map" not in settings else RUNS_CODE):
@@ -131,6 +134,14 @@ def read_own(folder: Path) -> TokenizerFiles:
         [token for token in dict.fromkeys(roles.values()) if backend.token_to_id(token) is not None]
     )
     return TokenizerFiles(backend, roles)
+
+
+def _json_or_none(path: Path) -> Any:
+    """What a file that need not be there says; where it is no JSON, transformers tells."""
+    try:
+        return read_json(path) if path.is_file() else None
+    except CheckpointError:
+        return None
 
 
 def _config(folder: Path, settings: dict[str, Any]) -> Any:

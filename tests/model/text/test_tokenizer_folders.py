@@ -1,6 +1,7 @@
 """Every kind of folder that holds a tokenizer, against transformers' AutoTokenizer called on texts."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from transformers import AutoTokenizer
 from headlight.model import Tokenizer
 from headlight.model.base.errors import CheckpointError, InputError
 from headlight.model.checkpoints.loading import EMBEDDED, embedded_models
+from headlight.model.text.patterns import PATTERNS
 from tests.model.text.small_tokenizer import TEXT, sentence_piece, small_backend, unigram, word_piece, write
 from tests.places import MINI
 
@@ -274,25 +276,97 @@ def test_a_file_that_is_larger_than_any_is_not_read(name: str, tmp_path: Path) -
         Tokenizer.from_folder(tmp_path)
 
 
-SLOW = Regex("(a+)+$")  # the library gives up after ten million steps, about a second
-STUCK = "a" * 40 + "!"
+PANICS = Regex("(a+)+$")  # the library gives up after ten million steps, about a second
+SLOW = Regex(r"(?:.|.){22}\d")  # it does so at no place of a text, and takes long at each
+STUCK = "a" * 400 + "!"
+TOO_SLOW = "patterns in the model's tokenizer.json take too much time"
 
 
+@pytest.mark.parametrize(("pattern", "said"), [(PANICS, "tokenizer fails on"), (SLOW, TOO_SLOW)])
 @pytest.mark.parametrize("kind", ["split", "normalizer", "decoder"])
-def test_a_pattern_that_takes_exponential_time_ends_in_a_message(kind: str) -> None:
+def test_a_pattern_that_takes_exponential_time_ends_in_a_message(kind: str, pattern: Regex, said: str) -> None:
     """The library's panic is no Exception, which would pass all that a page catches."""
-    backend = Backend(models.WordLevel({STUCK: 0, "[UNK]": 1}, "[UNK]"))
+    text = STUCK[-41:] if pattern is PANICS else STUCK
+    backend = Backend(models.WordLevel({text: 0, "[UNK]": 1}, "[UNK]"))
     if kind == "split":
-        backend.pre_tokenizer = pre_tokenizers.Split(SLOW, "isolated")
+        backend.pre_tokenizer = pre_tokenizers.Split(pattern, "isolated")
     elif kind == "normalizer":
-        backend.normalizer = normalizers.Replace(SLOW, "b")
+        backend.normalizer = normalizers.Replace(pattern, "b")
     else:
-        backend.decoder = decoders.Replace(SLOW, "b")
+        backend.decoder = decoders.Replace(pattern, "b")
     tokenizer = Tokenizer(backend)
     reads: tuple[Callable[[], object], ...] = (
-        lambda: tokenizer.to_tokens(STUCK),
-        lambda: tokenizer.unknown_words(STUCK),
+        lambda: tokenizer.to_tokens(text),
+        lambda: tokenizer.unknown_words(text),
     )
     for read in (lambda: tokenizer.to_string([0]),) if kind == "decoder" else reads:
-        with pytest.raises(InputError, match="tokenizer fails on"):
+        begun = time.process_time()
+        with pytest.raises(InputError, match=said):
             read()
+        assert time.process_time() - begun < 2  # this process's own
+
+
+def slow_tokenizer(folder: Path, added: dict[str, Any]) -> Path:
+    """A folder whose tokenizer is slow for the tokens that are added to it, which are split as the file is opened."""
+    told = json.loads((MINI / "tokenizer.json").read_text())
+    slow = {"type": "Replace", "pattern": {"Regex": r"(?:.|.){22}\d"}, "content": "b"}
+    (folder / "tokenizer.json").write_text(json.dumps({**told, "normalizer": slow} | added))
+    return folder
+
+
+def test_a_pattern_that_is_slow_for_the_tokenizers_own_tokens_is_refused_by_its_file(tmp_path: Path) -> None:
+    told = json.loads((MINI / "tokenizer.json").read_text())
+    token = ADDED | {"content": STUCK, "id": len(told["model"]["vocab"]) + 9}
+    (tmp_path / "beside").mkdir()
+    slow_tokenizer(tmp_path, {"added_tokens": [*told["added_tokens"], token]})
+    slow_tokenizer(tmp_path / "beside", {})
+    (tmp_path / "beside" / "tokenizer_config.json").write_text(json.dumps({"extra_special_tokens": [STUCK]}))
+    for read in (
+        lambda: Tokenizer.from_folder(tmp_path),
+        lambda: Tokenizer.from_file(tmp_path / "tokenizer.json"),
+        lambda: Tokenizer.from_folder(tmp_path / "beside"),
+    ):
+        with pytest.raises(CheckpointError, match=r"patterns in tokenizer\.json take too much time"):
+            read()
+
+
+def test_a_pattern_is_tried_on_the_parts_that_added_tokens_leave() -> None:
+    backend = Backend(models.WordLevel({"[UNK]": 0}, "[UNK]"))
+    backend.add_special_tokens(["<s>"])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"^(?:.|.){21}\d"), "isolated")  # slow where a part begins
+    tokenizer = Tokenizer(backend)
+    assert tokenizer.to_tokens("<s>" + "a" * 20).tolist() == [[1, 0]]
+    slow = "<s>".join(["", *["a" * 30] * 150])
+    assert tokenizer.to_tokens(slow, parse_special=False).tolist() == [[0]]
+    with pytest.raises(InputError, match=TOO_SLOW):
+        tokenizer.to_tokens(slow)
+
+
+def test_ids_with_a_pattern_that_is_tried_are_those_of_transformers(tmp_path: Path) -> None:
+    llama3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+"
+    backend = small_backend()
+    parts = [pre_tokenizers.Split(Regex(llama3), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)]
+    backend.pre_tokenizer = pre_tokenizers.Sequence(parts)
+    backend.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    check(tmp_path)
+
+
+def test_models_that_come_along_need_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PATTERNS, "answer", lambda line: pytest.fail("a process is begun"))
+    for name in embedded_models():
+        tokenizer = Tokenizer.from_own_folder(EMBEDDED / name)
+        tokenizer.to_string(tokenizer.word_ids()[:3])
+        tokenizer.labels(tokenizer.to_tokens(tokenizer.to_string(tokenizer.word_ids()[:3])))
+
+
+@pytest.mark.parametrize("model", ["WordPiece", "Unigram"])
+def test_a_vocabulary_that_takes_quadratic_time_is_given_short_texts(model: str) -> None:
+    if model == "WordPiece":
+        backend = Backend(models.WordPiece({"a": 0, "[UNK]": 1}, unk_token="[UNK]", max_input_chars_per_word=10**9))
+    else:
+        backend = Backend(models.Unigram([("a" * length, -float(length)) for length in range(1, 9999)], 0))
+    tokenizer = Tokenizer(backend)
+    assert tokenizer.to_tokens("a").tolist() == [[0]]
+    with pytest.raises(InputError, match="the most that this tokenizer is given"):
+        tokenizer.to_tokens("a" * 30_000)
