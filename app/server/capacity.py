@@ -1,8 +1,14 @@
-"""How many sessions the server takes: one open file each, and a plain message to whoever comes when it is full."""
+"""How many sessions the server takes: one open file each, and a plain message to whoever comes when it is full.
+
+No visitor takes them all: an address has a share. Behind a proxy it is the one that the proxy tells, where uvicorn
+trusts it: one on this machine, or at the addresses in FORWARDED_ALLOW_IPS.
+"""
 
 import sys
 from asyncio import AbstractEventLoop
+from collections import Counter
 from contextlib import suppress
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from starlette.responses import PlainTextResponse
@@ -12,7 +18,7 @@ from streamlit import get_option
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 
-from headlight.app.server.settings import settings
+from headlight.app.server.settings import is_loopback, settings
 
 if sys.platform != "win32":  # which has neither the module nor the limit
     import resource
@@ -20,9 +26,15 @@ if sys.platform != "win32":  # which has neither the module nor the limit
 MAX_FILES = 2**16  # more are of no use, and some programs go through all numbers up to the limit
 RESERVED = 128  # open files of the process itself: the log, models, scans, uploads
 PER_SESSION = 2  # its websocket, and a connection that fetches files for it
+SHARE = 4  # an address may have the sessions divided by this, where no setting says how many
+PREFIX = 64  # bits of an IPv6 address; whoever has one has all that begin with them
 FULL = (
     "This server has {:,} sessions open, which is as many as it takes. Close a tab that you need no more, "
     "or try again in a minute."
+)
+FULL_FOR_ADDRESS = (
+    "This server has {:,} sessions open from your address, which is as many as it takes from one. Close a tab that you "
+    "need no more, or try again in a minute."
 )
 
 
@@ -30,23 +42,46 @@ class Capacity:
     """ASGI middleware that counts websockets, and refuses them and the page itself where there are too many."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.n_open = app, 0
+        self.app, self.n_open = app, Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, counted where it is a websocket; status 503 and a message where the server is full."""
-        is_websocket = scope["type"] == "websocket"
-        if (is_websocket or _is_page(scope)) and self.n_open >= (most := max_sessions()):
-            answer = PlainTextResponse(FULL.format(most), 503, {"Retry-After": "60", "Cache-Control": "no-store"})
+        is_websocket, address = scope["type"] == "websocket", visitor(scope)
+        if (is_websocket or _is_page(scope)) and (reason := self._refusal(address)):
+            answer = PlainTextResponse(reason, 503, {"Retry-After": "60", "Cache-Control": "no-store"})
             if is_websocket:
                 await WebSocket(scope, receive, send).send_denial_response(answer)
             else:
                 await answer(scope, receive, send)
             return
-        self.n_open += is_websocket
+        if not is_websocket:
+            await self.app(scope, receive, send)
+            return
+        self.n_open[address] += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self.n_open -= is_websocket
+            self.n_open[address] -= 1
+            self.n_open += Counter()  # which forgets addresses that have none
+
+    def _refusal(self, address: str) -> str:
+        """Why one session more is not taken from an address; empty if it is."""
+        if self.n_open.total() >= (most := max_sessions()):
+            return FULL.format(most)
+        most = max_sessions_of(address)
+        return FULL_FOR_ADDRESS.format(most) if self.n_open[address] >= most else ""
+
+
+def visitor(scope: Scope) -> str:
+    """The address that a request comes from, of an IPv6 one the network that it is in; empty where none is known."""
+    told = str((scope.get("client") or ("",))[0])
+    try:
+        address = ip_address(told)
+    except ValueError:  # what a proxy says of those that it hides
+        return told
+    if not isinstance(address, IPv6Address) or address.is_loopback:
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((address, PREFIX), strict=False))
 
 
 def _is_page(scope: Scope) -> bool:
@@ -57,6 +92,14 @@ def _is_page(scope: Scope) -> bool:
 def max_sessions() -> int:
     """The setting, or fewer where the system lets the process open fewer files."""
     return min(settings().sessions, max(1, (_files_limit() - RESERVED) // PER_SESSION))
+
+
+def max_sessions_of(address: str) -> int:
+    """How many of these an address may have: all where it is this machine, for which it is that of any proxy on it."""
+    most = max_sessions()
+    if not address or is_loopback(address):
+        return most
+    return min(most, settings().sessions_of_address or max(1, most // SHARE))
 
 
 def _files_limit() -> int:

@@ -55,6 +55,11 @@ class Settings:
         "browser tabs connected at a time, or fewer where the system allows fewer open files; more are told so",
         between=(1, 100_000),
     )
+    sessions_of_address: int = _set(
+        0,
+        "how many of these one address may have, but for this machine's own; 0 is a quarter",
+        between=(0, 100_000),
+    )
     upload_mb: int = _set(5, "the largest file of prompts taken, in MB", between=(1, 1000))
     upload_prompts: int = _set(1000, "the most prompts taken from one file", between=(1, 1_000_000))
     address: str = _set("127.0.0.1", "where the server listens: loopback is this machine alone, 0.0.0.0 everywhere")

@@ -22,13 +22,19 @@ MOST = (HARD - capacity.RESERVED) // capacity.PER_SESSION
 LIMITED = f'echo $$ > "$0"; ulimit -Sn {SOFT} && ulimit -Hn {HARD} && exec "$@"'
 
 
-def _connection(url: str) -> ClientConnection:
-    return connect(f"{url.replace('http', 'ws', 1)}/_stcore/stream", proxy=None, open_timeout=60)
+def _from(visitor: str) -> dict[str, str]:
+    """What a proxy on this machine says of a request."""
+    return {"X-Forwarded-For": visitor} if visitor else {}
 
 
-def _status(url: str, path: str) -> tuple[int, str]:
+def _connection(url: str, visitor: str = "") -> ClientConnection:
+    stream = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
+    return connect(stream, proxy=None, open_timeout=60, additional_headers=_from(visitor))
+
+
+def _status(url: str, path: str, visitor: str = "") -> tuple[int, str]:
     connection = HTTPConnection(url.removeprefix("http://"), timeout=60)
-    connection.request("GET", path)
+    connection.request("GET", path, headers=_from(visitor))
     answer = connection.getresponse()
     text = answer.read().decode("latin-1")
     connection.close()
@@ -43,6 +49,28 @@ def _wait_until_open(url: str) -> None:
     raise AssertionError("it stays full")
 
 
+def _check_share(url: str) -> None:
+    """One address has a quarter, however it is written and whatever it says of itself; the others go on."""
+    share, one, network = MOST // capacity.SHARE, "198.51.100.7", "2001:db8::{:x}:1"
+    with ExitStack() as connections:
+        for number in range(share):
+            connections.enter_context(_connection(url, f"203.0.113.{number}, {one}"))
+            connections.enter_context(_connection(url, network.format(number)))
+        for visitor in (one, f"::ffff:{one}", f"127.0.0.1, {one}", network.format(2**16 - 1)):
+            assert _status(url, "/", visitor) == (503, capacity.FULL_FOR_ADDRESS.format(share))
+            with pytest.raises(InvalidStatus) as refused, _connection(url, visitor):
+                pass
+            assert refused.value.response.status_code == 503
+        for visitor in ("198.51.100.8", "2001:db8:0:1::", ""):
+            assert _status(url, "/", visitor)[0] == 200
+            connections.enter_context(_connection(url, visitor))
+    for _ in range(100):
+        if _status(url, "/", one)[0] == 200:
+            return
+        time.sleep(0.1)
+    raise AssertionError("its share is not given back")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="it counts the server's open files in /proc")
 def test_a_full_server_says_so_and_takes_the_next_when_one_has_left(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
@@ -50,6 +78,7 @@ def test_a_full_server_says_so_and_takes_the_next_when_one_has_left(tmp_path: Pa
     with headlight(tmp_path, "--threads", "1", command=command) as url, ExitStack() as first, ExitStack() as others:
         files = Path("/proc", pid.read_text().strip(), "fd")
         before = len(os.listdir(files))
+        _check_share(url)
         first.enter_context(_connection(url))
         for _ in range(MOST - 1):
             others.enter_context(_connection(url))
@@ -79,6 +108,18 @@ def test_fewer_sessions_are_taken_where_fewer_files_may_be_opened(
         headlight_settings.cache_clear()
         monkeypatch.setattr(capacity.resource, "getrlimit", lambda of, soft=soft: (soft, soft))
         assert capacity.max_sessions() == most
+
+
+@pytest.mark.parametrize(
+    ("chosen", "address", "most"),
+    [(0, "192.0.2.1", 2), (5, "192.0.2.1", 5), (99, "192.0.2.1", 8), (1, "127.0.0.9", 8), (1, "::1", 8), (1, "", 8)],
+)
+def test_an_address_has_a_share_but_for_this_machines_own(
+    chosen: int, address: str, most: int, settings: dict[str, object]
+) -> None:
+    settings.update(sessions=8, sessions_of_address=chosen)
+    headlight_settings.cache_clear()
+    assert capacity.max_sessions_of(address) == most
 
 
 @pytest.mark.parametrize(

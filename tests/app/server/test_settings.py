@@ -34,6 +34,7 @@ OTHER = {
     "runs_at_once": ("4", 4),
     "runs_waiting": ("0", 0),
     "sessions": ("20", 20),
+    "sessions_of_address": ("7", 7),
     "upload_mb": ("6", 6),
     "upload_prompts": ("10", 10),
     "address": ("localhost", "localhost"),
