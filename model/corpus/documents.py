@@ -13,6 +13,7 @@ from typing import Any
 from headlight.model.base.errors import CheckpointError, InputError, nearest
 from headlight.model.base.files import check_regular, refuse_pointer
 from headlight.model.checkpoints.hub import is_hub_name, network_errors
+from headlight.model.corpus.arrow_bounds import check_data_set, rows_at_once
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,
@@ -198,10 +199,10 @@ def _parquet_rows(path: Path, name: str, column: str) -> Rows:
     try:
         file = ParquetFile(path)
         at = _column(Record("", 0, file.schema_arrow.names), column)
-        values = (value for batch in file.iter_batches(1024, columns=[at]) for value in batch.column(0))
-        for number, value in enumerate(values):
+        batches = file.iter_batches(rows_at_once(path, file, at), columns=[at])
+        for number, value in enumerate(value for batch in batches for value in batch.column(0)):
             yield f"{name}:{number}", *_text_of(value.as_py())
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, ValueError) as error:
         raise InputError(f"It cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
 
 
@@ -229,6 +230,7 @@ def _data_set(source: str, split: str) -> Any:
     try:
         if not Path(source).is_dir():
             return datasets.load_dataset(source, split=split, streaming=True)
+        check_data_set(Path(source))
         parts = datasets.load_from_disk(source)
     except refusals as error:
         raise InputError(

@@ -1,11 +1,18 @@
 """Documents of every kind of file, and what of them is no text."""
 
 import json
+import secrets
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from datasets import Dataset
+from pyarrow import parquet
 
 from headlight.model.base.errors import InputError
 from headlight.model.corpus.documents import PIECE, open_corpus
@@ -207,6 +214,89 @@ def test_a_large_table_is_read_in_little_memory(name: str, tmp_path: Path) -> No
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4e6
+
+
+HUGE = 2**28
+
+
+def _cell(path: Path, **options: Any) -> None:
+    """A cell of 256 MB, of which the file has few bytes."""
+    column = pa.array(["a" * HUGE], pa.large_string())
+    parquet.write_table(pa.table({"text": column}), path, use_dictionary=False, write_statistics=False, **options)
+
+
+def _liar(path: Path) -> None:
+    """The same, whose end says that it holds a page of 90 bytes."""
+    _cell(path, compression="zstd")
+    size = 2 * parquet.read_metadata(path).row_group(0).total_byte_size
+    written = bytes(size >> shift & 127 | (128 if shift < 28 else 0) for shift in range(0, 35, 7))  # Thrift's numbers
+    path.write_bytes(path.read_bytes().replace(written, b"\xb4\x81\x80\x80\x00"))
+    assert parquet.read_metadata(path).row_group(0).column(0).total_uncompressed_size == 90
+
+
+def _rows_by_dictionary(path: Path) -> None:
+    """300 cells that are the same 4 MB, where the reader knows of no dictionary in the table."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 300), pa.array(["b" * 2**22]))
+    parquet.write_table(pa.table({"text": column}), path, compression="zstd", store_schema=False)
+
+
+def _data_set(path: Path) -> None:
+    """A folder of `datasets` whose file has been compressed."""
+    Dataset.from_dict({"text": ["one"]}).save_to_disk(path)
+    file = path / "data-00000-of-00001.arrow"
+    file.unlink()
+    table = pa.table({"text": pa.array(["a" * HUGE], pa.large_string())})
+    with pa.ipc.new_stream(file, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+
+
+INFLATING: dict[str, tuple[Callable[[Path], None], str]] = {
+    "zstd.parquet": (lambda path: _cell(path, compression="zstd"), "has a page of 268,435,4"),
+    "v2.parquet": (lambda path: _cell(path, compression="zstd", data_page_version="2.0"), "has a page of 268,435,4"),
+    "liar.parquet": (_liar, "has a page of 268,435,4"),
+    "dictionary.parquet": (_rows_by_dictionary, "dictionary.parquet: 300 documents"),
+    "saved": (_data_set, "data-00000-of-00001.arrow is compressed"),
+}
+COUNT = """
+import resource, sys
+from pathlib import Path
+from headlight.model.base.errors import InputError
+from headlight.model.corpus.documents import open_corpus
+import datasets, pyarrow.parquet
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for path in sys.argv[1:]:
+    try:
+        count = sum(document.text is not None for document in open_corpus(path).documents())
+        print(f"{Path(path).name}: {count} documents")
+    except InputError as error:
+        print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_small_files_that_inflate_take_no_memory(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in INFLATING]
+    for path, (write, _) in zip(paths, INFLATING.values(), strict=True):
+        write(path)
+        assert sum(file.stat().st_size for file in [path, *path.glob("*")]) < 2**21
+    command = [sys.executable, "-c", COUNT, *map(str, paths)]
+    *answers, mib = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+    for answer, (name, (_, said)) in zip(answers, INFLATING.items(), strict=True):
+        assert said in answer
+        assert name in answer or name == "saved"
+    assert int(mib) < 500
+
+
+def test_long_documents_are_read_whatever_page_they_are_in(tmp_path: Path) -> None:
+    texts = [secrets.token_hex(50_000) for _ in range(900)]
+    parquet.write_table(pa.table({"text": texts}), tmp_path / "long.parquet")  # one page of 90 MB
+    assert [text for _, text in _texts(tmp_path / "long.parquet")] == texts
+
+
+def test_a_parquet_column_of_conversations_is_refused(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"text": [[{"role": "user"}]]}), tmp_path / "chat.parquet")
+    with pytest.raises(InputError, match=r"chat\.parquet: Its 'text' is list<.*write each as one text"):
+        _texts(tmp_path / "chat.parquet")
 
 
 def test_a_fault_of_ours_is_not_said_to_be_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
