@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+MAX_NAMES = 12  # of files in a message
+
 
 class HeadlightError(Exception):
     """The parent of every error that is shown to the user as it stands."""
@@ -57,6 +59,23 @@ def exit_on_error() -> Iterator[None]:
         yield
     except HeadlightError as error:
         sys.exit(str(error))
+
+
+@contextmanager
+def naming(files: Iterable[str]) -> Iterator[None]:
+    """Say which files were read where an error about what they hold names none of them.
+
+    A tensor is called by its name, and what it is of by its kind; where it contradicts the settings, either may be
+    wrong.
+    """
+    try:
+        yield
+    except (CheckpointError, ConfigError) as error:
+        names = sorted(set(files))
+        if not names or any(name in str(error) for name in names):
+            raise
+        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        raise type(error)(f"{error} Read from {', '.join(names[:MAX_NAMES])}{more}.") from error
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

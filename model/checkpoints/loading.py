@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from headlight.model.base.checks import check_names
-from headlight.model.base.errors import CheckpointError, ConfigError, ModelNotFoundError, nearest
+from headlight.model.base.errors import CheckpointError, ConfigError, ModelNotFoundError, naming, nearest
 from headlight.model.base.files import check_regular
 from headlight.model.base.source import Source
 from headlight.model.checkpoints import hub
@@ -18,6 +18,7 @@ from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DTy
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
 from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
+from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.places import model_at
 from headlight.model.checkpoints.resemblance import resembled
 from headlight.model.checkpoints.room import Estimate
@@ -33,7 +34,7 @@ from headlight.model.runs.host import HERE, Host
 from headlight.model.text.end_tokens import end_tokens
 from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.text.tokenizer_files import has_tokenizer
+from headlight.model.text.tokenizer_files import has_tokenizer, names_in
 
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
 EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
@@ -128,7 +129,7 @@ def load(
     family = _family(path, path.name)
     if not allow_pickle:
         _refuse_pickles(path)
-    with _no_collection():
+    with _no_collection(), naming(_names(path)):
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
     note, folder = checkpoint.note or _merged(path), path.parent if path.is_file() else path
@@ -148,6 +149,19 @@ def _refuse_pickles(path: Path) -> None:
             )
 
 
+def _names(path: Path) -> Iterator[str]:
+    """The names of the files that say what a model is: a file's own, or settings and weights, of a LoRA its base's too.
+
+    Which of several weights holds a tensor its index says.
+    """
+    if path.is_file():
+        yield path.name
+        return
+    for folder in {path, base_folder(path)}:
+        for pattern in ("config.json", ADAPTER_CONFIG, "*.safetensors", "*.bin"):
+            yield from (file.name for file in folder.glob(pattern))
+
+
 def _merged(path: Path) -> str:
     return f"a LoRA, merged into {base_folder(path).name}" if is_adapter(path) else ""
 
@@ -162,8 +176,9 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
     tokenizer = _read_tokenizer(path)
     if tokenizer.n_words > d_vocab:
         raise CheckpointError(
-            f"The tokenizer beside the checkpoint has {tokenizer.n_words} words, the model embeddings for {d_vocab} "
-            "tokens: they do not belong together. Put the model's own tokenizer in its place, or take it away."
+            f"The tokenizer beside the checkpoint ({', '.join(names_in(path))}) has {tokenizer.n_words} words, the "
+            f"model embeddings for {d_vocab} tokens: they do not belong together. Put the model's own tokenizer in its "
+            "place, or take it away."
         )
     if tokenizer.bos_token_id is not None and tokenizer.bos_token_id >= d_vocab:
         tokenizer.bos_token_id = None  # one that transformers adds to a vocabulary that never knew it
@@ -214,7 +229,7 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         raise CheckpointError(
             f"{path.name} is not an encoder-decoder of a kind that is known ({kinds}). {unknown(path, path.name)}"
         )
-    with _no_collection():
+    with _no_collection(), naming(_names(path)):
         checkpoint = SEQ2SEQ_FAMILIES[family].read(path, {}, Opening("float32", host))
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)

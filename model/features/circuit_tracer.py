@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headlight.model.base.errors import CheckpointError
+from headlight.model.base.errors import CheckpointError, naming
 from headlight.model.base.files import refuse_pointer
 from headlight.model.checkpoints.tensors import read_safetensors
 from headlight.model.features.gemma_scope import renamed
@@ -56,12 +56,13 @@ def read(folder: Path, name: str) -> list[Dictionary]:
         known_k = settings.get("k", next((k for name, k in K_OF.items() if came_from(name, folder)), None))
         dictionaries = []
         for layer, path in _files(folder, settings).items():
-            tensors = _tensors(path)
-            kept = tensors.pop("k", None) if settings.get("activation") in (None, "topk") else None
-            k = _k(settings.get("activation"), known_k, kept)
-            if THRESHOLD in tensors and (k is not None or settings.get("activation") == "relu"):
-                raise CheckpointError(f"{path.name} has thresholds, and {CONFIG} says that it is no jumprelu.")
-            dictionaries.append(_layer(tensors, name, layer, hooks, origin, k))
+            with naming((path.name,)):
+                tensors = _tensors(path)
+                kept = tensors.pop("k", None) if settings.get("activation") in (None, "topk") else None
+                k = _k(settings.get("activation"), known_k, kept)
+                if THRESHOLD in tensors and (k is not None or settings.get("activation") == "relu"):
+                    raise CheckpointError(f"{path.name} has thresholds, and {CONFIG} says that it is no jumprelu.")
+                dictionaries.append(_layer(tensors, name, layer, hooks, origin, k))
         return dictionaries
     if settings.get("activation") == "topk":
         raise CheckpointError(f"{CONFIG} says activation 'topk' of a {kind}; circuit-tracer has none of these.")
@@ -194,7 +195,11 @@ def _cross_layer(folder: Path, name: str, hooks: tuple[str, str], origin: Origin
     """A feature of a layer writes to the outputs of that layer and of all later ones."""
     encoders = _numbered(folder, rf"W_enc_{NUMBER}\.safetensors")
     read = {layer: read_safetensors(path) for layer, path in encoders.items()}
-    return [_crossing(folder, name, layer, read[layer], len(encoders), hooks, origin) for layer in encoders]
+    dictionaries = []
+    for layer, path in encoders.items():
+        with naming((path.name, f"W_dec_{layer}.safetensors")):
+            dictionaries.append(_crossing(folder, name, layer, read[layer], len(encoders), hooks, origin))
+    return dictionaries
 
 
 def _crossing(

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from headlight.model.base.errors import CheckpointError
+from headlight.model.base.errors import CheckpointError, naming
 from headlight.model.features import circuit_tracer, dictionary_learning, gemma_scope, hub, sae_lens, sparsify
 from headlight.model.features.norms import fitted
 from headlight.model.nn.transformer import Transformer
@@ -75,13 +75,14 @@ def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dicti
 def _read(folder: Path, name: str) -> list[Dictionary]:
     """The dictionaries of one folder; none where it is of no kind that is known."""
     dictionary_learning.refuse(folder)
-    if sparsify.recognises(folder):
-        return [sparsify.read(folder, name)]
-    if sae_lens.recognises(folder):
-        return [sae_lens.read(folder, name)]
-    if gemma_scope.recognises(folder):
-        return [gemma_scope.read(folder, name)]
-    return circuit_tracer.read(folder, name) if circuit_tracer.recognises(folder) else []
+    with naming(path.name for path in folder.glob("*.*")):
+        if sparsify.recognises(folder):
+            return [sparsify.read(folder, name)]
+        if sae_lens.recognises(folder):
+            return [sae_lens.read(folder, name)]
+        if gemma_scope.recognises(folder):
+            return [gemma_scope.read(folder, name)]
+        return circuit_tracer.read(folder, name) if circuit_tracer.recognises(folder) else []
 
 
 def _one_a_layer(dictionaries: list[Dictionary]) -> list[Dictionary]:

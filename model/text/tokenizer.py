@@ -11,14 +11,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headlight.model.base.errors import CheckpointError, HeadlightError, InputError
+from headlight.model.base.errors import CheckpointError, HeadlightError, InputError, naming
 from headlight.model.base.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
 from headlight.model.text.growth import check_length, max_bytes, read_checked
 from headlight.model.text.labels import label
 from headlight.model.text.patterns import Patterns, check_patterns
 from headlight.model.text.spelling import spelling
-from headlight.model.text.tokenizer_files import TokenizerFiles, read_own, read_with_transformers
+from headlight.model.text.tokenizer_files import TokenizerFiles, names_in, read_own, read_with_transformers
 
 if TYPE_CHECKING:
     import tokenizers
@@ -83,7 +83,9 @@ class Tokenizer:
         Raises:
             CheckpointError: there is none, or it cannot be read; the message says what to do.
         """
-        return cls._of(read_with_transformers(Path(folder)))
+        folder = Path(folder)
+        with naming(names_in(folder)):
+            return cls._of(read_with_transformers(folder))
 
     @classmethod
     def from_own_folder(cls, folder: Path) -> "Tokenizer":

@@ -58,6 +58,11 @@ def has_tokenizer(folder: Path) -> bool:
     return any((folder / name).is_file() for name in VOCABULARIES)
 
 
+def names_in(folder: Path) -> list[str]:
+    """The names of a tokenizer's files in a folder, a template of which lies in a folder of its own too."""
+    return [path.name for pattern in FILES for path in sorted(folder.glob(pattern))]
+
+
 def may_have_chat_template(folder: Path) -> bool:
     """Whether a folder looks as if its tokenizer has a chat template, from a look at its files.
 
@@ -197,7 +202,7 @@ def _refusing(folder: Path, what_to_do: str = "") -> Iterator[None]:
 def _advice(folder: Path) -> str:
     """What to do about a tokenizer that cannot be read, by the files that there are."""
     if (folder / "tokenizer.json").is_file():
-        return "Copy or download tokenizer.json and the files beside it again."
+        return f"Copy or download {', '.join(names_in(folder))} again."
     if any(folder.glob("*.model")):
         return f"A .model file needs the package of its kind: pip install sentencepiece, or tiktoken. {CONVERT}"
     return f"The folder has to hold tokenizer.json, or all files of its kind. {CONVERT}"
