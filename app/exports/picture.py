@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-LARGEST_FONT, SMALLEST_FONT = 8.0, 4.0  # points
+MAX_FONT, SMALLEST_FONT = 8.0, 4.0  # points
 LONGEST_LABEL = 14
 POINTS = 72  # an inch
 PITCH = 0.22  # inches that a head wants
-MOST_LEVEL = 16  # heads whose names have room to lie level
+MAX_LEVEL = 16  # heads whose names have room to lie level
 LARGEST = 6.0, 8.0  # inches across and down
 Cells = Float[np.ndarray, "..."]
 
@@ -112,7 +112,7 @@ def label_heads(axes: "Axes", shape: tuple[int, ...], inches: tuple[float, float
     axes.patch.set_facecolor(palette.secondary)
     label_axis(axes, "x", [f"H{head}" for head in range(n_heads)], inches[0])
     label_axis(axes, "y", [f"L{layer}" for layer in range(n_layers)], inches[1])
-    axes.tick_params(axis="x", rotation=0 if n_heads <= MOST_LEVEL else 90)
+    axes.tick_params(axis="x", rotation=0 if n_heads <= MAX_LEVEL else 90)
 
 
 def hatched(axes: "Axes", palette: Palette) -> None:
@@ -134,7 +134,7 @@ def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step * pitch >= SMALLEST_FONT + 1)
     places = list(range(0, len(labels), step))
     texts = [_short(labels[place]) if step <= 5 else str(place) for place in places]
-    size = min(LARGEST_FONT, max(SMALLEST_FONT, 0.8 * pitch * step))
+    size = min(MAX_FONT, max(SMALLEST_FONT, 0.8 * pitch * step))
     if which == "x":
         axes.set_xticks(places, texts, rotation=90, fontsize=size)
     else:

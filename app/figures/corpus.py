@@ -13,7 +13,7 @@ from headlight.app.figures.plots import interval, plain
 from headlight.app.figures.text import escape, hover, number, quantity
 
 WIDE = 20  # times the first training step that the last one is, from which steps are drawn by their logarithm
-MOST_NAMED = 3  # of the points that are chosen: where there are more, names stand over one another
+MAX_NAMED = 3  # of the points that are chosen: where there are more, names stand over one another
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def scatter(
             **_at(x, y, ringed),
             "mode": "markers+text",
             "marker": ring,
-            "text": [escape(names[place]) for place in ringed[: MOST_NAMED if len(ringed) <= MOST_NAMED else 1]],
+            "text": [escape(names[place]) for place in ringed[: MAX_NAMED if len(ringed) <= MAX_NAMED else 1]],
             "textposition": "top center",
             "hovertext": [hover([names[place], descriptions[place]]) for place in ringed],
             "cliponaxis": False,

@@ -15,7 +15,7 @@ SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
 PITCH = 0.42  # of a column with one mark: between two marks; of more columns than 19 it is a share of all
 SHARE = 0.022
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
-MOST_ABREAST = 10
+MAX_ABREAST = 10
 FEWEST_ROWS = 8
 SYMBOLS = {"token": "square", "head": "diamond", "neuron": "circle", "feature": "circle", "logit": "star"}
 REST = "triangle-up-open"
@@ -115,7 +115,7 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         max((len(inside) for (at, _), inside in cells.items() if at == column), default=1)
         for column in range(n_columns)
     ]
-    abreast = [min(count, MOST_ABREAST) for count in fullest]
+    abreast = [min(count, MAX_ABREAST) for count in fullest]
     pitch = max(PITCH, SHARE * n_columns)
     widths = np.array([max(1.0, pitch * (count + 1)) if count > 1 else 1.0 for count in abreast])
     middles = np.cumsum(widths) - widths / 2

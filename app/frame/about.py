@@ -22,7 +22,7 @@ from headlight.model.runs.edits import describe
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import is_begun
 
-MOST_NAMED, MOST_LIKELY = 2, 3  # edits, and next tokens
+MAX_NAMED, MAX_LIKELY = 2, 3  # edits, and next tokens
 EXPLAINS = "why"  # the page
 WHY_HELP = "Which heads and MLPs made this prediction, and why they look where they do."
 
@@ -85,7 +85,7 @@ def _ask_why() -> None:
 
 def _edits(run: Run) -> str:
     """Which edits were made, or how many where they would not fit the line."""
-    return f"{len(run.edits)} edits" if len(run.edits) > MOST_NAMED else ", ".join(map(describe, run.edits))
+    return f"{len(run.edits)} edits" if len(run.edits) > MAX_NAMED else ", ".join(map(describe, run.edits))
 
 
 def _which_token(run: Run) -> str:
@@ -106,7 +106,7 @@ def _draw_prediction(run: Run, side: str) -> None:
 
 def _next_tokens(run: Run) -> list[tuple[int, str, float]]:
     """The likeliest tokens, their labels and their probabilities."""
-    top = best(run.next_logits.softmax(-1), MOST_LIKELY)
+    top = best(run.next_logits.softmax(-1), MAX_LIKELY)
     tokens = top.indices.tolist()
     return list(zip(tokens, run.tokenizer.labels(tokens), top.values.tolist(), strict=True))
 

@@ -37,8 +37,8 @@ from headlight.model.runs.linear import (
 from headlight.model.runs.run import Run, once_more
 
 FLOAT = 4  # bytes
-MOST_COMPARED = 64  # tokens, of the prompt's first, that are run in float32
-MOST_PATTERNS = 2**30  # bytes; transformers gives the patterns of all layers at once
+MAX_COMPARED = 64  # tokens, of the prompt's first, that are run in float32
+MAX_PATTERNS = 2**30  # bytes; transformers gives the patterns of all layers at once
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _differences_from(made: Run, program: str, folder: Path, compute: Callable[[
     _check_room(made, program)
     n_bytes = FLOAT * made.cfg.n_layers * made.cfg.n_heads * len(made.tokens) ** 2
     with runs.turn():
-        theirs = compute(n_bytes <= MOST_PATTERNS)
+        theirs = compute(n_bytes <= MAX_PATTERNS)
         ids = reference_ids(folder, made.prompt, made.bos, made.token_types)
     own = (*ids, *made.written)
     return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)
@@ -250,8 +250,8 @@ def differences_from_float32(made: Run) -> Differences:
     """
     _refuse_edits(made, "Without edits alone the same is computed in float32.")
     with runs.turn():
-        whole = in_float32(made.source, made.tokens[None, :MOST_COMPARED], Layers(made.cfg.n_layers))
-    return _differences(made, whole, MOST_COMPARED)
+        whole = in_float32(made.source, made.tokens[None, :MAX_COMPARED], Layers(made.cfg.n_layers))
+    return _differences(made, whole, MAX_COMPARED)
 
 
 def _differences(made: Run, theirs: Reference, most: int | None = None) -> Differences:

@@ -18,7 +18,7 @@ from headlight.app.selection import Selection
 Writer = Callable[[charts.Rows, bool], bytes]
 Of = Callable[[Selection], Any]
 
-MOST_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
+MAX_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
 KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
 FIGURE: dict[str, tuple[str, str, Writer]] = {
     "json": ("Figure (json)", "application/json", files.as_json),
@@ -52,7 +52,7 @@ def _code(export: Export, runs: Any) -> None:
     st.caption(
         "Prints this page's numbers, by Headlight's library alone, from any folder where Headlight is installed."
     )
-    if len(script) <= MOST_CODE:
+    if len(script) <= MAX_CODE:
         st.code(script, "python", height=420)
     else:
         st.caption(f"{len(script):,} characters are too many to show here.")

@@ -101,7 +101,7 @@ def _of_sums(run: Run, result: checks.Sums) -> dict[str, str]:
 
 
 def _of_float32(run: Run, result: checks.Differences) -> dict[str, str]:
-    first = min(len(run.tokens), checks.MOST_COMPARED)
+    first = min(len(run.tokens), checks.MAX_COMPARED)
     said = f"on the first {first} tokens, of logits up to {result.largest:.3g}"
     return _differences("logits − float32's logits", said, result)
 

@@ -34,7 +34,7 @@ HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."
 
 
-LARGEST = 90  # CSS pixels of a picture at most where there is a B: the chosen heads then stand below
+MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B: the chosen heads then stand below
 
 
 def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
@@ -100,7 +100,7 @@ def draw(
         epoch=selection.epoch(),
         key=selection.widget_key(key),
         group=group,
-        largest=LARGEST if compares else None,
+        largest=MAX_THUMBNAIL if compares else None,
         kind="signed" if drawn.signed else "positive",
         legend_title=legend(title, side_of(compares)),
         legend_limit=drawn.limit,

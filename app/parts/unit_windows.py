@@ -25,7 +25,7 @@ from headlight.model.text.chat import is_begun
 from headlight.model.text.labels import label
 
 WIDTHS = 4, 3
-MOST_TOKENS = 10
+MAX_TOKENS = 10
 BUCKETS = {
     4: "Where it is most active",
     3: "Third quarter of sequences",
@@ -125,7 +125,7 @@ def _histogram(kind: str, dashboard: UnitDashboard) -> None:
 
 
 def _tokens(run: Run, kind: str, dashboard: UnitDashboard) -> None:
-    first = dashboard.top_tokens[:MOST_TOKENS]
+    first = dashboard.top_tokens[:MAX_TOKENS]
     if first:
         columns = [
             Column("peaks at", run.tokenizer.labels([token for token, _ in first])),

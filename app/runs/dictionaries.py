@@ -19,8 +19,8 @@ from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.edits import Edit, EditFeature
 from headlight.model.runs.run import Run
 
-MOST_BYTES = 4 * GIB  # of mapped weights
-MOST_ANSWERS = 1000
+MAX_BYTES = 4 * GIB  # of mapped weights
+MAX_ANSWERS = 1000
 
 Files = tuple[tuple[str, Stamp], ...]
 
@@ -90,7 +90,7 @@ def _stand_for_mlps(name: str, model: Transformer) -> bool:
 
 @lru_cache(1)
 def _answers() -> ByteCache:
-    return ByteCache(MOST_ANSWERS, lambda answer: 1)
+    return ByteCache(MAX_ANSWERS, lambda answer: 1)
 
 
 def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:
@@ -132,7 +132,7 @@ def _stamp(path: Path) -> Files:
 
 @lru_cache(1)
 def _opened() -> ByteCache:
-    return ByteCache(MOST_BYTES, lambda opened: sum(map(_bytes, opened.values())))
+    return ByteCache(MAX_BYTES, lambda opened: sum(map(_bytes, opened.values())))
 
 
 def _bytes(dictionary: Dictionary) -> int:

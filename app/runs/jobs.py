@@ -13,7 +13,7 @@ import streamlit as st
 from headlight.app.runs.limits import BusyError
 from headlight.model.base.errors import HeadlightError
 
-MOST_REFUSED = 10_000  # the last ones, whose reasons a session keeps
+MAX_REFUSED = 10_000  # the last ones, whose reasons a session keeps
 SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard
 
 
@@ -98,7 +98,7 @@ class Jobs:
 
     def _refuse(self, job: Hashable, reason: str) -> None:
         self.refused[job] = reason
-        if len(self.refused) > MOST_REFUSED:
+        if len(self.refused) > MAX_REFUSED:
             del self.refused[next(iter(self.refused))]
 
 

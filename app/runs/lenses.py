@@ -11,7 +11,7 @@ from headlight.model.lens.kinds import Kind, Lens
 from headlight.model.lens.opening import ASSETS, home, lens_of, located
 from headlight.model.runs.run import Run
 
-MOST_LENSES = 16
+MAX_LENSES = 16
 
 
 def lens(run: Run, kind: Kind, name: str = "") -> Lens:
@@ -39,6 +39,6 @@ def _read(kind: Kind, path: Path) -> Lens:
     return _at(kind, path, stamp, allow_pickle=models.any_model_allowed() or ASSETS in path.parents)
 
 
-@lru_cache(MOST_LENSES)
+@lru_cache(MAX_LENSES)
 def _at(kind: Kind, path: Path, stamp: tuple[tuple[str, int], ...], *, allow_pickle: bool) -> Lens:
     return read_lens(kind, path, allow_pickle=allow_pickle)

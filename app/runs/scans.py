@@ -11,8 +11,8 @@ from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_sc
 from headlight.model.corpus.tree import CONFIG, SCATTER, Dashboard, Head, Tree, UnitDashboard
 from headlight.model.corpus.unit_files import read_unit
 
-MOST_TREES = 64
-MOST_BYTES = 64 * 2**20  # of sequences' weights
+MAX_TREES = 64
+MAX_BYTES = 64 * 2**20  # of sequences' weights
 
 Stamp = tuple[int, ...]
 
@@ -131,11 +131,11 @@ def _stamp(path: Path) -> Stamp:
     return tuple(file.stat().st_mtime_ns for file in files if file.is_file())
 
 
-@lru_cache(MOST_TREES)
+@lru_cache(MAX_TREES)
 def _tree(path: Path, stamp: Stamp) -> Tree:
     return read_tree(path)
 
 
 @lru_cache(1)
 def _dashboards() -> ByteCache:
-    return ByteCache(MOST_BYTES)
+    return ByteCache(MAX_BYTES)

@@ -8,7 +8,7 @@ from headlight.model.base.errors import ConfigError, HeadlightError
 from headlight.model.decoding.translation import Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
 
-MOST_BEAMS = 16
+MAX_BEAMS = 16
 
 
 def for_selection(chosen: Selection) -> Translations:
@@ -36,8 +36,8 @@ def of_one(chosen: Selection) -> Translation:
     example = prompts.first_source(chosen.translator)
     source = example.source if chosen.source is None else chosen.source
     prompts.check_text(source, "source")
-    if not 1 <= chosen.beams <= MOST_BEAMS:
-        raise ConfigError(f"{chosen.beams} beams were asked for; it can be 1, which is greedy, to {MOST_BEAMS}.")
+    if not 1 <= chosen.beams <= MAX_BEAMS:
+        raise ConfigError(f"{chosen.beams} beams were asked for; it can be 1, which is greedy, to {MAX_BEAMS}.")
     name = chosen.translator or example.model
     runs.check_unchanged(name)
     model = models.open_seq2seq(name)

@@ -87,7 +87,7 @@ class HeadGrid {
   draw(theme, width) {
     const { order, figures, largest, kind, legendTitle, legendLimit: limit, lacks } = this.props;
     const { shape, masked } = this.thumbnails;
-    this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? LARGEST_PITCH);
+    this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? MAX_PITCH);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);

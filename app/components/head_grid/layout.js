@@ -1,5 +1,5 @@
 // Where the thumbnails stand: heads in reading order, so many to a line. Lengths on the canvas are in device pixels.
-const LARGEST_PITCH = 144; // CSS pixels from one thumbnail to the next
+const MAX_PITCH = 144; // CSS pixels from one thumbnail to the next
 const FLOW_PITCH = 66; // the least at which a head's name fits under it
 const SMALLEST_PITCH = 24;
 const TALLEST = 2600;
@@ -25,9 +25,9 @@ function tablePitch(layerCount, headCount, width, largest) {
 // Lines that wrap where the width ends, of thumbnails no smaller than in a table; so many lines of text under each.
 /** @param {HeadIndex[]} heads @param {number[]} shape @param {number} width @param {number} captionLines */
 function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLines) {
-  const least = Math.max(FLOW_PITCH, tablePitch(layerCount, headCount, width, LARGEST_PITCH));
+  const least = Math.max(FLOW_PITCH, tablePitch(layerCount, headCount, width, MAX_PITCH));
   const columns = Math.max(1, Math.floor(width / least));
-  const room = Math.min(LARGEST_PITCH, width / columns);
+  const room = Math.min(MAX_PITCH, width / columns);
   return new GridLayout(heads, columns, room, matrix, captionLines);
 }
 

@@ -1,8 +1,8 @@
 // How large panels are, how many stand in a line, and where in a panel its matrix lies; CSS pixels.
 const SMALLEST_PANEL = 330; // two dozen tokens can be read along it
 const SMALLEST_OF_THREE = 170; // where A, B and B - A stand side by side
-const LARGEST_PANEL = 560;
-const MOST_COLUMNS = 3;
+const MAX_PANEL = 560;
+const MAX_COLUMNS = 3;
 const ON_SCREEN = 6; // heads seen at once; more are scrolled to
 const PANEL_GAP = 18;
 const LINE_GAP = 14;
@@ -18,7 +18,7 @@ function panelLayout(comparisons, width, sizes, labelWidths) {
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
   const columns = panelColumns(comparisons, room);
-  const panelWidth = Math.min(LARGEST_PANEL, Math.floor((room - (columns - 1) * PANEL_GAP) / columns));
+  const panelWidth = Math.min(MAX_PANEL, Math.floor((room - (columns - 1) * PANEL_GAP) / columns));
   const [left, below] = [labelWidths.query, labelWidths.key].map((labels) => labels + LABEL_GAP + 2);
   const most = Math.max(sizes.query, sizes.key);
   const side = crispSize(most, Math.floor((panelWidth - left - 1) * devicePixelRatio));
@@ -37,7 +37,7 @@ const mostHeads = (comparisons) => Math.max(1, ...comparisons.map(({ heads }) =>
 /** @param {Comparison[]} comparisons @param {number} room */
 function panelColumns(comparisons, room) {
   const fitting = (/** @type {number} */ smallest) => Math.floor((room + PANEL_GAP) / (smallest + PANEL_GAP));
-  if (mostHeads(comparisons) > 1) return fitting(SMALLEST_OF_THREE) < MOST_COLUMNS ? 1 : MOST_COLUMNS;
+  if (mostHeads(comparisons) > 1) return fitting(SMALLEST_OF_THREE) < MAX_COLUMNS ? 1 : MAX_COLUMNS;
   const count = comparisons.length === 4 ? 2 : comparisons.length;
-  return Math.max(1, Math.min(MOST_COLUMNS, fitting(SMALLEST_PANEL), count));
+  return Math.max(1, Math.min(MAX_COLUMNS, fitting(SMALLEST_PANEL), count));
 }

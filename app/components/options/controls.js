@@ -1,5 +1,5 @@
 // The browser's own controls, each with a label and what explains it: those of which something is chosen.
-const MOST_AT_ONCE = 100; // options of a list
+const MAX_AT_ONCE = 100; // options of a list
 
 /** @typedef {{ kind: string, name: string, label: string }} Look what every kind of kinds.py sends, but for its help */
 /** @typedef {Look & { options: string[], width: number }} ChoiceLook a choice has no width */
@@ -114,7 +114,7 @@ class List extends Control {
     const list = element("select");
     this.element.style.setProperty("--width", `${width}px`);
     list.onchange = () => this.choose(list.value);
-    this.filled = options.length <= MOST_AT_ONCE;
+    this.filled = options.length <= MAX_AT_ONCE;
     this.element.classList.toggle("grows", this.filled); // the browser knows how wide all of them are
     if (this.filled) list.append(...options.map((text) => new Option(text, text)));
     else for (const event of ["pointerdown", "focus"]) list.addEventListener(event, () => this.fill(options));

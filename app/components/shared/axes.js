@@ -14,7 +14,7 @@ const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;
 const LABEL_GAP = 6;
 const LONGEST_LABEL = 64;
-const MOST_SKIPPED = 5;
+const MAX_SKIPPED = 5;
 const MARK_WIDTH = 4;
 
 /** @type {(theme: Theme, weight?: number) => string} */
@@ -39,7 +39,7 @@ function axisSpan(box, side) {
 // The places to label, and what to write there.
 /** @type {(labels: string[], span: Span) => [number, string][]} */
 function axisLabels(labels, { start, end, pitch }) {
-  const named = labelStep(pitch, LABEL_ROOM) <= MOST_SKIPPED;
+  const named = labelStep(pitch, LABEL_ROOM) <= MAX_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
   const places = upTo(end - start).map((index) => start + index);
   return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);

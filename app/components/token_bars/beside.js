@@ -62,7 +62,7 @@ class BesideLine {
 
 // A bar a step for how far the two distributions are from each other, at most log 2 nats; by the square root, which
 // shows small ones too.
-const MOST_APART = Math.LN2;
+const MAX_APART = Math.LN2;
 
 class ApartStrip {
   /** @type {Float32Array} */
@@ -95,7 +95,7 @@ class ApartStrip {
   column(value) {
     const column = element("span", "column");
     const bar = element("span", "level");
-    bar.style.height = `${100 * Math.sqrt(value / MOST_APART)}%`;
+    bar.style.height = `${100 * Math.sqrt(value / MAX_APART)}%`;
     column.append(bar);
     return column;
   }

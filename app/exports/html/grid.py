@@ -12,7 +12,7 @@ from headlight.model.measure.difference import Side
 from headlight.model.runs.edits import Head
 
 GROUP = "attention"
-MOST_EXACT = 150_000  # weights that a file of at most 1.5 MB has room for with all their digits
+MAX_EXACT = 150_000  # weights that a file of at most 1.5 MB has room for with all their digits
 
 
 def opened_from_grid(
@@ -29,7 +29,7 @@ def opened_from_grid(
 ) -> list[Mounted]:
     """All heads' pictures called by `title`, with the selected ones open; the others of the panels can be opened."""
     n_cells = sum(side.weights.visible.size for panel in panels for side in panel.sides)
-    if n_cells > MOST_EXACT:
+    if n_cells > MAX_EXACT:
         panels = [panel.rounded() for panel in panels]
     with recorded() as mounted:
         head_grid(

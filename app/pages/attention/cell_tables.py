@@ -20,7 +20,7 @@ from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
-MOST_WIDTH = 400
+MAX_WIDTH = 400
 
 Columns = dict[str, list[str] | Float[np.ndarray, " row"]]
 
@@ -78,7 +78,7 @@ def said_of_cells(how: How) -> str:
 
 def _column(key: str) -> ColumnConfig:
     """A number wide enough for its name too, as far as that is no sentence."""
-    width = min(MOST_WIDTH, max(CELL_WIDTH, 9 * len(key) + 24))
+    width = min(MAX_WIDTH, max(CELL_WIDTH, 9 * len(key) + 24))
     return st.column_config.NumberColumn(format="%.6f", width=width, help=plain(key))
 
 

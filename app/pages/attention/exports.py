@@ -20,8 +20,8 @@ from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
-MOST_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
-MOST_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
+MAX_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
+MAX_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
@@ -40,7 +40,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     arrays = of_sides("scores", reading.scores) | of_sides("cells", reading.cells)
     arrays |= {"apart": reading.apart} if reading.apart else {}
     arrays |= {"divergence": reading.divergence} if reading.divergence else {}
-    tables = reading.tables(comparison, with_cells=reading.n_cells <= MOST_ROWS)
+    tables = reading.tables(comparison, with_cells=reading.n_cells <= MAX_ROWS)
     return Data("attention", _shows(own, heads), tables, arrays)
 
 
@@ -72,7 +72,7 @@ def page(comparison: Comparison, chosen: Selection) -> bytes:
 def _held(comparison: Comparison, selected: tuple[Head, ...], axis: Axis) -> list[Head]:
     """The heads whose patterns go along: the chosen ones, and the others, with a B those first that changed most."""
     every = [(layer, head) for layer in range(comparison.n_layers) for head in range(comparison.n_heads)]
-    room = MOST_CODES // (len(comparison.runs) * len(axis.labels) ** 2)
+    room = MAX_CODES // (len(comparison.runs) * len(axis.labels) ** 2)
     if room < len(every) and comparison.b is not None:
         apart = np.nan_to_num(score(comparison, "divergence", axis))
         every.sort(key=lambda head: -apart[head])

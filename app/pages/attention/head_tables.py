@@ -21,7 +21,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import Run
 
-MOST_ALIKE = 8
+MAX_ALIKE = 8
 SINK = "To the sink"  # the share of the weights that goes to no key
 
 
@@ -156,7 +156,7 @@ def _alike(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     apart = comparison.keep(("alike", head), lambda: fields.alike(comparison.a, head).values.numpy())
     order = np.argsort(apart, axis=None, kind="stable")
     others = [divmod(int(index), apart.shape[1]) for index in order]
-    nearest = [other for other in others if other != head][:MOST_ALIKE]
+    nearest = [other for other in others if other != head][:MAX_ALIKE]
     st.dataframe(
         {"Head": [head_name(other) for other in nearest], "Apart (nats)": [float(apart[other]) for other in nearest]},
         column_config={"Apart (nats)": st.column_config.NumberColumn(format="%.4f", help=TERMS["js"])},

@@ -21,7 +21,7 @@ from headlight.model.runs.edits import head_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PANEL, LARGEST_PANEL = 2.5, 5.0  # inches
+PANEL, MAX_PANEL = 2.5, 5.0  # inches
 PITCH = 0.1  # inches that a token's label wants
 ACROSS = 3  # panels beside each other, of A alone
 
@@ -47,7 +47,7 @@ def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure
     columns = len(cells) if comparison.b is not None else min(ACROSS, len(heads))
     panels = _panels(len(heads), list(cells), columns)
     rows = -(-len(panels) // columns)
-    size = min(LARGEST_PANEL, max(PANEL, PITCH * len(axis.labels)))
+    size = min(MAX_PANEL, max(PANEL, PITCH * len(axis.labels)))
     figure = Figure(figsize=(size * columns + 0.7, size * rows + 1.1), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     at = list(zip(panels, grid, strict=False))

@@ -22,7 +22,7 @@ from headlight.model.runs.edits import head_name
 from headlight.model.runs.run import Run
 from headlight.model.text.labels import label
 
-MOST_LISTED = 10  # tokens, or pairs of them
+MAX_LISTED = 10  # tokens, or pairs of them
 EFFECTS = {
     "loss_change": "loss (nats)",
     "when_active": "where it is active (nats)",
@@ -205,13 +205,13 @@ def _top_tokens(of_head: Dashboard) -> None:
 
 
 def _tokens(side: str, listed: Sequence[tuple[str, float]]) -> list[Column]:
-    first = listed[:MOST_LISTED]
+    first = listed[:MAX_LISTED]
     weights: list[Cell] = [weight for _, weight in first]
     return [Column(side, [_label(token) for token, _ in first]), Column("weight", weights, 1)]
 
 
 def _pairs(listed: Sequence[TokenPair]) -> list[Column]:
-    first = listed[:MOST_LISTED]
+    first = listed[:MAX_LISTED]
     return [
         Column("query", [_label(pair.query) for pair in first]),
         Column("key", [_label(pair.key) for pair in first]),

@@ -19,7 +19,7 @@ from headlight.model.base.commands import make
 from headlight.model.corpus.titles import figure
 from headlight.model.runs.comparison import Comparison
 
-MOST_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
+MAX_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
 CORPUS = "README.md"
 HOW = (
     "There is no scan yet. This command makes one: it runs a model over text files and writes what every head does "
@@ -156,7 +156,7 @@ def _scatter(view: ScanView) -> None:
         heads = [listed[place] for place in places if place < len(listed)]
         first = [head for head in view.order() if head in heads]
         if first:
-            finder.choose(view, tuple(first[:MOST_CHOSEN]))
+            finder.choose(view, tuple(first[:MAX_CHOSEN]))
 
     title = f"Every head by {figure(view.by).title}"
     charts.choosable(plots.of_heads(view), title, "corpus_scatter", chosen)

@@ -20,7 +20,7 @@ from headlight.model.features.tables import activations, heads_reading
 from headlight.model.runs.edits import EditFeature, Head, head_name
 from headlight.model.runs.run import Run
 
-MOST_PARTS, MOST_HEADS = 10, 6
+MAX_PARTS, MAX_HEADS = 10, 6
 WIDTHS = 4, 5, 4  # of who made it, its tokens, and the heads that read it
 PAGES = {"why": "Why", "inside": "Inside"}
 ABLATE = "Shows A without this feature as B, on every page. The edits' drawer clamps it or steers along it instead."
@@ -96,15 +96,15 @@ def _made(view: FeatureView, of: str, run: Run, position: int) -> None:
     order = (-made.values.values.abs()).argsort(stable=True).tolist()
     slot = row_table(
         [
-            Column("part", [made.parts[each].name for each in order[:MOST_PARTS]]),
-            Column("activation", [float(made.values.values[each]) for each in order[:MOST_PARTS]], 3, signed=True),
+            Column("part", [made.parts[each].name for each in order[:MAX_PARTS]]),
+            Column("activation", [float(made.values.values[each]) for each in order[:MAX_PARTS]], 3, signed=True),
         ],
         title=f"Who made feature {view.feature} at {view.place}",
         caption=spelled(made, order, run.labels[position]),
         epoch=_epoch(view),
         key=selection.widget_key("feature_made_table"),
     )
-    by_most = sorted(order[:MOST_PARTS], key=lambda each: -float(made.values.values[each]))
+    by_most = sorted(order[:MAX_PARTS], key=lambda each: -float(made.values.values[each]))
     heads = [_head(made.parts[each]) for each in ([] if slot is None else [order[slot]]) + by_most]
     if (head := next(filter(None, heads), None)) is not None:
         _links(view, head, "made", "wrote it")
@@ -116,8 +116,8 @@ def _head(part: Part) -> Head | None:
 
 def spelled(made: MadeBy, order: list[int], label: str) -> str:
     """The sum, said so that it can be followed."""
-    rest = float(made.values.values[order[MOST_PARTS:]].sum())
-    others = f", {number(rest)} of it the other {len(order) - MOST_PARTS}" if len(order) > MOST_PARTS else ""
+    rest = float(made.values.values[order[MAX_PARTS:]].sum())
+    others = f", {number(rest)} of it the other {len(order) - MAX_PARTS}" if len(order) > MAX_PARTS else ""
     before = float(made.before.values)
     end = "" if before > 0 else ", which is cut off"
     return f"At {label}: all parts add up to {number(before)}{end}{others}."
@@ -173,7 +173,7 @@ def _nearest(view: FeatureView) -> None:
 
 def _readers(view: FeatureView, run: Run) -> None:
     heading("Heads that read it", "feature_readers", key="feature_readers")
-    reading = heads_reading(run, view.opened, view.layer, view.feature)[:MOST_HEADS]
+    reading = heads_reading(run, view.opened, view.layer, view.feature)[:MAX_HEADS]
     if not reading:
         st.caption("No later head reads what it writes.")
         return

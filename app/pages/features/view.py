@@ -21,7 +21,7 @@ from headlight.model.features.tables import carried_by, feature_tables, summary
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 
-MOST_CARRIED = 5
+MAX_CARRIED = 5
 OPEN = "features_open"
 HOW = (
     "No dictionary comes with this model. A dictionary is a sparse autoencoder or a transcoder, trained on one of the "
@@ -113,11 +113,11 @@ def carries(view: FeatureView) -> list[str]:
         if its is None or question is None:
             continue
         parts = sorted(zip(its.parts, its.values.values.tolist(), strict=True), key=lambda each: -abs(each[1]))
-        first = [f"{part.name} {value:+.3f}" for part, value in parts[:MOST_CARRIED]]
-        rest = f"; the other {len(parts) - MOST_CARRIED} {sum(value for _, value in parts[MOST_CARRIED:]):+.3f}"
+        first = [f"{part.name} {value:+.3f}" for part, value in parts[:MAX_CARRIED]]
+        rest = f"; the other {len(parts) - MAX_CARRIED} {sum(value for _, value in parts[MAX_CARRIED:]):+.3f}"
         pair = run.tokenizer.labels([question.target, question.distractor])
         total = float(its.values.values.sum())
-        sentence = f"{', '.join(first)}{rest if len(parts) > MOST_CARRIED else ''}: together {total:+.3f} logits"
+        sentence = f"{', '.join(first)}{rest if len(parts) > MAX_CARRIED else ''}: together {total:+.3f} logits"
         sentence = f"{sentence} to {quoted(pair[0])} − {quoted(pair[1])}{_constants(run, view, question, total)}"
         lines.append(f"{'' if view.comparison.b is None else f'{side}: '}{sentence}".replace("-", "−"))
     return lines

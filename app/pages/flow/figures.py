@@ -12,7 +12,7 @@ from headlight.model.runs.linear import has_attention_biases
 from headlight.model.runs.run import Run
 
 KINDS: dict[Kind, str] = {"residual": "residual stream", "attention": "attention", "mlp": "MLP"}
-MOST_NAMED = 3  # heads in a line's tooltip
+MAX_NAMED = 3  # heads in a line's tooltip
 
 
 def layer_of(run: Run, place: Place) -> int:
@@ -48,15 +48,15 @@ def spelled_change(change: FlowChange) -> str:
 def carriers(run: Run, edge: Edge) -> str:
     """The heads that carry most of a line, in words."""
     layer = layer_of(run, edge.target)
-    heads = [f"{head_name((layer, head))} {share:.3f}" for head, share in edge.heads[:MOST_NAMED] if share > 0]
-    return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
+    heads = [f"{head_name((layer, head))} {share:.3f}" for head, share in edge.heads[:MAX_NAMED] if share > 0]
+    return ", ".join(heads) + (", …" if len(edge.heads) > MAX_NAMED else "")
 
 
 def changers(run: Run, edge: EdgePair) -> str:
     """The heads that change most of a line, in words."""
     layer = layer_of(run, edge.target)
-    heads = [f"{head_name((layer, head))} {b - a:+.3f}".replace("-", "−") for head, a, b in edge.heads[:MOST_NAMED]]
-    return ", ".join(heads) + (", …" if len(edge.heads) > MOST_NAMED else "")
+    heads = [f"{head_name((layer, head))} {b - a:+.3f}".replace("-", "−") for head, a, b in edge.heads[:MAX_NAMED]]
+    return ", ".join(heads) + (", …" if len(edge.heads) > MAX_NAMED else "")
 
 
 def tokens_of(run: Run, place: Place) -> tables.Columns:

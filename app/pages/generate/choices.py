@@ -7,8 +7,8 @@ from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import count, indices, number
 from headlight.model.decoding.compared import BWrites
 
-MOST_NEW = 64  # tokens that are written at once
-MOST_TEMPERATURE = 2.0
+MAX_NEW = 64  # tokens that are written at once
+MAX_TEMPERATURE = 2.0
 LEAST_TOP_P = 0.01
 
 
@@ -22,12 +22,12 @@ class Choices(PageChoices):
 
     forgets: ClassVar = {"prompt": ("written", "step")}
 
-    n_new: Annotated[int, count(1, MOST_NEW)] = 20
-    temperature: Annotated[float, number(0, MOST_TEMPERATURE)] = 1.0
+    n_new: Annotated[int, count(1, MAX_NEW)] = 20
+    temperature: Annotated[float, number(0, MAX_TEMPERATURE)] = 1.0
     top_k: Annotated[int, count(1, 999_999)] | None = None
     top_p: Annotated[float, number(LEAST_TOP_P, 1)] = 1.0
     seed: int = 0
     stop: bool = True
-    written: Annotated[tuple[int, ...], indices(lambda n: n <= MOST_NEW)] = ()
+    written: Annotated[tuple[int, ...], indices(lambda n: n <= MAX_NEW)] = ()
     step: int = 0
     b_writes: BWrites = "same"

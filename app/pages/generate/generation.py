@@ -1,6 +1,6 @@
 """What a selection asks the models to write behind the prompts, within what the machine may take for it."""
 
-from headlight.app.pages.generate.choices import MOST_NEW, Choices
+from headlight.app.pages.generate.choices import MAX_NEW, Choices
 from headlight.app.runs import limits
 from headlight.app.runs.cost import budget, cost, reading_seconds
 from headlight.app.runs.limits import Cost
@@ -20,8 +20,8 @@ def writing_of(chosen: Choices) -> Writing:
     Raises:
         ConfigError: a number of tokens, a temperature, top-k or top-p that there is not.
     """
-    if not 1 <= chosen.n_new <= MOST_NEW:
-        raise ConfigError(f"{chosen.n_new} new tokens were asked for; it can be 1 to {MOST_NEW}.")
+    if not 1 <= chosen.n_new <= MAX_NEW:
+        raise ConfigError(f"{chosen.n_new} new tokens were asked for; it can be 1 to {MAX_NEW}.")
     sampling = Sampling(temperature=chosen.temperature, top_k=chosen.top_k, top_p=chosen.top_p)
     return Writing(chosen.n_new, sampling, chosen.seed, chosen.written, chosen.stop)
 

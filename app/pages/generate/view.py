@@ -10,7 +10,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.generate import charts as own
 from headlight.app.pages.generate import figures as numbers
 from headlight.app.pages.generate import generation, heads, steps
-from headlight.app.pages.generate.choices import LEAST_TOP_P, MOST_NEW, MOST_TEMPERATURE, Choices
+from headlight.app.pages.generate.choices import LEAST_TOP_P, MAX_NEW, MAX_TEMPERATURE, Choices
 from headlight.app.parts import charts, options
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
@@ -18,7 +18,7 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.decoding.compared import Continuations
 from headlight.model.runs.comparison import Comparison
 
-LARGEST = 999_999  # that a link holds
+MAX_NUMBER = 999_999  # that a link holds
 B_WRITES = {"same": "A's tokens", "own": "its own tokens"}
 
 
@@ -72,11 +72,11 @@ def _options(comparison: Comparison) -> None:
     reads_end = bool(comparison.a.model.stop_tokens)
     options.row(
         _bind(Choice, "b_writes", "B writes", options=B_WRITES) if comparison.b is not None else None,
-        _bind(Slider, "n_new", "New tokens", least=1, most=MOST_NEW),
-        _bind(Slider, "temperature", "Temperature", least=0.0, most=MOST_TEMPERATURE, step=0.05),
-        _bind(Number, "top_k", "Top-k", least=1, most=LARGEST, placeholder="off", width=90, folded=True),
+        _bind(Slider, "n_new", "New tokens", least=1, most=MAX_NEW),
+        _bind(Slider, "temperature", "Temperature", least=0.0, most=MAX_TEMPERATURE, step=0.05),
+        _bind(Number, "top_k", "Top-k", least=1, most=MAX_NUMBER, placeholder="off", width=90, folded=True),
         _bind(Slider, "top_p", "Top-p", least=LEAST_TOP_P, most=1.0, step=0.01, folded=True),
-        _bind(Number, "seed", "Seed", least=0, most=LARGEST, width=110, folded=True),
+        _bind(Number, "seed", "Seed", least=0, most=MAX_NUMBER, width=110, folded=True),
         _reroll(),
         _bind(Switch, "stop", "Stop at the text's end", folded=True) if reads_end else None,
         options.as_tables(),
@@ -92,7 +92,7 @@ def _reroll() -> Button:
     own = selection.current().choices_of(Choices)
 
     def next_seed() -> None:
-        selection.choose(Choices, seed=(own.seed + 1) % (LARGEST + 1))
+        selection.choose(Choices, seed=(own.seed + 1) % (MAX_NUMBER + 1))
 
     help = "The next seed: other tokens from the same distributions. At temperature 0 nothing is drawn."
     return options.button("reroll", "Re-roll", next_seed, help, disabled=own.temperature == 0)

@@ -13,10 +13,10 @@ Mode = Literal["graph", "circuit"]
 Groups = tuple[tuple[str, tuple[str, ...]], ...]  # a name, and the ids of the nodes that it stands for
 
 SHARES = 0.1, 1.0  # of the influence, the least and the most
-MOST = 10, 1000  # nodes
+NODE_LIMITS = 10, 1000  # nodes
 LEAST = 0.001, 1.0  # of the largest score
 STEPS = 1, 50
-LONGEST, MOST_GROUPS, MOST_IN_GROUP = 60, 40, 200
+LONGEST, MAX_GROUPS, MAX_IN_GROUP = 60, 40, 200
 
 
 def _groups_text(groups: Groups) -> str:
@@ -28,11 +28,11 @@ def _groups(text: str) -> Groups:
         raw = json.loads(text)
     except RecursionError as error:
         raise ValueError(text) from error
-    if not isinstance(raw, list) or len(raw) > MOST_GROUPS:
+    if not isinstance(raw, list) or len(raw) > MAX_GROUPS:
         raise ValueError(text)
     for each in raw:
         texts = isinstance(each, list) and all(isinstance(part, str) and len(part) <= LONGEST for part in each)
-        if not texts or not 1 <= len(each) <= MOST_IN_GROUP:
+        if not texts or not 1 <= len(each) <= MAX_IN_GROUP:
             raise ValueError(text)
     return tuple((name, tuple(ids)) for name, *ids in raw)
 
@@ -56,7 +56,7 @@ class Choices(PageChoices):
     graph_units: str = ""
     graph_against: Less = "distractor"
     graph_folded: bool = False
-    graph_most: Annotated[int, count(*MOST)] = 300
+    graph_most: Annotated[int, count(*NODE_LIMITS)] = 300
     graph_nodes: Annotated[float, number(*SHARES)] = 0.6
     graph_edges: Annotated[float, number(*SHARES)] = 0.98
     graph_node: str = ""

@@ -2,7 +2,7 @@
 
 from headlight.app import selection
 from headlight.app.components import Text
-from headlight.app.pages.graph.choices import LONGEST, MOST_GROUPS, Choices, Groups
+from headlight.app.pages.graph.choices import LONGEST, MAX_GROUPS, Choices, Groups
 from headlight.app.pages.graph.graph_view import RunGraphView
 from headlight.app.parts import options, tables
 from headlight.app.parts.parts import heading
@@ -50,7 +50,7 @@ def without(groups: Groups, node: str) -> Groups:
 def put(groups: Groups, name: str, node: str) -> Groups:
     """The groups with a node in the one of this name, and in no other."""
     left = dict(without(groups, node))
-    return tuple({**left, name: (*left.get(name, ()), node)}.items())[-MOST_GROUPS:]
+    return tuple({**left, name: (*left.get(name, ()), node)}.items())[-MAX_GROUPS:]
 
 
 def _put(name: str, node: str) -> None:

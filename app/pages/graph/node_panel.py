@@ -21,7 +21,7 @@ from headlight.model.graph.tables import EDGE, NODE, edge_rows, node_rows
 from headlight.model.runs.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.runs.tables import columns
 
-MOST_ROWS = 40
+MAX_ROWS = 40
 ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias
 ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
 PAGES = {
@@ -74,7 +74,7 @@ def _spelled(view: GraphView, place: int) -> str:
 def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) -> None:
     """Edges as rows, the largest effect first; a row that is chosen chooses its node."""
     graph, flows = view.graph, view.graph.flows
-    edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MOST_ROWS]
+    edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MAX_ROWS]
     heading(title, "graph_edge", key=f"graph_{end}")
     if not edges:
         begins = end == 1 and not view.graph.nodes[view.chosen].is_followed

@@ -8,7 +8,7 @@ from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.graph import circuit_view, files, grouping, node_panel
-from headlight.app.pages.graph.choices import LEAST, MOST, SHARES, STEPS, Choices
+from headlight.app.pages.graph.choices import LEAST, NODE_LIMITS, SHARES, STEPS, Choices
 from headlight.app.pages.graph.graph_view import NEURONS, GraphView, RunGraphView, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
@@ -89,7 +89,7 @@ def _options(comparison: Comparison) -> None:
         ),
         options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
         options.bind(
-            Number, "graph_most", "Nodes at most", page=Choices, least=MOST[0], most=MOST[1], step=10, folded=True
+            Number, "graph_most", "Nodes at most", page=Choices, least=NODE_LIMITS[0], most=NODE_LIMITS[1], step=10, folded=True
         ),
         _share("graph_edges", "Edges' influence kept", least, most, folded=True),
         options.as_tables(),

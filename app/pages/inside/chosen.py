@@ -14,7 +14,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.head import HeadWeights, head_weights
 from headlight.model.runs.linear import BiasName, has_bias
 
-MOST_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query
+MAX_KEYS = 12  # rows of a matrix of keys; in a longer prompt those that matter to the query
 MASKED_KEYS = 2  # of them, where there are that many, after the query, so that the mask is to be seen
 
 
@@ -87,11 +87,11 @@ def inside_of(comparison: Comparison, chosen: Selection, side: str) -> Inside | 
 def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
     """The rows: all keys, or the tracked one, the query's own, the first masked ones, and the strongest."""
     weights, masked = steps.weights.values.numpy(), np.isneginf(steps.masked.values.numpy())
-    if len(weights) <= MOST_KEYS:
+    if len(weights) <= MAX_KEYS:
         return tuple(range(len(weights)))
     strongest = np.argsort(-weights, kind="stable").tolist()
     wanted = dict.fromkeys([key, query, *np.flatnonzero(masked)[:MASKED_KEYS].tolist(), *strongest])
-    return tuple(sorted(list(wanted)[:MOST_KEYS]))
+    return tuple(sorted(list(wanted)[:MAX_KEYS]))
 
 
 def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Inside]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CELL = (0.62, 0.2)  # inches
-MOST_PLACES = 32  # beside each other; of a longer prompt those around the place looked at
+MAX_PLACES = 32  # beside each other; of a longer prompt those around the place looked at
 FONT, LONGEST_TEXT = 6.5, 10  # points, characters
 TITLES: dict[ColourBy, str] = {
     "top": "probability of the top token",
@@ -88,8 +88,8 @@ def _measures(comparison: Comparison, chosen: Selection, read: dict[str, Reading
 
 
 def _window(n_places: int, place: int) -> range:
-    first = max(0, min(place - MOST_PLACES // 2, n_places - MOST_PLACES))
-    return range(first, min(n_places, first + MOST_PLACES))
+    first = max(0, min(place - MAX_PLACES // 2, n_places - MAX_PLACES))
+    return range(first, min(n_places, first + MAX_PLACES))
 
 
 def _picture(comparison: Comparison, read: dict[str, Reading], side: str, measure: Measure, places: range) -> _Picture:

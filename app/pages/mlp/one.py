@@ -22,7 +22,7 @@ from headlight.model.neurons.weights import neuron_composition, neuron_tokens
 from headlight.model.runs.edits import AblateNeurons, Neuron, head_name, neuron_name
 from headlight.model.runs.linear import no_reading
 
-MOST_HEADS, MOST_TOKENS = 10, 8
+MAX_HEADS, MAX_TOKENS = 10, 8
 ORDER = ("activation", "direct effect", "gradient × activation")
 PAGES = {"inside": "Inside", "why": "Why"}
 ABLATE = "Shows A without this neuron as B, on every page. The edits' drawer clamps it or takes it from another prompt."
@@ -123,8 +123,8 @@ def _tokens(view: NeuronView) -> None:
 
 def _table(view: NeuronView, title: str, sides: tuple[str, str], tokens: Promoted, caption: str) -> None:
     label = view.at[0].tokenizer.labels
-    raised, lowered = (label(each.values[:MOST_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
-    by = [each.values[:MOST_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
+    raised, lowered = (label(each.values[:MAX_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
+    by = [each.values[:MAX_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
     row_table(
         [
             Column(sides[0], raised),
@@ -143,7 +143,7 @@ def _table(view: NeuronView, title: str, sides: tuple[str, str], tokens: Promote
 def _heads(view: NeuronView) -> None:
     heading("Heads it composes with", "neuron_heads", key="neuron_heads")
     run = view.at[0]
-    rows = composed_of(run, view.neuron)[:MOST_HEADS]
+    rows = composed_of(run, view.neuron)[:MAX_HEADS]
     if not rows:
         st.caption("No head comes before it or after it.")
         return

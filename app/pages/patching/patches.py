@@ -32,7 +32,7 @@ TITLES: dict[PatchMap, str] = {
     "path_v": "Paths to a head's value",
 }
 INTO = {"A": "B into A", "B": "A into B"}
-MOST_LISTED = 12
+MAX_LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from headlight.app.pages.patching.analysis import Piece
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     INTO,
-    MOST_LISTED,
+    MAX_LISTED,
     TITLES,
     PatchedMap,
     axes,
@@ -223,7 +223,7 @@ def _draw(comparison: Comparison, patched: PatchedMap) -> None:
 def _largest(patched: PatchedMap) -> None:
     """The cells that move the prediction most; a row chooses its cell."""
     heading("Largest effects")
-    cells = table(patched, MOST_LISTED)
+    cells = table(patched, MAX_LISTED)
     place = row_table(
         [Column(name, each, None if name in axes(patched.question) else 3) for name, each in cells.items()],
         title="The strongest cells",

@@ -23,7 +23,7 @@ COLUMN = (3.6, 7.0)  # inches at least and at most
 PITCH = 0.11  # inches that a token's label wants
 ROOM = 0.8  # that bars have of the way to the next layer
 NO_SUM = "the stream is no sum of components"
-MOST_LEVEL = 13  # layers whose names have room to lie level
+MAX_LEVEL = 13  # layers whose names have room to lie level
 HEIGHTS = (2.3, 1.7, 1.9, 2.2)  # inches: norms, what each part adds, shares, cosines
 
 
@@ -98,7 +98,7 @@ def _bars(axes: "Axes", comparison: Comparison, measure: Measure, place: int, la
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlim(-0.6, len(places) - 0.4)
     label_axis(axes, "x", places, COLUMN[0])
-    axes.tick_params(axis="x", rotation=0 if len(places) <= MOST_LEVEL else 90)
+    axes.tick_params(axis="x", rotation=0 if len(places) <= MAX_LEVEL else 90)
     if not kinds:
         axes.text(0.5, 0.5, lacks, color=palette.faded, ha="center", transform=axes.transAxes)
         axes.set_yticks([])

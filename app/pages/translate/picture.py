@@ -14,7 +14,7 @@ from headlight.model.runs.edits import head_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PANEL, LARGEST_PANEL = 2.5, 5.0  # inches
+PANEL, MAX_PANEL = 2.5, 5.0  # inches
 PITCH = 0.16  # inches that a token's label wants
 ACROSS = 3  # panels beside each other
 
@@ -31,7 +31,7 @@ def draw(found: Translations, chosen: Selection, palette: Palette) -> "Figure":
     down, across = (axis.labels for axis in found.axes(own.attends, own.rows))
     columns = min(ACROSS, len(wanted))
     rows = -(-len(wanted) // columns)
-    width, height = (min(LARGEST_PANEL, max(PANEL, PITCH * len(labels))) for labels in (across, down))
+    width, height = (min(MAX_PANEL, max(PANEL, PITCH * len(labels))) for labels in (across, down))
     figure = Figure(figsize=(width * columns + 0.9, height * rows + 1.1), layout="constrained")
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     differences = [cells[side][head] for head, side in wanted if side == DIFFERENCE]

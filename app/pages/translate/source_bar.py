@@ -13,7 +13,7 @@ from headlight.app.frame.about import details, line, names
 from headlight.app.glossary import TERMS
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, prompts
-from headlight.app.runs.translations import MOST_BEAMS
+from headlight.app.runs.translations import MAX_BEAMS
 from headlight.app.selection import SOURCE_BAR, Selection
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
@@ -52,7 +52,7 @@ def _model(side: str, field: str) -> Option:
 
 
 def _beams() -> Option:
-    return bars.option(Number, "beams", "Beams", help=TERMS["beams"], least=1, most=MOST_BEAMS, width=64)
+    return bars.option(Number, "beams", "Beams", help=TERMS["beams"], least=1, most=MAX_BEAMS, width=64)
 
 
 _BAR = bars.Bar(

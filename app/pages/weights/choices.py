@@ -7,7 +7,7 @@ from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import count
 from headlight.model.weights.head_circuit import CircuitKind
 
-MOST_DISTANCE = 4096  # tokens between a query and its key
+MAX_DISTANCE = 4096  # tokens between a query and its key
 
 
 @dataclass(frozen=True)
@@ -19,4 +19,4 @@ class Choices(PageChoices):
 
     circuit: CircuitKind = "qk"
     circuit_token: str = ""
-    distance: Annotated[int, count(0, MOST_DISTANCE)] = 1
+    distance: Annotated[int, count(0, MAX_DISTANCE)] = 1

@@ -8,7 +8,7 @@ from headlight.app.pages.weights.weight_tables import Weights, turns
 from headlight.model.weights.qk_ov_circuits import Pairs
 
 FARTHEST = 64  # tokens apart, in the plot
-MOST_PAIRS = 5  # that have a line of their own
+MAX_PAIRS = 5  # that have a line of their own
 
 
 def turning(of: Weights) -> bool:
@@ -18,7 +18,7 @@ def turning(of: Weights) -> bool:
 
 def over_distances(of: Weights, strongest: Pairs) -> Plot:
     """The strongest pairs' scores in the model that is listed, from next to each other to far apart."""
-    scores = circuit_of(of.key).over_distances(strongest, FARTHEST).values.numpy()[:MOST_PAIRS]
+    scores = circuit_of(of.key).over_distances(strongest, FARTHEST).values.numpy()[:MAX_PAIRS]
     names = of.run.tokenizer.labels
     pairs = zip(names(strongest.rows.values.tolist()), names(strongest.columns.values.tolist()), strict=True)
     series = {f"{query} → {key}": line for (query, key), line in zip(pairs, scores, strict=False)}

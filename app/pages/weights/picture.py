@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, LINE = 9.0, 0.19  # inches: of the picture, and of a line of text
-MOST_NUMBERED = 6  # heads in a row whose cells have room for numbers
+MAX_NUMBERED = 6  # heads in a row whose cells have room for numbers
 LONGEST = 64  # characters of a direction's tokens
 
 
@@ -85,5 +85,5 @@ def _maps(figure: "Figure", rows: "list[list[Axes]]", above: Compositions, palet
         label_axis(image.axes, "x", [f"H{head}" for head in range(values.shape[1])], WIDTH / 3)
         label_axis(image.axes, "y", [f"L{layer}" for layer in range(len(values))], 0.3 * len(values))
         image.axes.tick_params(axis="x", rotation=0)
-        if values.shape[1] <= MOST_NUMBERED:
+        if values.shape[1] <= MAX_NUMBERED:
             write(image, values, palette, lambda layer, head, value: f"{value:z.2f}".replace("-", "−"), fontsize=6)

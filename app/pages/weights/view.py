@@ -12,7 +12,7 @@ from headlight.app.components import Choice, Column, Number, Text, cell_map, row
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights import analysis
-from headlight.app.pages.weights.choices import MOST_DISTANCE, Choices
+from headlight.app.pages.weights.choices import MAX_DISTANCE, Choices
 from headlight.app.pages.weights.distances import over_distances, turning
 from headlight.app.pages.weights.weight_tables import (
     AXES,
@@ -123,7 +123,7 @@ def _distance(of: Weights) -> Number | None:
     if not turning(of):
         return None
     return options.bind(
-        Number, "distance", "Key before query", page=Choices, least=0, most=MOST_DISTANCE, help=TERMS["distance"]
+        Number, "distance", "Key before query", page=Choices, least=0, most=MAX_DISTANCE, help=TERMS["distance"]
     )
 
 

@@ -28,7 +28,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.edits import head_name
 
-MOST_LINKS, MOST_MOVED = 4, 10
+MAX_LINKS, MAX_MOVED = 4, 10
 FROM_NOWHERE = "whatever it looks at"
 
 
@@ -116,7 +116,7 @@ def _links(comparison: Comparison, reader: Reader, at: Explained, matrix: Matrix
     sums += [(name, "key", float(value)) for name, value in zip(matrix.columns, matrix.values.sum(0), strict=True)]
     features = [each for each in sums if each[0].startswith("feature ")]
     links = []
-    for name, half, value in sorted(features, key=lambda each: -abs(each[2]))[:MOST_LINKS]:
+    for name, half, value in sorted(features, key=lambda each: -abs(each[2]))[:MAX_LINKS]:
         feature, place = int(name.split()[1]), places[at.cell.query if half == "query" else at.cell.key]
         links.append(_link(reader, feature, place, f"{name} of the {half} {signed(value)}"))
     if links:
@@ -126,7 +126,7 @@ def _links(comparison: Comparison, reader: Reader, at: Explained, matrix: Matrix
 def _link_moved(comparison: Comparison, reader: Reader, matrix: Matrix) -> None:
     """To the pages of the features whose moving does most, where the head takes most of each from."""
     rows = [slot for slot, name in enumerate(matrix.rows) if name.startswith("feature ")]
-    order = sorted(rows, key=lambda slot: -abs(float(matrix.values[slot].sum())))[:MOST_LINKS]
+    order = sorted(rows, key=lambda slot: -abs(float(matrix.values[slot].sum())))[:MAX_LINKS]
     links = []
     for slot in order:
         place = int(np.abs(matrix.values[slot, :-1]).argmax())
@@ -170,7 +170,7 @@ def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
     """What the head adds by the feature that it moves and the token that it takes it from."""
     matrices = moved_matrices(comparison, reader, sides)
     head = head_name(next(iter(sides.values())).head)
-    strongest = {each: condensed(matrix, MOST_MOVED) for each, matrix in matrices.items()}
+    strongest = {each: condensed(matrix, MAX_MOVED) for each, matrix in matrices.items()}
     if side != DIFFERENCE:
         _link_moved(comparison, reader, matrices[side])
     panels.plain_map(

@@ -15,7 +15,7 @@ from headlight.model.attribution.explanation import Explained
 from headlight.model.attribution.tables import Change, effect_by_name
 from headlight.model.runs.comparison import Comparison
 
-MOST = 5  # tokens that a cell promotes, and that it suppresses
+MAX_TOKENS = 5  # tokens that a cell promotes, and that it suppresses
 
 
 def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
@@ -44,7 +44,7 @@ def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plo
     halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
     plots = []
     for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
-        listed = panels.promoted_rows(at.run, ids.values.tolist()[:MOST], by.values.tolist()[:MOST])
+        listed = panels.promoted_rows(at.run, ids.values.tolist()[:MAX_TOKENS], by.values.tolist()[:MAX_TOKENS])
         said = title.removesuffix(" (logits)")
         plots.append(
             bar_list.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect")

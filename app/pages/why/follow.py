@@ -14,7 +14,7 @@ from headlight.model.attribution.parts import names_at
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
-MOST = 2  # heads of a side
+MAX_HEADS = 2  # heads of a side
 LEAST = 0.04  # of the score's size: what a head must add to be worth going on with
 LISTS_HEADS = "heads"
 
@@ -44,7 +44,7 @@ def sources(at: Explained) -> list[Source]:
             for part, score in zip(parts, matrix.sum(others).tolist(), strict=False)  # biases follow the parts
             if part.layer is not None and part.head is not None and score > least
         ]
-        links += sorted(heads, key=lambda source: -source.score)[:MOST]
+        links += sorted(heads, key=lambda source: -source.score)[:MAX_HEADS]
     return links
 
 

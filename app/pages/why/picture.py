@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WIDTH = 5.6  # inches of a column
 HEIGHTS = (3.6, 2.6, 3.4)  # inches: the score's parts, the map of effects, the waterfall
 SMALLEST = 0.005  # that is written with two digits
-MOST_WRITTEN = 14  # columns whose cells have room for a number
+MAX_WRITTEN = 14  # columns whose cells have room for a number
 
 
 def draw(comparison: Comparison, chosen: Selection, palette: Palette) -> "Figure":
@@ -64,7 +64,7 @@ def _cells(figure: "Figure", axes: "Axes", sides: Mapping[str, Matrix], side: st
     (image,) = maps(figure, [(axes, shown.values, Colours(unit, limit, signed=True, root=True))], palette)
     label_axis(axes, "x", shown.columns, WIDTH - 1.4)
     label_axis(axes, "y", shown.rows, 2.0)
-    if len(shown.columns) > MOST_WRITTEN:
+    if len(shown.columns) > MAX_WRITTEN:
         return
     sums = np.array([[SUM in (row, column) for column in shown.columns] for row in shown.rows])
     for values, weight in (

@@ -360,7 +360,7 @@ def test_sorted_heads_are_no_smaller_than_in_their_own_places(
     scripts.add_script_tag(content=(SHARED.parent / "head_grid" / "layout.js").read_text(encoding="utf-8"))
     script = """([layers, heads, width]) => {
       const shape = [layers, heads, 24, 24];
-      const all = tableLayout(shape, width, LARGEST_PITCH);
+      const all = tableLayout(shape, width, MAX_PITCH);
       return [all.pitch, upTo(layers * heads).map((count) => {
         const some = flowLayout(all.heads.slice(0, count + 1), shape, width, 2);
         return [some.pitch, some.columns];

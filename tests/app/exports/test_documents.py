@@ -176,7 +176,7 @@ def test_every_head_of_gpt2_over_64_tokens_fits_into_one_small_file(gpt2_shaped:
 def test_where_all_heads_are_too_many_the_file_says_which_it_holds(
     opened: Opened, alone: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headlight.app.pages.attention.exports.MOST_CODES", 1)
+    monkeypatch.setattr("headlight.app.pages.attention.exports.MAX_CODES", 1)
     page = opened.open(ATTENTION.page(alone, chosen(folder)))
     board = page.locator(".board")
     box = board.locator("canvas").bounding_box()

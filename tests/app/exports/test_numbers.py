@@ -97,7 +97,7 @@ def test_a_token_that_begins_a_formula_is_neutral_in_csv(alone: Comparison, fold
 def test_cells_of_a_long_prompt_stay_out_of_csv(
     folder: str, alone: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headlight.app.pages.attention.exports.MOST_ROWS", 100)
+    monkeypatch.setattr("headlight.app.pages.attention.exports.MAX_ROWS", 100)
     found = files(ATTENTION, alone, folder)
     assert "cells.csv" not in found
     assert "A cells" in arrays(found)

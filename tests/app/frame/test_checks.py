@@ -136,7 +136,7 @@ def test_ids_that_are_not_transformers_own_are_found(folder: str, settings: dict
 def test_patterns_that_would_take_too_much_memory_are_left_out(
     folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "MOST_PATTERNS", 1)
+    monkeypatch.setattr(checks, "MAX_PATTERNS", 1)
     assert checks.differences_from_transformers(runs.run(folder, PROMPT, True)).patterns is None
 
 
@@ -167,10 +167,10 @@ def rounded(folder: str, settings: dict[str, object]) -> Run:
 
 def test_the_error_of_a_rounded_model_is_that_of_its_files_own_values(rounded: Run) -> None:
     """transformers reads the same file in float32; the tokens behind the first 64 change nothing before them."""
-    assert len(rounded.tokens) > checks.MOST_COMPARED
+    assert len(rounded.tokens) > checks.MAX_COMPARED
     assert (checks.kept_in(rounded), checks.stored_in(rounded.source)) == (("bfloat16",), ("float32",))
     found = checks.differences_from_float32(rounded)
-    first = rounded.tokens[None, : checks.MOST_COMPARED]
+    first = rounded.tokens[None, : checks.MAX_COMPARED]
     theirs = reference(rounded.source.path, first)
     with torch.inference_mode():
         ours = rounded.model(first)

@@ -16,7 +16,7 @@ from headlight.app.server.flags import FIELDS
 from tests.places import MAIN
 
 SECONDS = 60  # for one script run on a busy machine
-MOST_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
+MAX_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
 CACHE = 100_000  # bytes, less than either prompt's run
 FOR_ROLES = 500_000  # *Head roles* needs what 20 sequences and 100 ablations gave at once
@@ -40,7 +40,7 @@ def works(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> list[
 
     def counted(work: Jobs, do: Callable[[Any], object]) -> None:
         taken.append(work)
-        assert len(taken) < MOST_SLICES, "the same work is done again and again"
+        assert len(taken) < MAX_SLICES, "the same work is done again and again"
         step(work, do)
 
     monkeypatch.setattr(Jobs, "step", counted)
@@ -93,7 +93,7 @@ def test_at_the_smallest_limits_a_page_comes_to_a_result_or_a_message(
         page.query_params[name] = value
     page.run()
     assert not page.exception
-    assert len(works) < MOST_SLICES
+    assert len(works) < MAX_SLICES
     said = "\n".join(text.value for text in page.text)
     assert "Unexpected error" not in said
     if not allowed and slug != "translate":

@@ -88,7 +88,7 @@ def test_a_job_that_is_broken_off_is_still_to_be_done() -> None:
 
 
 def test_a_session_keeps_so_many_reasons_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "MOST_REFUSED", 3)
+    monkeypatch.setattr(jobs, "MAX_REFUSED", 3)
 
     def refuse(job: int) -> None:
         raise InputError(f"not {job}")

@@ -62,8 +62,8 @@ CHOICES = (
     ),
     st.builds(
         generate.Choices,
-        n_new=st.integers(1, generate.MOST_NEW),
-        temperature=st.floats(0, generate.MOST_TEMPERATURE),
+        n_new=st.integers(1, generate.MAX_NEW),
+        temperature=st.floats(0, generate.MAX_TEMPERATURE),
         top_k=st.none() | st.integers(1, 999_999),
         top_p=st.floats(generate.LEAST_TOP_P, 1),
         seed=INDEX,
@@ -222,7 +222,7 @@ def test_unreadable_values_are_left_out_and_the_rest_is_kept() -> None:
         ("top_k", ["0", "-5", "1000000"]),
         ("top_p", ["0", "0.001", "1.1", "nan"]),
         ("seed", ["-1", "1e3"]),
-        ("written", ["1 -2", "x", " ".join(["7"] * (generate.MOST_NEW + 1))]),
+        ("written", ["1 -2", "x", " ".join(["7"] * (generate.MAX_NEW + 1))]),
     ],
 )
 def test_ways_to_write_out_of_range_are_left_out(name: str, values: list[str]) -> None:

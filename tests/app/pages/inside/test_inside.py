@@ -11,7 +11,7 @@ import torch
 from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.components.head_steps import Term
 from headlight.app.pages.inside.choices import Choices
-from headlight.app.pages.inside.chosen import MOST_KEYS, Inside, inside_of, on_common_keys, query_of, sides_of
+from headlight.app.pages.inside.chosen import MAX_KEYS, Inside, inside_of, on_common_keys, query_of, sides_of
 from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts.labels import number
 from headlight.app.runs import runs
@@ -75,9 +75,9 @@ def test_a_place_that_only_one_run_has(both: Comparison) -> None:
 def test_of_a_long_prompt_the_keys_that_matter_are_shown(folder: str) -> None:
     long = runs.run(folder, "one two three four five six " * 12, True)
     at = _at(Comparison(long), queries=(40,), keys=(7,))
-    assert len(at.window) == MOST_KEYS
+    assert len(at.window) == MAX_KEYS
     assert {7, 40, 41, 42} <= set(at.window)
-    strongest = set(attend(long, *HEAD).pattern[40].topk(MOST_KEYS - 4).indices.tolist())
+    strongest = set(attend(long, *HEAD).pattern[40].topk(MAX_KEYS - 4).indices.tolist())
     assert strongest <= set(at.window)
     assert list(at.window) == sorted(at.window)
 
