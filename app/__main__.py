@@ -30,7 +30,7 @@ def main() -> None:
     if find_spec("streamlit") is None:
         sys.exit("The page needs more than the library: pip install 'headlight[app]', or 'path/to/clone[app]'.")
     gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
-    from headlight.app.server.settings import SERVER, read  # here: the flags are told without waiting for torch
+    from headlight.app.server.settings import SERVER, read  # here: --help answers without importing torch
     from headlight.model.base.errors import ConfigError
 
     try:

@@ -62,7 +62,7 @@ def _view() -> View:
 
 
 def _shown(kind: Kind) -> Any:
-    """What is asked for; where it cannot be had, what was shown before; None before the first."""
+    """The runs of the pending selection; of the active one where that fails; None before the first."""
     place = st.container()  # of its own, empty or not, so that what is below it is not made anew
     if (pending := selection.pending()) is not None:
         with boundary.guard(selection.refuse), place:
@@ -74,7 +74,7 @@ def _shown(kind: Kind) -> Any:
 
 
 def _say(kind: Kind, runs: Any) -> str:
-    """Show what there is to say of what was asked for; returns what a screen reader hears of it."""
+    """Show notices about the request; return the text for screen readers."""
     inputs = None if runs is None else kind.inputs(runs)
     instead = kind.on_default(refused) if (refused := selection.refused()) is not None else None
     notices.draw(selection.unread(), selection.refusal(), inputs, instead)
@@ -84,7 +84,7 @@ def _say(kind: Kind, runs: Any) -> str:
 @st.fragment
 def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> None:
     """The navigation and the view. What is chosen in them draws them alone again, not the rest of the page, unless it
-    asks for another run or for a page with another bar. What an error left unanswered is not asked for again.
+    asks for another run or for a page with another bar. What an error left unanswered is not requested again.
     """
     _navigation(said)
     view, seen = _view(), selection.active()

@@ -52,9 +52,9 @@ def _flag(name: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Scan as the flags say, and give what the shell is told."""
+    """Run a scan by its flags and return the exit status."""
     flags = parser().parse_args(arguments)
-    from headlight.app.scanning import scan  # here: the flags are told without waiting for torch
+    from headlight.app.scanning import scan  # here: --help answers without importing torch
 
     chosen = {each.name: getattr(flags, each.name) for each in fields(ScanSettings)}
     try:

@@ -29,7 +29,7 @@ def scan(flags: Namespace, settings: ScanSettings) -> Path:
     """Scan what is left of a corpus, and give the folder.
 
     Raises:
-        HeadlightError: something that was asked for there is not, or cannot be done.
+        HeadlightError: a model, corpus or engine is missing or does not work.
     """
     corpus = open_corpus(flags.corpus, flags.column, flags.split)
     model = load(flags.model, flags.revision, dtype=settings.dtype)

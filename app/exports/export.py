@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Export:
     """A page's script, numbers, picture and html, and the plots of its figure if it has one; `name` begins their names.
 
-    All are of the same numbers, and none needs the page: what is shown and what was chosen says everything.
+    All have the same numbers, and none needs the page: the runs and the selection determine them.
     """
 
     name: str
@@ -30,5 +30,5 @@ class Export:
 
 
 def export_of(first: object, name: str, *makers: Callable[..., Any]) -> Export:
-    """An export whose makers take what is given before all else: a list, as it was when the page was drawn."""
+    """An export whose makers take `first` as their first argument: a list, as it was when the page was drawn."""
     return Export(name, *(partial(make, first) for make in makers))

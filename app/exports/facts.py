@@ -1,4 +1,4 @@
-"""What has to be known of what is shown to have it again: which weights read which tokens."""
+"""What is needed to reproduce a view: which weights read which tokens."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ BEGINS |= {literal: f"{BEGINS[prepends(literal)]}; special tokens as plain text"
 
 @dataclass(frozen=True)
 class Input:
-    """Tokens that a model reads, as they are shown, and the edits on the way; `called` tells them from others."""
+    """The display labels of a run's tokens, and the edits of its forward pass; `called` is the input's name."""
 
     called: str
     source: Source

@@ -47,9 +47,9 @@ def printing(
     Args:
         purpose: what the script is for.
         names: what the lines need of `headlight.model`.
-        lines: they make what the function is given.
+        lines: they compute the function's arguments.
         tables: the function of `headlight.model`.
-        given: expressions of the function's arguments.
+        expressions: code of the function's arguments.
         options: what was chosen on the page: each a literal, a dataclass of literals, or an expression.
     """
     values = {type(value).__name__ for value in options.values() if is_dataclass(value)}

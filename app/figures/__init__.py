@@ -251,7 +251,7 @@ def patching_map(
 def head_scatter(
     scores: Any, low: Any = None, high: Any = None, *, title: str = "Scores of heads", dark: bool = False
 ) -> "Figure":
-    """A score of every head [layer, head] as a point above its layer, with its interval if the ends are given."""
+    """A score of every head [layer, head] as a point above its layer, with its interval if both ends are passed."""
     unit = _unit(next(iter(_sides(scores).values())), "score")
     low, high = (None if each is None else _arrays(each) for each in (low, high))
     return figure([[plots.points(_arrays(scores), title=title, unit=unit, low=low, high=high)]], dark)

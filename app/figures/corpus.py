@@ -1,4 +1,4 @@
-"""Plots of scans: all heads by two figures, histograms with given edges, and a figure along training steps."""
+"""Plots of scans: all heads by two metrics, histograms, and a metric along training steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

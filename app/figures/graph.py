@@ -23,7 +23,7 @@ REST = "triangle-up-open"
 
 @dataclass(frozen=True)
 class Mark:
-    """A node: what it is, its column and row, its size from 0 to 1, the sign of its effect, and what is told of it."""
+    """A node: its kind, column and row, its size from 0 to 1, the sign of its effect, and its tooltip's lines."""
 
     kind: str
     column: int

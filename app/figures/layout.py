@@ -116,7 +116,7 @@ TEMPLATES = {False: template(LIGHT), True: template(DARK)}  # by whether it is d
 
 
 def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
-    """The plots as one figure, in the rows given."""
+    """The plots as one figure, row by row."""
     from plotly.graph_objects import Figure
 
     rows = [row for row in rows if row]

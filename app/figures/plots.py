@@ -98,7 +98,7 @@ class Bars:
 
 
 def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str, along: str = "layer") -> Plot:
-    """Bars from zero, side by side at each place in the order given."""
+    """Bars from zero, side by side at each place."""
     traces = [
         {
             "type": "bar",

@@ -1,4 +1,4 @@
-"""Labels and numbers as Plotly is given them: strangers' text, in which it would read markup, entities and TeX."""
+"""Escape labels and numbers for Plotly, which would read markup, entities and TeX in untrusted text."""
 
 import html
 from collections.abc import Sequence

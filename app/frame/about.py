@@ -52,7 +52,7 @@ def names(sources: Sequence[Source]) -> list[str]:
 
 
 def _texts(run: Run) -> str:
-    """How many texts a model that tells them apart was given, and how to give it two."""
+    """How many text segments the model's input has, and how to enter two."""
     if run.token_types is None:
         return ""
     separator = run.tokenizer.labels([run.tokenizer.separator or 0])[0]
@@ -65,7 +65,7 @@ def line(side: str) -> DeltaGenerator:
 
 
 def details(side: str, draw: Callable[[], None]) -> None:
-    """A button that opens what is told of a side's model."""
+    """A button that opens details of a side's model."""
     place = st.popover("About this model", type="tertiary", key=widget_key(f"about{side}"), on_change="rerun")
     if place.open:  # the hash reads the whole file, so not before somebody looks
         with place:

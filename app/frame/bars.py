@@ -89,7 +89,7 @@ def _row(name: str, text: str, *options: Option) -> Callable[[], None]:
 
 
 def _run_last(names: Sequence[str]) -> dict[str, Any]:
-    """What these fields hold in the selection that is being run or shown; nothing of those left to the page."""
+    """The fields' values in the pending or active selection, without those left to the page."""
     now = selection.pending() or selection.active()
     values = {} if now is None else {name: _held(now, name) for name in names}
     return {name: value for name, value in values.items() if value not in (None, "")}

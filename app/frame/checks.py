@@ -104,7 +104,7 @@ class _Heads(Tap):
 
 
 def summed(made: Run) -> str:
-    """What the components are whose sum is held against the final residual."""
+    """Name the components whose sum is compared with the final residual."""
     n_layers, n_heads = made.cfg.n_layers, made.cfg.n_heads
     mlps = "" if made.cfg.attn_only else f", {n_layers} MLPs"
     edits = " and edits of the stream" if made.edits_stream else ""
@@ -223,7 +223,7 @@ def _differences_from(made: Run, program: str, folder: Path, compute: Callable[[
 
 
 def has_reference(made: Run) -> bool:
-    """Whether a run can be held against another program's model, with what is installed."""
+    """Whether a run can be compared with another library's model, with what is installed."""
     if made.edits:
         return False
     if is_state_dict(made.source):

@@ -10,7 +10,7 @@ from headlight.app.runs import jobs, runs
 from headlight.model.base.errors import HeadlightError
 from headlight.model.runs.run import Run
 
-LEAST = 2  # prompts that are more than the one that is shown
+LEAST = 2  # prompts, besides the current one
 THIS, THESE, LISTED = "this", "these", "listed"
 
 

@@ -40,7 +40,7 @@ LONGEST = 200  # characters of a text that is quoted
 
 
 def refused(reason: str, what: str = "page") -> None:
-    """Why something is not shown; a page may say it of several things, and each has to be another `what`."""
+    """Explain why part of a page is missing; each part has its own `what`."""
     with st.container(key=f"headlight-refused-{what}", border=True):
         st.text(reason)
 
@@ -48,7 +48,7 @@ def refused(reason: str, what: str = "page") -> None:
 def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, instead: Selection | None) -> None:
     """What of the URL was not understood, and why the last input was not run.
 
-    `inputs` are those that are shown; where nothing is, `instead` is what can be run, if it is another selection.
+    `inputs` are those on the page; where there is nothing, `instead` is what can be run, if it is another selection.
     """
     missing = [TEXTS[name] for name in unread if name in TEXTS]
     if missing:
@@ -101,7 +101,7 @@ def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
 
 
 def _changed(rejected: Selection, now: Selection) -> list[str]:
-    """What was asked for that is not shown; a text may be empty, anything else that is empty was left to the page."""
+    """The refused fields that differ from the page. A text may be empty; any other empty field was left to the page."""
     values = {name: getattr(rejected, name) for name in IN_SHORT}
     another = [name for name, value in values.items() if value != getattr(now, name)]
     return [name for name in another if values[name] or (name in TEXTS and values[name] is not None)]

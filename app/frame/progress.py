@@ -29,9 +29,9 @@ def offer(
     at_once: float | None = None,
     about: str = "about",
 ) -> bool:
-    """Begin what is missing: at once where that is quick and was not stopped, else when asked to; whether it was begun.
+    """Start missing work: at once where that is quick and was not stopped, else on a click; return whether it started.
 
-    Without an estimate in `seconds` it waits to be asked for.
+    Without an estimate in `seconds` it waits for a click.
     """
     if work.halt_if_lost(missing):
         st.rerun()  # the bar, which says so, may stand above and have been drawn

@@ -47,7 +47,7 @@ def _model(side: str, field: str) -> Option:
 
 
 def _begin() -> Option:
-    """What prompts begin with: more than yes or no where a model may know conversations, or one was asked for."""
+    """What prompts begin with: more than yes or no where a model has a chat template, or one was chosen."""
     now, begins = selection.current(), st.session_state[selection.bar_key("bos")]
     knows_chat = begins == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
     if knows_chat or is_literal(begins):
@@ -83,7 +83,7 @@ _BAR = bars.Bar(
 
 
 def look_at(comparison: Comparison) -> str:
-    """What to look at, if what is shown is one of the examples and this the page that it is an example of.
+    """What to look at, if the prompt is one of the examples and this is its page.
 
     Else, on the first page, what the model is good for, if it comes with Headlight.
     """
@@ -103,7 +103,7 @@ def _look_at(example: prompts.Example, run: Run) -> str:
 
 
 def on_default(chosen: Selection) -> Selection:
-    """What was asked, on the model that the server opens with."""
+    """The same selection on the server's default model."""
     return replace(chosen, model=settings().model, model_b="", bos=is_begun(chosen.bos))
 
 

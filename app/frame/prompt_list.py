@@ -117,7 +117,7 @@ def remove(places: Sequence[int]) -> None:
 
 
 def note(selection: Selection, page: str, title: str = LIST_TITLE) -> None:
-    """Remember what is shown: a run not seen before joins the last runs, and its prompts, if they are new, the list."""
+    """Remember the current run: a new one joins the last runs, and its prompts, if they are new, the list."""
     lists = _lists()
     seen = PastRun(selection, page, title)
     before = next((run for run in lists.past if run.inputs == seen.inputs), None)

@@ -29,7 +29,7 @@ FIGURE: dict[str, tuple[str, str, Writer]] = {
 def draw(export: Export, runs: Any, of: Of) -> None:
     """A box with all four, which waits until it is open: every click on the page would draw it anew.
 
-    What takes long is done when a file is asked for: `of` then finds what is shown once more.
+    Slow files are made when their button is pressed; `of` then returns the runs of the selection again.
     """
     key = selection.widget_key(f"take_away.{export.name}")
     box = st.expander("Take it with you: code, data, picture, page", key=key, on_change="rerun")

@@ -1,4 +1,4 @@
-"""What a first visitor is told, in five steps."""
+"""The first visitor's tour, in five steps."""
 
 import streamlit as st
 

@@ -20,13 +20,13 @@ from headlight.model.measure import Measure
 from headlight.model.runs.edits import describe, head_name
 from headlight.model.runs.run import Run
 
-UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without being asked to
+UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without a click
 MB = 10**6
 
 
 @dataclass(frozen=True)
 class Check:
-    """What is measured on request: the button, what is told meanwhile, and the rows of what was found.
+    """A check on request: its button, its progress text, and the rows of its result.
 
     `name` is the measurement's, in the cache of runs.
     """
@@ -81,7 +81,7 @@ def training(source: Source, side: str) -> None:
 
 
 def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> None:
-    """What was found, with a button that measures it; `unasked`, it is measured before that too."""
+    """The check's result, with a button that runs it; `unasked` runs it without a click."""
     is_new = unasked and runs.kept((*run.key, check.name)) is None
     if st.button(plain(check.label), key=widget_key(f"{check.name}{side}")) or is_new:
         key = f"{check.name}_steps{side}"

@@ -55,12 +55,12 @@ BELOW = "Below the head"
 
 @dataclass(frozen=True)
 class View:
-    """A page: its place in the URL, its title, what draws it, its files, and what is lacking to be shown by it.
+    """A page: its place in the URL, its title, its drawing function, its files, and why it may be unavailable.
 
-    Views of one `group` share an entry of the navigation. `export` is asked when the page is drawn, in its session, and
-    gives None where there is nothing to take along. `needs` gives a sentence for the user (what is missing, and what to
-    do), or nothing. `choices` is the type of the page's own options. `formerly` are slugs of
-    before, by which older links name it.
+    Views of one `group` share an entry of the navigation. `export` is called when the page is drawn, in its session,
+    and returns None where there is nothing to export. `needs` returns a sentence for the user (what is missing, and
+    what to do), or nothing. `choices` is the type of the page's own options. `formerly` are earlier slugs, which older
+    links use.
     """
 
     slug: str

@@ -1,7 +1,7 @@
-"""What the heads of a model do, found a sequence at a time: on random tokens that come twice, or on prompts.
+"""Detect the roles of a model's heads, a sequence at a time: on repeated random tokens, or on prompts.
 
-Each sequence is a run of its own, so that the work can be shown and stopped, and never takes more than a run. What
-comes of it is in the cache of runs under the sequence's name, which says everything.
+Each sequence is a run of its own, so that progress is visible and the work can be stopped, and never takes more
+than a run. Its result is in the cache of runs under the sequence's name, which says everything.
 """
 
 from collections.abc import Mapping, Sequence

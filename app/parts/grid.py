@@ -92,7 +92,7 @@ def draw(
 ) -> tuple[Head, ...]:
     """The grid, whose colours stand for `title`, in A or of the side that is chosen; returns the heads that are chosen.
 
-    `look` is what else `components.head_grid` is told.
+    `look` are more arguments of `components.head_grid`.
     """
     return head_grid(
         drawn.codes,

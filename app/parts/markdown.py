@@ -1,4 +1,4 @@
-"""Text as Streamlit's Markdown is given it: names and messages, in which it would see links, pictures and formulas."""
+"""Escape names and messages for Streamlit's Markdown, which would read links, pictures and formulas in them."""
 
 import re
 

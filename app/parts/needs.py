@@ -1,4 +1,4 @@
-"""What a page cannot do without, as a sentence for the user where it is lacking."""
+"""Why a page is unavailable for these runs, as a sentence for the user."""
 
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits.interventions import no_neurons

@@ -70,12 +70,12 @@ def button(name: str, label: str, do: Callable[[], None], help: str = "", disabl
 
 
 def side(compares: bool, label: str, default: Side = "a", **look: Any) -> Choice | None:
-    """Which of A, B and B − A is shown, where there is a B."""
+    """A choice of A, B or B − A, where there is a B."""
     return bind(Choice, "side", label, default, options=SIDES, **look) if compares else None
 
 
 def token(field: str, stands: str, **look: Any) -> Text:
-    """Target or distractor, to be typed; the token that stands for it where none is typed is told in its place."""
+    """Target or distractor, to be typed; the placeholder is the default token."""
     hints: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
     return bind(Text, field, field.capitalize(), **{**hints, **look})
 
@@ -133,5 +133,5 @@ def place(
 
 
 def numbered(labels: Iterable[str]) -> dict[int, str]:
-    """Each place's label with its number, by which equal tokens are told apart."""
+    """Each place's label with its number, so that equal tokens differ."""
     return {place: f"{place}  {label}" for place, label in enumerate(labels)}

@@ -1,4 +1,4 @@
-"""Target and distractor: which two tokens are held against each other, and where."""
+"""The target and distractor tokens, and their position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPan
 
 
 def fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
-    """Any head as `panel` makes it, for a browser that fetches it; one and the same as long as the same is shown.
+    """Register any head's `panel` for a browser to fetch; its name stays the same while the runs do.
 
     It holds no run: one that is no more in the cache is not to be had.
     """

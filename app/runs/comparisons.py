@@ -25,7 +25,7 @@ def for_selection(chosen: Selection) -> Comparison:
 
 
 def waiting_text(chosen: Selection) -> str:
-    """What is told while a selection's runs are made: what a large model takes that has to be opened for them."""
+    """The spinner's text while a selection's runs are computed: the size of a large model that has to be opened."""
     takes = models.told_of_opening(chosen.model, *filter(None, [chosen.model_b]))
     return f"Opening the model: {takes}…" if takes else "Running the model…"
 

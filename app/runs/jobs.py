@@ -19,7 +19,7 @@ SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is hea
 
 @dataclass
 class Jobs:
-    """What a session has asked for.
+    """The jobs of a session.
 
     `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
     end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.

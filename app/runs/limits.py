@@ -14,11 +14,11 @@ from headlight.model.base.errors import HeadlightError
 Value = TypeVar("Value")
 
 GIB = 2**30
-TICK = 0.5  # seconds after which whoever waits is told so once more
+TICK = 0.5  # seconds between two messages to a waiting caller
 
 
 class BusyError(HeadlightError):
-    """More runs are asked for than the machine is set to queue."""
+    """More runs are requested than the queue allows."""
 
 
 @contextmanager
@@ -115,7 +115,7 @@ class ByteCache:
     def get(self, key: Hashable, make: Callable[[], Value], may_wait: bool = True) -> Value:
         """Return the value kept under the key, making it first if there is none.
 
-        Whoever asks while another thread makes it waits for that, and is told so by `tell` as at the gate; or makes it
+        A caller waits while another thread computes it, with messages by `tell` as at the gate; or computes it
         too, where it may not wait.
         """
         with self._lock:

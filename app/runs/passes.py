@@ -1,4 +1,4 @@
-"""How far a computation is, such as a forward pass after each layer, told to whoever waits for it."""
+"""Progress of a computation, such as a forward pass after each layer, for whoever waits for it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from headlight.model.nn.hooks import Look, Tap
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
 WAITING = "Waiting for another run to end"
 Listener = Callable[[int, int, str], None]
-"""Is told how many steps are done, of how many, and what they are, if that is not what whoever asked expects.
+"""Receive how many steps are done, of how many, and what they are if the caller does not know.
 
-Of no steps at all it is told while something else has to end first.
+Zero steps mean that something else has to end first.
 What it raises ends the computation, of which nothing is kept."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)

@@ -1,4 +1,4 @@
-"""What may be asked of a model: limits on typed prompts, and the example prompts."""
+"""Limits on typed prompts, and the example prompts."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From which files each session has seen something of a model, so that each is told when these have changed."""
+"""The files that each session has seen a model of, so that it can be notified when they change."""
 
 from pathlib import Path
 

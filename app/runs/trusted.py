@@ -71,7 +71,7 @@ def to_ask(chosen: Selection) -> tuple[Named, ...]:
 
 
 def unasked(chosen: Selection) -> Selection:
-    """A link's selection without what has to be asked for."""
+    """A link's selection without what needs consent."""
     left_out = {each.field for each in to_ask(chosen)}
     left_out |= {"edits_off"} if "edits" in left_out else set()
     choices = frozenset(_without(each, left_out) for each in chosen.choices)

@@ -41,7 +41,7 @@ def arrive(
 
     One without a model is of `model`, and one without a prompt has the `first_prompt` of its model.
 
-    What a link names may have to be agreed to: it then is withheld, and `unasked` is what is asked for in its place.
+    What a link names may have to be agreed to: it then is withheld, and `unasked` is requested in its place.
 
     A text that was left out of the URL for its length is empty: what was chosen for it waits until the user pastes it.
 
@@ -62,7 +62,7 @@ def arrive(
         selection = replace(selection, **waiting)
         slugs = {name: page.slug for page in pages for name in (page.slug, *page.formerly)}
         page = slugs.get(query.get(_PAGE, session.pages[0]))
-        turned = session.page if opened else ""  # by the click that found the session forgotten
+        turned = session.page if opened else ""  # by the click after which the session was gone
         first = Selection(model=model, prompt=first_prompt(model)), session.pages[0]
         session.by_link |= opened and (selection, page) != first
         ask(selection, turned or page or session.pages[0])
@@ -84,7 +84,7 @@ def _moved_in_history() -> bool:
 
 
 def write_url(besides: Mapping[str, str]) -> None:
-    """Make the page's URL that of what is shown, with these parameters besides.
+    """Write the active selection into the page's URL, with these parameters besides.
 
     After Back or Forward it is written even where it is this one already: the URL of the run that it stopped may have
     been on its way, and the browser then has put that in the place of the one that the user went to.

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 @dataclass(frozen=True)
 class Extent:
-    """How much there is of what is shown: layers and heads that all runs have, and places on their axis.
+    """The extent of the runs: layers and heads that all of them have, and places on their axis.
 
     Of two models one may have more layers: `deepest` counts these.
     """
@@ -29,7 +29,7 @@ def below(index: int | None, size: int) -> int | None:
 
 @dataclass(frozen=True)
 class Change:
-    """What is asked for in another way than now: the model, anything in the prompt bar, the same for the source bar."""
+    """What a new selection changes: the model, anything in the prompt bar, the same for the source bar."""
 
     model: bool = False
     prompt: bool = False
@@ -50,10 +50,10 @@ class PageChoices:
     forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def within(self, extent: Extent) -> Self:
-        """Without what is not there in what is shown."""
+        """Without what the runs do not have."""
         return self
 
     def after(self, change: Change) -> Self:
-        """Without what means nothing once something else is asked for."""
+        """Without what a new request makes meaningless."""
         gone = [name for what, names in self.forgets.items() if getattr(change, what) for name in names]
         return replace(self, **{name: getattr(type(self), name) for name in gone})

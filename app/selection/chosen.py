@@ -43,8 +43,8 @@ class Selection:
     over the prompt's own. `table` asks for numbers in place of pictures.
 
     An encoder-decoder reads `source` and, if there is one, `source_b` beside it, in `translator_b` where that is not
-    empty; what each writes is given in `translation` and `translation_b`, or found by `beams`, of which `branch` and
-    `branch_b` are looked at. `pair_align` lays their tokens side by side.
+    empty; what each writes is provided in `translation` and `translation_b`, or searched with `beams`, of which
+    `branch` and `branch_b` are selected. `pair_align` lays their tokens side by side.
 
     `dictionary` is what features are named by; where it is empty, the first that comes with A's model. `feature` is
     (layer, feature) of it, `neuron` (layer, neuron) one of the model's own. Features are listed
@@ -114,11 +114,11 @@ class Selection:
         return replace(self, **chosen, choices=frozenset([*others, replace(self.choices_of(page), **own)]))
 
     def after(self, change: Change) -> "Selection":
-        """The selection without those options of pages that mean nothing once something else is asked for."""
+        """The selection without page options that a new request makes meaningless."""
         return replace(self, choices=frozenset(each.after(change) for each in self.choices))
 
     def within(self, extent: Extent) -> "Selection":
-        """Without the heads, layers, places and B that what is shown does not have.
+        """Without the heads, layers, places and B that the runs do not have.
 
         Heads have to be in both runs; of two models any layer of the deeper one will do.
         """

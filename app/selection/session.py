@@ -1,4 +1,4 @@
-"""The session's side of the selection: what is shown, what is asked for, and the widgets that change it.
+"""The session's selections: the active one, the pending one, and the widgets that change them.
 
 The page is drawn from the selection alone. Widgets change it in their callbacks, before the script runs; components
 report what they hold when they are drawn.
@@ -55,7 +55,7 @@ def forgotten() -> bool:
 
 
 def by_link() -> bool:
-    """Whether the session began with a link to something else than what everybody is shown first."""
+    """Whether the session began with a link to something other than the start page."""
     return _session().by_link
 
 
@@ -65,7 +65,7 @@ def arrived() -> bool:
 
 
 def ask(selection: Selection, page: str = "") -> None:
-    """Have this selection run and, if that works, shown (on another page if one is named)."""
+    """Request this selection: run it and, if that works, activate it (on another page if one is named)."""
     session = _session()
     session.pending, session.refused, session.refusal = selection, None, ""
     session.page = page or session.page
@@ -80,7 +80,7 @@ def ask(selection: Selection, page: str = "") -> None:
 
 
 def fill_bars() -> None:
-    """Give the bars what they lack: a page without them has made the server forget what they held.
+    """Restore the bars' values: a page without the bars has made the server forget them.
 
     What an encoder-decoder reads is left to its page until something was chosen.
     """
@@ -147,7 +147,7 @@ def _differ(wanted: Selection, now: Selection, names: tuple[str, ...]) -> bool:
 
 
 def accept(selection: Selection) -> None:
-    """What was asked for has been run and is shown from now on, without what of it is not there."""
+    """Activate the pending selection after its run, without what the run does not have."""
     session = _session()
     if session.linked and session.pending is not None:
         session.unread += _missing(session.pending, selection)
@@ -155,13 +155,13 @@ def accept(selection: Selection) -> None:
 
 
 def _missing(wanted: Selection, accepted: Selection) -> tuple[str, ...]:
-    """The names of what was asked for and is not there, in whole or in part."""
+    """The names of requested fields that are missing, in whole or in part."""
     there = changed(accepted)
     return tuple(name for name, value in changed(wanted).items() if there.get(name) != value)
 
 
 def refuse(reason: str) -> None:
-    """What was asked for cannot be run; what was shown before stays."""
+    """Reject the pending selection, which cannot be run; the active one stays."""
     session = _session()
     session.refused, session.pending, session.refusal = session.pending, None, reason
 
@@ -179,7 +179,7 @@ def choose(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
 
 
 def current() -> Selection:
-    """The selection that is shown; before the first, the one asked for, even if it was refused."""
+    """The active selection; before the first, the pending one, even if it was refused."""
     session = _session()
     return session.active or session.pending or session.refused or Selection()
 
@@ -195,12 +195,12 @@ def pending() -> Selection | None:
 
 
 def refused() -> Selection | None:
-    """The last selection asked for, if it could not be run."""
+    """The last requested selection, if it could not be run."""
     return _session().refused
 
 
 def refusal() -> str:
-    """Why the last selection asked for is not shown; empty when it is."""
+    """Why the last requested selection is not active; empty when it is."""
     return _session().refusal
 
 
@@ -230,7 +230,7 @@ def leave_withheld() -> None:
 
 
 def page() -> str:
-    """The page that is shown."""
+    """The current page."""
     return _session().page
 
 
@@ -250,7 +250,7 @@ def epoch(*of: Hashable) -> int:
 
 
 def asks() -> int:
-    """Grows with each selection that is asked for: what stands in the bars and was not run then gives way."""
+    """Grows with each requested selection: unsent text in the bars then gives way."""
     return _session().asks
 
 
@@ -263,7 +263,7 @@ def bar_key(name: str) -> str:
     """The key of what asks for one field in a bar.
 
     A text that may be left empty stands behind a button, where Streamlit lets it hear of no other value: it is a new
-    box for each selection that is asked for.
+    box for each requested selection.
     """
     return widget_key(f"{name}.{asks()}" if name in _TYPED and name not in READ else name)
 
@@ -271,8 +271,8 @@ def bar_key(name: str) -> str:
 def bind(name: str, page: type[PageChoices]) -> dict[str, Any]:
     """The arguments that tie a widget to one of a page's options: its key, and the callback that notes a change.
 
-    What the browser holds is not always what the server believes: a run that is stopped may have told it something else
-    that came late. So a widget is given its value anew after each selection that is asked for.
+    What the browser holds is not always what the server believes: a run that is stopped may have sent it something else
+    that came late. So a widget gets its value anew after each requested selection.
     """
     value, key, tied = getattr(current().choices_of(page), name), widget_key(name), _session().tied
     if key not in tied or st.session_state.get(key) != value:

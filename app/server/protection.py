@@ -80,7 +80,7 @@ def refusal(host: str, origin: str | None) -> str:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    """Whether an origin is the host that was asked, port included; a port that goes without saying may be said."""
+    """Whether an origin is the requested host, port included; a default port may be left out."""
     try:
         page = urlsplit(origin)
         own = urlsplit(f"{page.scheme}://{host}")

@@ -45,8 +45,8 @@ register_url_convertor("place", Place())
 def _fetched(request: Request) -> Response:
     """A head's pattern for the browser; 404 for a name that is not or no more to be had, or a head that is not there.
 
-    It is 503 where too many are asked for at once: what cannot be fetched comes with the script's answer.
-    It takes no check of who asks: a name is known to the session that was told it, and no other page can read an
+    It is 503 where there are too many requests at once: what cannot be fetched comes with the script's answer.
+    It needs no check of the caller: only the session that received a name knows it, and no other page can read an
     answer.
     """
     parts = request.path_params

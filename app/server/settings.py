@@ -155,7 +155,7 @@ def _of_its_kind(kind: Any, value: object) -> object:
 
 
 def _agreeing(chosen: Settings) -> Settings:
-    """The settings that were given, if they go together and name what is there."""
+    """The settings, if they are consistent and name what exists."""
     if chosen.models_folder and not os.path.isdir(Path(chosen.models_folder).expanduser()):
         raise ConfigError(
             f"models_folder is {chosen.models_folder!r}, which is no folder. Create it, or give one that is there."

@@ -1,6 +1,6 @@
 """Uploaded files in memory, so many bytes of a session and of all: Streamlit itself keeps what anybody sends.
 
-It also keeps what a page has read until its session is forgotten, and what comes under a name that no page has given.
+It also keeps what a page has read until its session is forgotten, and what comes under an unknown name.
 """
 
 from collections import defaultdict, deque
@@ -37,7 +37,7 @@ class BoundedUploads(MemoryUploadedFileManager):
         """Keep a file, and of its session no more than fits beside it: the oldest have been read.
 
         Raises:
-            HTTPException: its address was not given by this session's page, or all sessions' files are too many.
+            HTTPException: its address is not from this session's page, or all sessions' files are too many.
         """
         largest = get_option("server.maxUploadSize") * 2**20
         with self._adding:

@@ -23,7 +23,7 @@ class MapCell(NamedTuple):
 class CellAxis:
     """One side of the matrix: what its places are called together ("after layer"), and each by itself.
 
-    Where labels may repeat, as tokens do, they are `numbered`: told together with their place.
+    Where labels may repeat, as tokens do, they are `numbered`: named together with their place.
     """
 
     name: str
@@ -61,7 +61,7 @@ def cell_map(
 
     `title` is what the numbers are, with their unit, and `caption` a line above; `lacks` says why a cell has none.
     Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
-    without `ends` to the number farthest from there. Below the first end all look alike. `told` are more numbers of
+    without `ends` to the number farthest from there. Below the first end all look alike. `extra` are more numbers of
     the cell that is pointed at. With `sums` the last row and column are those of all others. `chosen` counts when
     `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell. A choice
     scrolls to the container whose key it `leads_to`, which what it changes may be in.

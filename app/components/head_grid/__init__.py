@@ -35,7 +35,7 @@ def head_grid(
     `thumbnails` come from `encode_positive` or, where `kind` is signed, from `encode_signed`; the colour bar ends at
     `legend_limit`, and `lacks` says why cells are hatched. Without `order` they stand in a table of layers and heads;
     with it, these heads follow one another in lines, each with its name and `figures[layer][head]` under it.
-    `captions[layer][head]` is shown beside a head's name at the pointer, `marks[layer][head]` in the corner of its
+    `captions[layer][head]` stands beside a head's name at the pointer, `marks[layer][head]` in the corner of its
     picture, where it is not empty. A picture of a table is `largest` pixels wide at most. `selected` counts when
     `epoch` is new, afterwards the user's own selection does.
     """

@@ -116,7 +116,7 @@ def heads(
     A `title`, with what explains it, stands before the legend. With `open_head`, called with (layer, head), the heads'
     names are buttons.
 
-    A head that is chosen in a `head_grid` of the same group is shown before the script has run again, if it is
+    A head that is chosen in a `head_grid` of the same group appears before the script has run again, if it is
     `fetchable`, whose content has to be that of `panel_content`.
     """
     value = mount(
@@ -177,7 +177,7 @@ def panel_content(panel: HeadPanel) -> Content:
 
 
 def _pin_within(value: Sequence[Sequence[int]] | None, n_queries: int, n_keys: int) -> Pin | None:
-    """The pin, unless it belongs to a longer prompt than the one shown."""
+    """The pin, unless it belongs to a longer prompt than the current one."""
     if value is None:
         return None
     queries, keys = map(tuple, value)

@@ -1,4 +1,4 @@
-"""The pages' names in the header, the one that is shown marked.
+"""The pages' names in the header, with the current one marked.
 
 Streamlit's own navigation has the whole page drawn again at a change of page, the prompt bar too, which takes a browser
 30 ms. A change of this one draws again only what it stands in.

@@ -25,7 +25,7 @@ def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> N
     On a phone they stand behind the row's button, unless the `whole` row is to be seen there too.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
-    it is not sure of, each with its time (ms), and is told up to which time the server has heard.
+    it is not sure of, each with its time (ms), and receives the time up to which the server has heard.
     """
     _row(options, key, whole=whole)
 

@@ -39,7 +39,7 @@ def row_table(
     whole: bool = False,
     in_file: bool = False,
 ) -> int | None:
-    """A table that the user sorts by its columns' names; returns the place of the chosen row in the order given.
+    """A table that the user sorts by its columns' names; returns the chosen row's index in the original order.
 
     `title` is what a screen reader calls it, and `caption` a line above.
 

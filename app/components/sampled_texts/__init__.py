@@ -18,11 +18,11 @@ _render = register(__file__)
 
 @dataclass(frozen=True, eq=False)
 class SampledText:
-    """A text's tokens as they are shown, and weights of cells: cell = query * n_tokens + key.
+    """A text's display labels, and weights of cells: cell = query * n_tokens + key.
 
     `group` is the heading that it stands under, `title` and `note` what is said above it; `marked` is the cell (query,
-    key) that is brought into sight. With a `scale` only cells of a token with itself are given: its own activation as a
-    share of the scale, which colours it.
+    key) that is scrolled into view. With a `scale` only cells of a token with itself have a weight: its activation as
+    a share of the scale, which colours it.
     """
 
     tokens: Sequence[str]

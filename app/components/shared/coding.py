@@ -1,4 +1,4 @@
-"""Attention weights for the browser: square roots in a byte for thumbnails, float32 where their numbers are shown."""
+"""Attention weights for the browser: square roots in a byte for thumbnails, float32 where their numbers are printed."""
 
 from dataclasses import dataclass, replace
 
@@ -73,7 +73,7 @@ class Weights:
 def encode_weights(
     cells: Float[np.ndarray, "query key"], masked: Bool[np.ndarray, "query key"] | None = None
 ) -> Weights:
-    """A pattern for the browser, which shows the very numbers that it is given; masked as told, or where it is NaN."""
+    """Encode a pattern for the browser, which prints these exact numbers; masked by `mask`, or where it is NaN."""
     masked = np.isnan(cells) if masked is None else masked
     arrays = cells[~masked].astype(np.float32, copy=False), np.packbits(masked, axis=1)
     for array in arrays:

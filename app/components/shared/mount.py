@@ -92,7 +92,7 @@ def _texts(paths: Iterable[Path]) -> str:
 
 @contextmanager
 def recorded() -> Iterator[list[Mounted]]:
-    """What is mounted inside is not shown but listed, for a page that has no server."""
+    """Collect components mounted inside instead of rendering them, for a page without a server."""
     mounted: list[Mounted] = []
     token = _recording.set(mounted)
     try:
@@ -115,13 +115,13 @@ def mount(
     fetched: set[str] | None = None,
     in_form: bool = False,
 ) -> Any:
-    """Show the component and return its value: the user's if there is one of this epoch, else the one given.
+    """Show the component and return its value: the user's if there is one of this epoch, else `value`.
 
     When the user makes it another, `changed` is called before the script runs again, and `opened` with what of it the
     user opens. Without a `group` it is alone.
 
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
-    The component's script, and arrays that were part of the last `data`, are held by the browser and not sent again.
+    The component's script, and arrays that were part of the last `data`, stay in the browser and are not sent again.
     One that has lost them, as when a message was overtaken by the next, says so and gets all. `fetched` are the digests
     of arrays that it has got otherwise since. One that is `in_form` gets all each time: a form keeps what it says, that
     it has lost something too, until it is submitted.

@@ -43,7 +43,7 @@ class WritingStep:
 class Beside:
     """A run B beside the first one.
 
-    `own` is what it writes by itself: each token's label and log-probability (nats). `steps` are held against the
+    `own` is what it writes by itself: each token's label and log-probability (nats). `steps` are compared with the
     first ones of A, over the same choices in the same order; `apart` says how far the two distributions are from each
     other, before and after the cuts (nats).
     """
@@ -82,7 +82,7 @@ def token_bars(
 
     `clicked` tells what the user did. Components of the same `group` pin the one of the `queries` that wrote the token
     of the step. With B there are its text, how far it is from A at each step, and its bars and B - A beside those of A.
-    In a file nobody hears what is asked for, so that only steps are chosen there.
+    A file has no server, so only steps can be chosen there.
     """
     mount(
         _render,

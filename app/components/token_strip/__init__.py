@@ -28,7 +28,7 @@ def token_strip(
 ) -> None:
     """Tokens that recolour by what `panel`'s head shows from (as query) or to (as key) the token hovered or pinned.
 
-    Where the keys are other tokens than the queries, given as `columns`, they have a line of their own, Source, above
+    Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
     much each looks at it. The attention of several pinned tokens is summed (scores are averaged). With B everything is
     there three times: A, B and B - A. The pin is the group's: `heads` in the same group shows it and returns it.

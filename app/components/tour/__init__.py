@@ -1,4 +1,4 @@
-"""A first visitor's tour: a card in the corner that goes from part to part of the page, shown once a browser."""
+"""A first visitor's tour: a card in the corner that goes from part to part of the page, once per browser."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Step:
 
 
 def tour(steps: Sequence[Step], *, key: str, requests: int, begins: bool) -> None:
-    """The tour, if it `begins` in a browser that has not seen it yet, or if it was `asked` for once more than before.
+    """The tour, if it `begins` in a browser that has not seen it yet, or if `requests` has grown.
 
     It covers nothing that has to be clicked, and Escape or its button ends it for good.
     """

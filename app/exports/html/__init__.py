@@ -1,1 +1,1 @@
-"""A view as one html file that needs neither server nor network, one file a view: `page(shown, chosen)`."""
+"""A view as one html file that needs neither server nor network, one file a view: `page(runs, chosen)`."""

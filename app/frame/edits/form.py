@@ -71,7 +71,7 @@ def key(field: str) -> str:
 
 
 class _Form:
-    """The options of the form, in the order in which they are asked for, each with what the session holds for it."""
+    """The options of the form in order, each with its value in the session."""
 
     def __init__(self) -> None:
         self.options: list[Option] = []
@@ -205,7 +205,7 @@ def _patch(form: _Form, run: Run, now: Selection) -> Edit | None:
 
 
 def _align(form: _Form, run: Run, prompt: str) -> Align:
-    """How positions are matched: asked where the other prompt has not as many tokens."""
+    """How positions are matched; an option where the other prompt has another number of tokens."""
     if not prompt or len(_tokens(run, prompt)) == len(run.tokens):
         return "tokens"
     align: Align = form.one("align", "Match", ALIGN, "tokens", 150, TERMS["edit_align"])
@@ -242,7 +242,7 @@ def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
     if reason := no_neurons(run.cfg):
         st.caption(plain(reason))
         return None
-    assert run.cfg.d_mlp is not None  # as no_neurons has told
+    assert run.cfg.d_mlp is not None  # no_neurons has ruled out the rest
     layer = form.one("layer", "Layer", _layers(run), 0, 110)
     index = form.ask(Number, "neuron", "Neuron", 0, least=0, most=run.cfg.d_mlp - 1)
     by = form.one("by_neuron", "Replaced by", BY_NEURON, "zero", 210)

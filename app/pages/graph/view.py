@@ -89,7 +89,14 @@ def _options(comparison: Comparison) -> None:
         ),
         options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
         options.bind(
-            Number, "graph_most", "Nodes at most", page=Choices, least=NODE_LIMITS[0], most=NODE_LIMITS[1], step=10, folded=True
+            Number,
+            "graph_most",
+            "Nodes at most",
+            page=Choices,
+            least=NODE_LIMITS[0],
+            most=NODE_LIMITS[1],
+            step=10,
+            folded=True,
         ),
         _share("graph_edges", "Edges' influence kept", least, most, folded=True),
         options.as_tables(),
