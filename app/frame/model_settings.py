@@ -11,7 +11,6 @@ from headlight.app import selection
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import models
 from headlight.app.selection import Selection
-from headlight.model.checkpoints.family import Questions
 
 LABELS = {
     "n_heads": "Heads",
@@ -46,7 +45,7 @@ def draw(pending: Selection | None) -> None:
             _form(pending, field, name, questions)
 
 
-def _form(pending: Selection, field: str, name: str, questions: Questions) -> None:
+def _form(pending: Selection, field: str, name: str, questions: models.Questions) -> None:
     with st.container(key=f"headlight-settings-{field}", border=True):
         st.text(f"{Path(models.base_name(name)).name} as it was trained")
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -94,7 +93,7 @@ def _told(question: str, answer: object) -> str:
     return ANSWERS.get((question, answer), str(answer))
 
 
-def _answer(pending: Selection, field: str, name: str, questions: Questions) -> None:
+def _answer(pending: Selection, field: str, name: str, questions: models.Questions) -> None:
     answers = {each: st.session_state[_key(field, each)] for each in (*questions.required, *questions.optional)}
     if answers.get("window_size") == 0:
         answers["window_size"] = None
@@ -108,7 +107,7 @@ def _attn_types(windowed: list[int], n_layers: int) -> tuple[str, ...] | None:
     return tuple("local" if layer in windowed else "global" for layer in range(n_layers)) if windowed else None
 
 
-def _needed(answers: Mapping[str, Any], questions: Questions) -> dict[str, Any]:
+def _needed(answers: Mapping[str, Any], questions: models.Questions) -> dict[str, Any]:
     """All that is required, and of the rest what is not what it would be otherwise."""
     required, optional = questions.required, questions.optional
     return {each: value for each, value in answers.items() if each in required or value != optional[each]}

@@ -33,7 +33,7 @@ from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightE
 from headlight.model.base.source import Source
 from headlight.model.checkpoints import loading
 from headlight.model.checkpoints.families import DType
-from headlight.model.checkpoints.family import Questions
+from headlight.model.checkpoints.family import Questions as Questions
 from headlight.model.checkpoints.loading import estimate, is_here, named_with, parted
 from headlight.model.checkpoints.tensors import listed
 from headlight.model.runs.host import Host
