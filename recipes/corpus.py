@@ -9,7 +9,7 @@ from headlight.recipes.grammar import FAMILIES, Split
 GRAMMAR_SHARE = 0.3
 # Families whose skills the model card measures are seen more often.
 FAMILY_WEIGHTS = {"giving": 8, "agreement": 3, "plain_agreement": 2}
-MOST_SENTENCES = 4
+MAX_SENTENCES = 4
 # Measured with the tokenizer of assets/models/mini; they turn the share of tokens into one of characters.
 CHARACTERS_PER_TOKEN = {"grammar": 4.1, "library": 3.3}
 
@@ -20,7 +20,7 @@ def grammar_documents(seed: int, split: Split = "train") -> Iterator[str]:
     streams = [family.examples(rng, split) for family in FAMILIES.values()]
     weights = [FAMILY_WEIGHTS.get(name, 1) for name in FAMILIES]
     while True:
-        chosen = rng.choices(streams, weights, k=rng.randint(1, MOST_SENTENCES))
+        chosen = rng.choices(streams, weights, k=rng.randint(1, MAX_SENTENCES))
         yield " ".join(next(stream).text for stream in chosen)
 
 

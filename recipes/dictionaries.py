@@ -10,7 +10,7 @@ from headlight.model.checkpoints.loading import EMBEDDED
 from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.__main__ import main
 from headlight.model.training.dictionaries.recipe import Rows
-from headlight.model.training.dictionaries.text import MOST_TOKENS, rows_of
+from headlight.model.training.dictionaries.text import MAX_TOKENS, rows_of
 from headlight.recipes import bpe
 from headlight.recipes.prose import prose_tokens
 from headlight.recipes.scans import held_out
@@ -25,7 +25,7 @@ def training_rows(model: Transformer, run: Path) -> Rows:
     Raises:
         TrainingError: the model is another one.
     """
-    tokens = prose_tokens(_own_tokenizer(model), MOST_TOKENS, CORPUS_SEED, run / "prose.npy")
+    tokens = prose_tokens(_own_tokenizer(model), MAX_TOKENS, CORPUS_SEED, run / "prose.npy")
     return Rows(tokens, np.flatnonzero(tokens == bpe.END_OF_TEXT_ID))
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headlight.model.checkpoints.loading import load
 from headlight.model.features.opening import open_dictionary, shipped_dictionaries
-from headlight.model.features.splice import StandIn
+from headlight.model.features.splice import Splice
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.training.cards import fill
@@ -85,7 +85,7 @@ def table(
             f"{scored.loss:.3f} | {scored.loss_in_place:.3f} | {scored.recovered:.1%}, "
             f"{scored.recovered_of_mean:.1%} | {seeds} |"
         )
-    own, placed = loss_of(model, tokens), loss_of(model, tokens, StandIn(opened.values()))
+    own, placed = loss_of(model, tokens), loss_of(model, tokens, Splice(opened.values()))
     return [*lines, f"| all at once | | | | {own:.3f} | {placed:.3f} | | |"]
 
 

@@ -11,7 +11,7 @@ from headlight.recipes.grammar.template import in_held_out_share
 
 CHUNK_CHARACTERS = 2000
 HELD_OUT_PERCENT = 4
-SHORTEST_DOCSTRING = 40
+MIN_DOCSTRING_LENGTH = 40
 
 # Not part of every installation, not the library's own text, or (encodings) mostly tables.
 _SKIPPED = {
@@ -59,7 +59,7 @@ def docstrings(code: str) -> list[str]:
         return []
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     texts = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented)]
-    return [docstring for docstring in texts if docstring and len(docstring) >= SHORTEST_DOCSTRING]
+    return [docstring for docstring in texts if docstring and len(docstring) >= MIN_DOCSTRING_LENGTH]
 
 
 def chunks(text: str, size: int = CHUNK_CHARACTERS) -> Iterator[str]:

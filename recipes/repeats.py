@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from headlight.model.nn.hooks import NO_TAP, Tap
 from headlight.model.nn.transformer import Transformer
 
-SHORTEST = 4  # tokens of a segment
-LONGEST_GAP = 8  # fresh tokens before each copy
+MIN_SEGMENT = 4  # tokens of a segment
+MAX_GAP = 8  # fresh tokens before each copy
 IGNORED = -100  # a target that is none
 
 
@@ -41,13 +41,13 @@ def draw_repeats(n_rows: int, n_pos: int, symbols: Int[np.ndarray, " symbol"], r
 def _row(n_pos: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     tokens = rng.choice(symbols, size=n_pos)
     targets = np.zeros(n_pos, dtype=bool)
-    segment = rng.choice(symbols, size=rng.integers(SHORTEST, 3 * n_pos // 8 + 1))
-    start = int(rng.integers(0, LONGEST_GAP + 1))
+    segment = rng.choice(symbols, size=rng.integers(MIN_SEGMENT, 3 * n_pos // 8 + 1))
+    start = int(rng.integers(0, MAX_GAP + 1))
     for copy in range(n_pos):  # at most as many copies as positions
         stop = min(start + len(segment), n_pos)
         tokens[start:stop] = segment[: stop - start]
         targets[start + 1 : stop] = copy > 0
-        start = stop + int(rng.integers(0, LONGEST_GAP + 1))
+        start = stop + int(rng.integers(0, MAX_GAP + 1))
         if start >= n_pos:
             break
     return tokens, targets

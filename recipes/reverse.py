@@ -28,7 +28,7 @@ from headlight.model.training.train_seq2seq import WRITTEN, finish, new_model, t
 SYMBOLS = tuple(consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou")[:97]
 TOKENIZER = word_tokenizer(SYMBOLS)
 FIRST_SYMBOL = TOKENIZER.to_single_token(SYMBOLS[0])
-SHORTEST, LONGEST = 8, 16
+MIN_LENGTH, MAX_LENGTH = 8, 16
 
 CONFIG = Seq2SeqConfig(
     n_encoder_layers=2,
@@ -36,7 +36,7 @@ CONFIG = Seq2SeqConfig(
     d_model=64,
     n_heads=4,
     d_head=16,
-    n_ctx=LONGEST + 2,  # with a start and an end token
+    n_ctx=MAX_LENGTH + 2,  # with a start and an end token
     d_vocab=FIRST_SYMBOL + len(SYMBOLS),
     start_token=START_TOKEN,
     end_token=END_TOKEN,
@@ -51,8 +51,8 @@ SETTINGS = Settings(steps=STEPS, schedule=Cosine(peak=2e-3, warmup=200, steps=ST
 
 def reversals(n_pairs: int, rng: np.random.Generator) -> list[Pair]:
     """Sequences of 8 to 16 symbols, each drawn from all 97, and the same reversed."""
-    lengths = rng.integers(SHORTEST, LONGEST, size=n_pairs, endpoint=True).tolist()
-    rows = rng.integers(FIRST_SYMBOL, CONFIG.d_vocab, size=(n_pairs, LONGEST)).tolist()
+    lengths = rng.integers(MIN_LENGTH, MAX_LENGTH, size=n_pairs, endpoint=True).tolist()
+    rows = rng.integers(FIRST_SYMBOL, CONFIG.d_vocab, size=(n_pairs, MAX_LENGTH)).tolist()
     sequences = [row[:length] for row, length in zip(rows, lengths, strict=True)]
     return [([*symbols, END_TOKEN], [*symbols[::-1], END_TOKEN]) for symbols in sequences]
 

@@ -17,9 +17,9 @@ from headlight.model.training.cards import Card, Figure, command_line, megabytes
 from headlight.model.training.pairs import Pair, in_parts, pad_pairs
 from headlight.recipes.reverse import (
     BATCH_SIZE,
-    LONGEST,
+    MAX_LENGTH,
+    MIN_LENGTH,
     SETTINGS,
-    SHORTEST,
     STEPS,
     SYMBOLS,
     Reversals,
@@ -76,8 +76,8 @@ def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
     return {
         "n_symbols": len(SYMBOLS),
         "first_symbols": " ".join(SYMBOLS[:6]),
-        "shortest": SHORTEST,
-        "longest": LONGEST,
+        "shortest": MIN_LENGTH,
+        "longest": MAX_LENGTH,
         "n_steps": f"{STEPS:,}",
         "batch_size": BATCH_SIZE,
         "n_sequences": f"{N_SEQUENCES:,}",

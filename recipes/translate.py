@@ -24,7 +24,7 @@ from headlight.model.training.schedules import InverseSqrt
 from headlight.model.training.train_seq2seq import WRITTEN, finish, new_model, train
 from headlight.recipes.translation import recipe
 
-MOST_TOKENS = 8000  # of the vocabulary that both languages share
+MAX_TOKENS = 8000  # of the vocabulary that both languages share
 BATCH_SIZE = 64
 STEPS, RATE = 10_000, 1e-3
 
@@ -45,7 +45,7 @@ def parallel_text_job(source: Path, target: Path, steps: int = STEPS, rate: floa
         TrainingError: the files cannot be used; the message says where and why.
     """
     corpus = split(read_parallel(source, target), seed)
-    tokenizer = bpe_tokenizer([sentence for pair in corpus.train for sentence in pair], MOST_TOKENS)
+    tokenizer = bpe_tokenizer([sentence for pair in corpus.train for sentence in pair], MAX_TOKENS)
     cfg = Seq2SeqConfig(
         n_encoder_layers=3,
         n_decoder_layers=3,

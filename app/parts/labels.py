@@ -9,7 +9,7 @@ import numpy as np
 
 from headlight.app.parts.detection import Repeats
 from headlight.app.selection.chosen import Selection
-from headlight.model.roles import most_half
+from headlight.model.roles import max_repeat_length
 from headlight.model.roles.detectors import KINDS, Kind
 from headlight.model.roles.tables import COPYING, TITLES
 from headlight.model.runs.comparison import Comparison
@@ -70,7 +70,7 @@ def by_kind(labels: Labels) -> dict[Kind, list[str]]:
 
 def drawn(comparison: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
-    most = min(most_half(run.model, run.bos, run.host) for run in comparison.runs)
+    most = min(max_repeat_length(run.model, run.bos, run.host) for run in comparison.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import quote_plus
 
 from headlight.model.base.errors import InputError
-from headlight.model.runs.edits import MOST_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
+from headlight.model.runs.edits import MAX_EDITS, Edit, from_text, prompts_from_text, prompts_to_text, to_text
 from headlight.model.text.chat import LITERAL, Begin
 
 LONGEST_PLAIN = 1500  # characters in the URL; a longer prompt is compressed
@@ -158,7 +158,7 @@ def _edits_text(edits: tuple[Edit, ...]) -> str:
 
 def _edits(text: str) -> tuple[Edit, ...]:
     texts = text.split()
-    if len(texts) > MOST_EDITS:
+    if len(texts) > MAX_EDITS:
         raise ValueError(text)
     try:
         return tuple(map(from_text, texts))

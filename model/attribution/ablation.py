@@ -10,7 +10,7 @@ from torch import Tensor
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import before_cap_at, parts_at, z_of
-from headlight.model.attribution.resume import end_of, run_on
+from headlight.model.attribution.resume import end_of, resume_from
 from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import Matches
@@ -141,7 +141,7 @@ def _cut(
     n_past = cell.query if causal and not run.edits else 0
     where = (cell.layer, cell.head, cell.query, cell.key)
     taps = [cut_edge(*where, renormalise=renormalise, n_past=n_past) for renormalise in (False, True)]
-    return run_on(run, cell.layer, taps, question.position, n_past, steps)
+    return resume_from(run, cell.layer, taps, question.position, n_past, steps)
 
 
 def _ablated(
@@ -150,4 +150,4 @@ def _ablated(
     end = end_of(run, question.position)
     outputs = [rows[:end].to(run.host.device) for rows in replaced.values()]
     taps = [ablate_head(cell.layer, cell.head, "resample", rows) for rows in outputs]
-    return run_on(run, cell.layer, taps, question.position, 0, steps)
+    return resume_from(run, cell.layer, taps, question.position, 0, steps)

@@ -14,7 +14,7 @@ from headlight.model.runs.edits.kinds import layer_of
 from headlight.model.runs.host import Steps
 from headlight.model.runs.run import Run, once_more
 
-MOST_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
+MAX_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no more memory than the run itself did
 
 
 def end_of(run: Run, position: int) -> int:
@@ -22,7 +22,7 @@ def end_of(run: Run, position: int) -> int:
     return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
 
 
-def run_on(
+def resume_from(
     run: Run, layer: int, taps: Sequence[Tap], position: int, n_past: int, steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
     """The logits at a position, before any soft cap, when the model runs on from the run's stream before a layer.
@@ -32,7 +32,7 @@ def run_on(
     """
     if run.edits:
         return torch.stack([_anew(run, tap, position, run.cfg.n_layers - layer, steps) for tap in taps])
-    at_once = len(taps) if end_of(run, position) - n_past <= MOST_ABREAST else 1
+    at_once = len(taps) if end_of(run, position) - n_past <= MAX_ABREAST else 1
     with run.host.turn():
         rows = [taps[slot : slot + at_once] for slot in range(0, len(taps), at_once)]
         return torch.cat([_abreast(run, layer, each, position, n_past, steps) for each in rows])

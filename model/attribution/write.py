@@ -15,7 +15,7 @@ from headlight.model.measure import Measure
 from headlight.model.runs.host import kept
 from headlight.model.runs.run import Run
 
-MOST_PROMOTED = 10
+MAX_PROMOTED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ def explain_write(run: Run, cell: Cell, question: Question) -> Written:
     effect = direct_effects.direct_effects(write[None], stream, read.norm, read.direction)
     return Written(
         norm=Measure("L2 norm of the write", "L2 norm", (), write.norm()),
-        tokens=direct_effects.promoted(write, stream, read.norm, unembedding(run), MOST_PROMOTED),
+        tokens=direct_effects.promoted(write, stream, read.norm, unembedding(run), MAX_PROMOTED),
         effect=Measure(effect.name, effect.unit, (), effect.values[0]),
     )
 
@@ -58,7 +58,7 @@ def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
     of_a, of_b = _token_effects(*a), _token_effects(*b)
     n_ids = min(len(of_a), len(of_b))  # that both have: a fine-tuning may have added some behind them
     apart = of_b[:n_ids] - of_a[:n_ids]
-    return direct_effects.most_moved(apart, MOST_PROMOTED)
+    return direct_effects.most_moved(apart, MAX_PROMOTED)
 
 
 def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:

@@ -6,7 +6,7 @@ from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.tables import Tables, columns, tokens_of
 
-STEPS, LEAST = 10, 0.01
+STEPS, MIN_SHARE = 10, 0.01
 RUNS = ("run", "target less distractor (logits)", "share of the way to A")
 EDGES = ("from", "to", "score (logits)")
 
@@ -15,7 +15,7 @@ def edge_tables(
     comparison: Comparison,
     measured: LogitDifference,
     steps: int = STEPS,
-    least: float = LEAST,
+    least: float = MIN_SHARE,
     against: Against = "b",
 ) -> Tables:
     """The circuit of A's prediction, against B or A's own means: what is measured of it, and its edges by their scores.

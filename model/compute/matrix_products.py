@@ -19,7 +19,7 @@ from headlight.model.compute.backend import backend, default
 FEW = 4  # rows of x; for 8 they are as fast
 LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's cache
 MANY = 2**23  # elements of a matrix times rows of x, from which a smaller one is worth it too
-WIDEST = 2**14  # columns of a matrix that is read by rows
+MAX_COLUMNS = 2**14  # columns of a matrix that is read by rows
 BLOCK = 64  # rows of a matrix taken at a time, which stay in the cache while all rows of x use them
 WIDE_BLOCK = 128  # rows taken at a time of a transposed matrix, whose columns lie side by side
 STEPS = ((512, 128), (128, 32))  # of more rows than the first, their number is a multiple of the second
@@ -137,7 +137,7 @@ def _few_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> F
     By rows: they lie a whole number of their lengths apart. By columns: they lie side by side, more of them than rows.
     """
     (d_in, d_out), (down, right) = W.shape, W.stride()
-    if right == 1 and down % d_out == 0 and d_out <= WIDEST:
+    if right == 1 and down % d_out == 0 and d_out <= MAX_COLUMNS:
         return _weighted_rows(x, W)
     if (down, right) == (1, d_in) and d_in <= d_out:
         return _dot_products(x, W.T)

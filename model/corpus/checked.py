@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from headlight.model.base.errors import ScanError
 from headlight.model.base.files import open_file, parse_json, reason
 
-LARGEST = 32 * 2**20  # bytes of one file: HeadVis's own are about 1 MB a head
+MAX_BYTES = 32 * 2**20  # bytes of one file: HeadVis's own are about 1 MB a head
 Value = TypeVar("Value")
 
 
@@ -109,11 +109,11 @@ def read(folder: Path, name: str) -> JsonValue:
         raise ScanError(f"{folder.name} has no {name}. A finished scan, as a tree of HeadVis, has one.")
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ScanError(f"{name} is a link out of {folder.name}, which is not followed. Copy the file into the folder.")
-    if path.stat().st_size > LARGEST:
-        raise ScanError(f"{name} has more than {LARGEST >> 20} MiB, and is not read. Sample fewer sequences a head.")
+    if path.stat().st_size > MAX_BYTES:
+        raise ScanError(f"{name} has more than {MAX_BYTES >> 20} MiB, and is not read. Sample fewer sequences a head.")
     try:
         with open_file(path, ScanError) as file:
-            return JsonValue(parse_json(file.read(LARGEST)), name)
+            return JsonValue(parse_json(file.read(MAX_BYTES)), name)
     except (OSError, ValueError, RecursionError) as error:
         raise ScanError(f"{name} cannot be read as JSON ({reason(error, path)}). Copy or make it again.") from error
 

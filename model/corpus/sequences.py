@@ -12,7 +12,7 @@ from headlight.model.nn.hooks import Chain, Tap
 from headlight.model.nn.transformer import Transformer
 
 MIN_FILLED, MIN_BATCH = 3 / 4, 1 / 8  # of a batch's width, and of its tokens: measured on documents of all lengths
-SHORTEST = 2  # tokens, of which the second has something to look at
+MIN_TOKENS = 2  # tokens, of which the second has something to look at
 MAX_SEQUENCES = 2**20  # sequences of one document, which a sequence's number has room for
 
 
@@ -47,7 +47,7 @@ def cut(document: int, name: str, tokens: Sequence[int], length: int, bos: int |
     before = () if bos is None else (bos,)
     step = length - len(before)
     cuts = [(start, (*before, *tokens[start : start + step])) for start in range(0, len(tokens), step)][:MAX_SEQUENCES]
-    whole = [(start, row) for start, row in cuts if len(row) >= SHORTEST]
+    whole = [(start, row) for start, row in cuts if len(row) >= MIN_TOKENS]
     return [CutSequence(document, name, number, start, row) for number, (start, row) in enumerate(whole)]
 
 

@@ -25,7 +25,7 @@ from headlight.model.corpus.units import BINS, MAX_PEAKS, OTHERS, SLOTS, STEPS, 
 
 KEPT = ("strengths", "starts", "peaks", "tokens", "values")
 NONE = np.iinfo(np.uint16).max  # where a window has no token, in a file of so short ones
-MOST_NAMES = 2**26  # bytes of documents' names
+MAX_NAMES = 2**26  # bytes of documents' names
 
 
 def write_units(folder: Path, units: Mapping[str, Units], names: Mapping[int, str]) -> None:
@@ -86,7 +86,7 @@ def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | 
             if not 0 <= index < file.get_slice("density").get_shape()[0]:
                 return None
             rows = {name: _row(file.get_slice(name), name, index) for name in SHAPES}
-            if file.get_slice("names").get_shape()[0] > MOST_NAMES:
+            if file.get_slice("names").get_shape()[0] > MAX_NAMES:
                 raise ScanError(f"{path.name} names too many documents. Make the scan again.")
             names = to_texts(file.get_tensor("names").astype(np.uint8))
         return _dashboard(layer, index, rows, names)

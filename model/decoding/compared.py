@@ -14,7 +14,7 @@ from headlight.model.measure.attention import js_divergence
 from headlight.model.measure.best import best
 from headlight.model.runs.comparison import Comparison
 
-MOST_CANDIDATES = 15  # tokens that are listed for a step
+MAX_CANDIDATES = 15  # tokens that are listed for a step
 BWrites = Literal["same", "own"]
 
 
@@ -119,7 +119,7 @@ def likeliest(
     wanted = probabilities.clone()
     for each in written:
         wanted.scatter_(1, each[:, None], torch.inf)
-    tokens = best(wanted, MOST_CANDIDATES).indices
+    tokens = best(wanted, MAX_CANDIDATES).indices
     order = probabilities.gather(1, tokens).argsort(dim=1, descending=True, stable=True)
     return tokens.gather(1, order)
 

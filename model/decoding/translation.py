@@ -22,7 +22,7 @@ from headlight.model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
 
-MOST_STEPS = 128  # tokens that a beam may write: no page can show a larger tree
+MAX_STEPS = 128  # tokens that a beam may write: no page can show a larger tree
 Attends = Literal["cross", "decoder", "encoder"]
 PLACES: dict[Attends, str] = {
     "cross": "decoder.{}.cross_attn",
@@ -144,7 +144,7 @@ def _same(one: Tokenizer | None, other: Tokenizer | None, d_vocab_one: int, d_vo
 def _search(model: Seq2SeqTransformer, source: str, beams: int, host: Host) -> BeamSearch:
     tokens = model.to_source_tokens(source)
     with host.turn():
-        most = min(MOST_STEPS, model.cfg.n_ctx - 1)
+        most = min(MAX_STEPS, model.cfg.n_ctx - 1)
         return beam_search(model, tokens, n_beams=beams, n_best=beams, max_new_tokens=most)[0]
 
 

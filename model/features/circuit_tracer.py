@@ -21,8 +21,8 @@ from headlight.model.features.weights import checked, width_of
 from headlight.model.runs.dictionary import Dictionary, Origin, Output
 
 CONFIG = "config.yaml"
-MOST = 512  # layers
-LARGEST = 1_000_000  # bytes of a config
+MAX_LAYERS = 512  # layers
+MAX_CONFIG_BYTES = 1_000_000  # bytes of a config
 THRESHOLD = "activation_function.threshold"
 NUMBER = "([0-9]{1,4})"
 KINDS = ("transcoder_set", "cross_layer_transcoder")
@@ -93,7 +93,7 @@ def _settings(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_CONFIG_BYTES:
             raise CheckpointError(f"{path.name} is larger than any config; it is not read.")
         refuse_pointer(path)
         settings = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -133,7 +133,7 @@ def _files(folder: Path, settings: dict[str, Any]) -> dict[int, Path]:
     named = settings.get("transcoders")
     if not isinstance(named, list):
         return _numbered(folder, rf"layer_{NUMBER}\.safetensors")
-    return {layer: _beside(folder, str(each)) for layer, each in enumerate(named[:MOST])}
+    return {layer: _beside(folder, str(each)) for layer, each in enumerate(named[:MAX_LAYERS])}
 
 
 def _beside(folder: Path, named: str) -> Path:

@@ -10,8 +10,8 @@ from headlight.model.checkpoints.tensors import listed
 
 FILES = ("cfg.json", "config.json", "config.yaml", "*.safetensors", "params.npz")
 NAME = re.compile(r"(\w[\w.-]*/\w[\w.-]*)((?:/\w[\w.-]*)*)", re.ASCII)
-MOST_BYTES = 20 * 2**30
-MOST_FILES = 100_000  # of a repository that are looked through
+MAX_BYTES = 20 * 2**30
+MAX_FILES = 100_000  # of a repository that are looked through
 
 
 def is_hub_name(name: str) -> bool:
@@ -62,7 +62,7 @@ def _sizes(repository: str) -> dict[Path, int]:
     # Fails at once where nobody answers; what follows would try for half a minute.
     hub.model_info(repository, timeout=10)
     entries = hub.list_repo_tree(repository, recursive=True)
-    return {Path(each.path): each.size for each in islice(entries, MOST_FILES) if isinstance(each, RepoFile)}
+    return {Path(each.path): each.size for each in islice(entries, MAX_FILES) if isinstance(each, RepoFile)}
 
 
 def _check(repository: str, folder: str, sizes: dict[Path, int]) -> None:
@@ -73,7 +73,7 @@ def _check(repository: str, folder: str, sizes: dict[Path, int]) -> None:
             f"The hub's {repository} has nothing in {folder or 'its topmost folder'}. Name one of its folders behind it"
             f"{': ' + listed(known) if known else ''}."
         )
-    if sum(inside) > MOST_BYTES:
+    if sum(inside) > MAX_BYTES:
         raise CheckpointError(
             f"{repository}/{folder} is {sum(inside) / 2**30:.0f} GiB, more than is fetched. Download what you need of "
             "it, and give the folder's path."

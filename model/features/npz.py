@@ -16,7 +16,7 @@ from headlight.model.base.file_copies import mappable
 from headlight.model.base.files import reason, refuse_pointer
 from headlight.model.base.zip_files import open_zip, stored_bytes
 
-MOST_ARRAYS = 64
+MAX_ARRAYS = 64
 
 
 def read_npz(path: Path) -> dict[str, Tensor]:
@@ -31,7 +31,7 @@ def read_npz(path: Path) -> dict[str, Tensor]:
     try:
         with mappable(path) as at, open_zip(path) as archive:
             entries = archive.infolist()
-            if len(entries) > MOST_ARRAYS:
+            if len(entries) > MAX_ARRAYS:
                 raise CheckpointError(f"{path.name} holds {len(entries)} arrays; a dictionary has a few.")
             return {entry.filename.removesuffix(".npy"): _mapped(path, at, archive, entry) for entry in entries}
     except CheckpointError:

@@ -10,7 +10,7 @@ from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.dictionary import Dictionaries, Dictionary
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "dictionaries"
-MOST = 512  # folders of dictionaries in a folder
+MAX_FOLDERS = 512  # folders of dictionaries in a folder
 KINDS = (
     f"SAELens's ({sae_lens.CONFIG} and {sae_lens.WEIGHTS}), sparsify's ({sparsify.CONFIG} and {sparsify.WEIGHTS}), "
     f"Gemma Scope's ({gemma_scope.PARAMS}, or {gemma_scope.CONFIG} and {gemma_scope.SECOND_PARAMS}) or "
@@ -41,7 +41,7 @@ def _is_one(folder: Path) -> bool:
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*"))[:MOST] if path.is_dir()]
+    return [path for path in sorted(folder.glob("*"))[:MAX_FOLDERS] if path.is_dir()]
 
 
 def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dictionaries:

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.features.effects import activation
-from headlight.model.features.splice import StandIn
+from headlight.model.features.splice import Splice
 from headlight.model.measure import Measure
 from headlight.model.nn.hooks import NO_TAP
 from headlight.model.runs.dictionary import Dictionaries, Dictionary
@@ -116,9 +116,9 @@ def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    stand_in = StandIn(opened.values(), opened[layer].hooks_out[:1])
+    splice = Splice(opened.values(), opened[layer].hooks_out[:1])
     with torch.inference_mode():
-        own, made = (once_more(run, tap).float() for tap in (NO_TAP, stand_in))
+        own, made = (once_more(run, tap).float() for tap in (NO_TAP, splice))
         log_p, log_q = own.log_softmax(-1), made.log_softmax(-1)
         moved = (log_p.exp() * (log_p - log_q)).sum(-1).clamp_min(0)  # rounding alone can make it negative
         losses = [_loss(run, logits) for logits in (own, made)]

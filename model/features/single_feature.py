@@ -25,7 +25,7 @@ from headlight.model.weights import composition
 from headlight.model.weights.composition import Through
 from headlight.model.weights.head_circuit import THROUGH
 
-MOST_PROMOTED = 10
+MAX_PROMOTED = 10
 CHUNK = 8192  # decoder rows that are compared at once: of 768 numbers each they take 24 MB
 STREAM = (*STREAMS, "hook_attn_out", "hook_mlp_out")
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O")
@@ -149,9 +149,7 @@ def tokens_of(run: Run, dictionary: Dictionary, feature: int, position: int) -> 
     direction = direction_of(run, dictionary, feature)
     if direction is None:
         return None
-    return direct_effects.promoted(
-        direction, stream_at(run, position), final_norm(run), unembedding(run), MOST_PROMOTED
-    )
+    return direct_effects.promoted(direction, stream_at(run, position), final_norm(run), unembedding(run), MAX_PROMOTED)
 
 
 def nearest(dictionary: Dictionary, feature: int, count: int = 10) -> Nearest:

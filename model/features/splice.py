@@ -9,7 +9,7 @@ from headlight.model.nn.hooks import Look, Tap
 from headlight.model.runs.dictionary import Dictionary
 
 
-class StandIn(Tap):
+class Splice(Tap):
     """Puts what dictionaries make of what they read in the place of what they stand for; errors are left out.
 
     Where several write to one activation, as of a cross-layer transcoder, their sum takes its place. What is read is

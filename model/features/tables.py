@@ -20,7 +20,7 @@ from headlight.model.runs.run import Run
 from headlight.model.runs.tables import Row, Tables, columns, finite, known, number
 from headlight.model.runs.tables import tokens_of as tokens_shown
 
-MOST_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
+MAX_FEATURES = {1: 24, 2: 12}  # that are listed of one run, and of each of two side by side
 MISSED = "share of the length that the dictionary misses"
 
 
@@ -89,7 +89,7 @@ def first_features(
 ) -> list[int]:
     """The features that come first in any run, and a chosen one if it is not among them."""
     most: dict[int, float] = {}
-    count = MOST_FEATURES[len(comparison.runs)]
+    count = MAX_FEATURES[len(comparison.runs)]
     for run in comparison.runs:
         for each, size in _sizes(comparison, run, opened, layer, order, count):
             most[each] = max(most.get(each, 0.0), size)

@@ -20,7 +20,7 @@ from headlight.model.runs.host import kept
 from headlight.model.runs.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.runs.run import Run
 
-MOST_TOKENS = 10
+MAX_TOKENS = 10
 
 
 @kept
@@ -118,7 +118,7 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
 def readout_of(run: Run, node: Place) -> Readout:
     """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
     *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
-    return readout.readout(logits, below[0] if below else None, MOST_TOKENS)
+    return readout.readout(logits, below[0] if below else None, MAX_TOKENS)
 
 
 @kept
@@ -126,7 +126,7 @@ def readout_of(run: Run, node: Place) -> Readout:
 def readouts_of(comparison: Comparison, node: Place) -> ReadoutPair:
     """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
     a, b = (_logits_at(run, node.depth, comparison.positions(run)[node.position]) for run in comparison.runs)
-    return readout.readout_pair(a, b, MOST_TOKENS)
+    return readout.readout_pair(a, b, MAX_TOKENS)
 
 
 def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:

@@ -22,7 +22,7 @@ from headlight.model.measure import ov
 from headlight.model.runs.linear import check_reading
 from headlight.model.runs.run import Run
 
-MOST_NODES = 300
+MAX_NODES = 300
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def graph_of(
     run: Run,
     aim: Aim,
     dictionaries: Mapping[int, Dictionary] | None = None,
-    most: int = MOST_NODES,
+    most: int = MAX_NODES,
     folded: bool = False,
 ) -> Graph:
     """The attribution graph of a prediction: heads' writes and the neurons or features of every MLP as nodes.

@@ -19,9 +19,9 @@ from headlight.model.graph.influence import arriving, feeding_order
 from headlight.model.graph.writing import FIRST_HEAD, REST, TYPES, Group
 from headlight.model.text.labels import label
 
-MOST_BYTES, MOST_NODES, MOST_LINKS, MOST_TOKENS = 64 * 2**20, 4000, 1_000_000, 4096
-LONGEST, LONGEST_PROMPT = 200, 100_000  # characters of a name that is kept, and of a prompt
-MOST_DIGITS = 40
+MAX_BYTES, MAX_NODES, MAX_LINKS, MAX_TOKENS = 64 * 2**20, 4000, 1_000_000, 4096
+MAX_NAME_LENGTH, MAX_PROMPT_LENGTH = 200, 100_000  # characters of a name that is kept, and of a prompt
+MAX_DIGITS = 40
 HALF = re.compile("[\ud800-\udfff]")
 KINDS: dict[str, Kind] = {name: kind for kind, name in TYPES.items() if kind not in REST} | {
     "lorsa error": "heads left out"
@@ -50,8 +50,8 @@ def open_graph(content: bytes) -> Opened:
     Raises:
         InputError: it says what is wrong with the file.
     """
-    if len(content) > MOST_BYTES:
-        raise InputError(f"The file has {len(content) / 2**20:,.0f} MiB; {MOST_BYTES // 2**20} MiB are allowed.")
+    if len(content) > MAX_BYTES:
+        raise InputError(f"The file has {len(content) / 2**20:,.0f} MiB; {MAX_BYTES // 2**20} MiB are allowed.")
     if content.startswith(POINTER):
         raise InputError("The file is a Git LFS pointer, not a graph. Run `git lfs pull` in its repository.")
     try:
@@ -60,10 +60,10 @@ def open_graph(content: bytes) -> Opened:
         raise InputError(f"The file cannot be read as JSON ({error}). Choose a graph's .json file.") from error
     parts = [_part(raw, name, kind) for name, kind in (("metadata", dict), ("nodes", list), ("links", list))]
     metadata, nodes, links = parts
-    _check_number("nodes", len(nodes), MOST_NODES)
-    _check_number("links", len(links), MOST_LINKS)
-    tokens = [_text(each, "prompt_tokens", LONGEST) for each in _part(metadata, "prompt_tokens", list)]
-    _check_number("prompt_tokens", len(tokens), MOST_TOKENS)
+    _check_number("nodes", len(nodes), MAX_NODES)
+    _check_number("links", len(links), MAX_LINKS)
+    tokens = [_text(each, "prompt_tokens", MAX_NAME_LENGTH) for each in _part(metadata, "prompt_tokens", list)]
+    _check_number("prompt_tokens", len(tokens), MAX_TOKENS)
     read = _Nodes([_part({"node": each}, "node", dict) for each in nodes], tokens)
     return _opened(metadata, read, links, _part(raw, "qParams", dict) if "qParams" in raw else {}, tokens)
 
@@ -78,7 +78,7 @@ class _Nodes:
     def __init__(self, raw: Sequence[Mapping[str, Any]], tokens: Sequence[str]) -> None:
         self.raw = sorted(raw, key=_order)
         self.nodes = [_node(each, len(tokens)) for each in self.raw]
-        self.ids = [_text(each.get("node_id"), "node_id", LONGEST) for each in self.raw]
+        self.ids = [_text(each.get("node_id"), "node_id", MAX_NAME_LENGTH) for each in self.raw]
         self.places, self.errors = dict[str, int](), dict[str, int]()
         self.n_followed = sum(node.is_followed for node in self.nodes)
         for place, name in enumerate(self.ids):
@@ -120,10 +120,10 @@ def _opened(
     main = next((place for place in logits if read.raw[place].get("is_target_logit")), logits[0])
     activations = torch.where(activations.isnan(), edges.sum(1), activations)
     slopes, effects = _effects(edges, activations, main)
-    target, node = _text(read.raw[main].get("clerp", ""), "clerp", LONGEST), read.nodes[main]
+    target, node = _text(read.raw[main].get("clerp", ""), "clerp", MAX_NAME_LENGTH), read.nodes[main]
     graph = Graph(
         model=_model(metadata),
-        prompt=_text(metadata.get("prompt", ""), "prompt", LONGEST_PROMPT),
+        prompt=_text(metadata.get("prompt", ""), "prompt", MAX_PROMPT_LENGTH),
         token_ids=(),
         texts=tuple(tokens),
         tokens=tuple(map(_label, tokens)),
@@ -131,7 +131,7 @@ def _opened(
         target_label=_label(target),
         target_less="",
         dictionary=", ".join(
-            _text(each, "transcoder_list", LONGEST) for each in _list(metadata, "transcoder_list")[:9]
+            _text(each, "transcoder_list", MAX_NAME_LENGTH) for each in _list(metadata, "transcoder_list")[:9]
         ),
         folded=not any(node.kind == "head" for node in read.nodes),
         target=Target(node.index or 0, None, node.position, float(activations[main]), float(probabilities[main])),
@@ -144,7 +144,7 @@ def _opened(
         n_candidates=read.n_followed - len(logits),
         logit_probabilities=_weights(read, probabilities, logits, main),
     )
-    names = tuple(_label(_text(each.get("clerp") or "", "clerp", LONGEST)) for each in read.raw)
+    names = tuple(_label(_text(each.get("clerp") or "", "clerp", MAX_NAME_LENGTH)) for each in read.raw)
     return Opened(graph, names, _groups(chosen, read), n_unclear)
 
 
@@ -152,7 +152,7 @@ def _model(metadata: Mapping[str, Any]) -> str:
     """The model by its own name, which a file of this project has beside the one for Neuronpedia."""
     own = metadata.get("headlight")
     named = own.get("model") if isinstance(own, dict) else None
-    return _text(metadata.get("scan", "") if named is None else named, "scan", LONGEST)
+    return _text(metadata.get("scan", "") if named is None else named, "scan", MAX_NAME_LENGTH)
 
 
 def _weights(
@@ -172,7 +172,7 @@ def _edges(read: _Nodes, links: Sequence[Any]) -> tuple[Float[Tensor, "followed 
     """
     edges, n_unclear = torch.zeros(read.n_followed, len(read.nodes), dtype=torch.float64), 0
     links = [_part({"link": link}, "link", dict) for link in links]
-    all_ends = [tuple(_text(link.get(end), end, LONGEST) for end in ("source", "target")) for link in links]
+    all_ends = [tuple(_text(link.get(end), end, MAX_NAME_LENGTH) for end in ("source", "target")) for link in links]
     counts, met = Counter(all_ends), set[tuple[str, ...]]()
     for link, ends in zip(links, all_ends, strict=True):
         source, target = map(read.places.get, ends)
@@ -219,7 +219,7 @@ def _groups(chosen: Mapping[str, Any], read: _Nodes) -> tuple[Group, ...]:
     for each in _list(chosen, "supernodes")[:200]:
         if isinstance(each, list) and len(each) > 1 and all(isinstance(name, str) for name in each):
             places = tuple(read.places[name] for name in each[1:] if name in read.places)
-            groups.append(Group(_text(each[0], "supernodes", LONGEST), places))
+            groups.append(Group(_text(each[0], "supernodes", MAX_NAME_LENGTH), places))
     return tuple(groups)
 
 
@@ -235,7 +235,7 @@ def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
 
 def _kind(raw: Mapping[str, Any]) -> Kind:
     """What a node is, by its type, an error by its number too; a type that is not known is a feature's."""
-    kind = _text(raw.get("feature_type"), "feature_type", LONGEST)
+    kind = _text(raw.get("feature_type"), "feature_type", MAX_NAME_LENGTH)
     if kind in KINDS or "error" not in kind:
         return KINDS.get(kind, "feature")
     return ERRORS.get(_number_of(raw), "error")
@@ -262,7 +262,7 @@ def _index(raw: Mapping[str, Any], kind: Kind) -> int | None:
 
 def _number_of(raw: Mapping[str, Any]) -> str:
     """The number in an id, layer_number_position; empty where it has none."""
-    parts = _text(raw.get("node_id"), "node_id", LONGEST).split("_")
+    parts = _text(raw.get("node_id"), "node_id", MAX_NAME_LENGTH).split("_")
     return parts[1] if len(parts) == 3 else ""
 
 
@@ -296,7 +296,7 @@ def _text(value: Any, name: str, longest: int) -> str:
 
 def _whole(digits: str) -> float:
     """A whole number; infinity for one that is longer than any in such a file, whose digits take long to read."""
-    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
 
 
 def _number(value: Any, name: str) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.model.attribution.explanation import likeliest
-from headlight.model.graph.building import MOST_NODES, Aim, graph_of
+from headlight.model.graph.building import MAX_NODES, Aim, graph_of
 from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, Way, check_graph, top_nodes
 from headlight.model.graph.graph import Graph
 from headlight.model.graph.influence import EDGES, NODES, Pruned, graph_scores, prune
@@ -33,7 +33,7 @@ class GraphSettings:
     """
 
     folded: bool = False
-    most: int = MOST_NODES
+    most: int = MAX_NODES
     nodes: float = NODES
     edges: float = EDGES
 

@@ -34,7 +34,7 @@ from headlight.model.nn.transformer import Transformer
 CONFIG, PARAMS, JACOBIANS = "config.json", "params.pt", "lens.pt"
 SAFE = ".safetensors"
 LENS_TYPE = "linear_tuned_lens"
-MOST_LAYERS = 1000
+MAX_LAYERS = 1000
 MAX_DIGITS = 9
 
 
@@ -76,7 +76,7 @@ def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
         raise CheckpointError(
             f"{folder.name} is a lens of the type {str(config['lens_type'])[:40]!r}; only {LENS_TYPE!r} can be opened."
         )
-    d_model, n_layers = _size(folder, config, "d_model", 2**20), _size(folder, config, "num_hidden_layers", MOST_LAYERS)
+    d_model, n_layers = _size(folder, config, "d_model", 2**20), _size(folder, config, "num_hidden_layers", MAX_LAYERS)
     state = read_safetensors(file) if file.suffix == SAFE else _unpickled(file)
     shapes: dict[str, tuple[int, ...]] = {f"{layer}.weight": (d_model, d_model) for layer in range(n_layers)}
     if config.get("bias", True):
@@ -107,7 +107,7 @@ def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
     if not isinstance(content.get("J"), Mapping):
         raise CheckpointError(f"{file.name} is no Jacobian lens: it has no matrices J. Write it by JacobianLens.save.")
     d_model, jacobians = _size(file, content, "d_model", 2**20), content["J"]
-    if not jacobians or not all(_is_size(layer, MOST_LAYERS, least=0) for layer in jacobians):
+    if not jacobians or not all(_is_size(layer, MAX_LAYERS, least=0) for layer in jacobians):
         raise CheckpointError(f"{file.name} names layers that are none; they are numbers from 0 on.")
     _check(file, {str(layer): J for layer, J in jacobians.items()}, {str(at): (d_model, d_model) for at in jacobians})
     maps = {layer + 1: Affine(J) for layer, J in jacobians.items()}

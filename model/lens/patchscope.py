@@ -13,7 +13,7 @@ from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.run import Run, tokenizer_of
 
 IDENTITY = "cat -> cat; 1135 -> 1135; hello -> hello; ?"
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 
 Streams = Float[Tensor, "row pos d_model"]
 
@@ -102,10 +102,10 @@ def _tokens(run: Run, scope: Scope) -> Int[Tensor, " pos"]:
     if why := no_scope(run):
         raise InputError(why)
     tokens = tokenizer_of(run.model).to_tokens(scope.prompt, run.bos)[0]
-    if not 0 <= scope.n_tokens <= MOST_TOKENS or (scope.layer is not None and not 0 <= scope.layer <= cfg.n_layers):
+    if not 0 <= scope.n_tokens <= MAX_TOKENS or (scope.layer is not None and not 0 <= scope.layer <= cfg.n_layers):
         raise InputError(
             f"State {scope.layer} and {scope.n_tokens} tokens were asked for; the states are 0 to {cfg.n_layers}, and "
-            f"0 to {MOST_TOKENS} tokens can be written."
+            f"0 to {MAX_TOKENS} tokens can be written."
         )
     if not 1 <= len(tokens) <= cfg.n_ctx - scope.n_tokens:
         raise InputError(

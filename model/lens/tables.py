@@ -63,7 +63,7 @@ def lens_tables(
         "best": _best(comparison, by_side, layer, place),
         "followed": _followed(comparison, by_side, token, place),
         "divergence": divergence_table(
-            comparison, {side: lenses_of(run, lenses[side]) for side, run in comparison.sides.items()}
+            comparison, {side: comparable_lenses(run, lenses[side]) for side, run in comparison.sides.items()}
         ),
         **({} if scope is None else {"patchscope": patchscope_table(comparison, place, scope)}),
     }
@@ -80,7 +80,7 @@ def name_for(comparison: Comparison, run: Run, name: str) -> str:
     return name if run.same_model(comparison.a) else ""
 
 
-def lenses_of(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
+def comparable_lenses(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
     """The lenses of a run's model that can be held against each other: the chosen one, and those beside the model.
 
     Of these one that cannot be opened is left out. `opened` opens them.

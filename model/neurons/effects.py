@@ -13,7 +13,7 @@ from torch import Tensor
 from headlight.model.attribution import direct_effects as attribution
 from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import before_cap_at, stream_at
-from headlight.model.attribution.resume import Past, end_of, onward, run_on
+from headlight.model.attribution.resume import Past, end_of, onward, resume_from
 from headlight.model.measure import Measure
 from headlight.model.neurons.activations import AXES, activations_at, hook_name, mlp_of
 from headlight.model.nn.hooks import Chain, Collect, Edit, HookPoint, Tap, WithGradient
@@ -146,7 +146,7 @@ def _measured(run: Run, neurons: Sequence[Neuron], question: Question, position:
     for layer in layers:
         indices = [index for at, index in neurons if at == layer]
         taps = [_zeroed(layer, index, position - n_past) for index in indices]
-        logits = run_on(run, layer, taps, question.position, n_past, steps)[:, pair].double()
+        logits = resume_from(run, layer, taps, question.position, n_past, steps)[:, pair].double()
         differences = (logits[:, 0] - logits[:, 1]).tolist()
         without |= {(layer, index): each for index, each in zip(indices, differences, strict=True)}
     target, distractor = before_cap_at(run, question.position)[pair].double().tolist()

@@ -24,7 +24,7 @@ from headlight.model.weights import composition
 from headlight.model.weights.composition import Through
 from headlight.model.weights.head_circuit import THROUGH, heads_of
 
-MOST_TOKENS = 10
+MAX_TOKENS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,10 @@ def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
     if not no_reading(run.model):
         write = written(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position, "ln2_post")
         W_U, stream = unembedding(run), stream_at(run, position)
-        promoted = direct_effects.promoted(write, stream, final_norm(run), W_U, MOST_TOKENS)
+        promoted = direct_effects.promoted(write, stream, final_norm(run), W_U, MAX_TOKENS)
     W_E = embedded_tokens(run.model)
     read = {
-        name: direct_effects.most_moved(W_E @ direction, MOST_TOKENS, name, "activation")
+        name: direct_effects.most_moved(W_E @ direction, MAX_TOKENS, name, "activation")
         for name, direction in directions(run.model, neuron).items()
     }
     return NeuronTokens(promoted, read)

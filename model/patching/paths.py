@@ -74,7 +74,7 @@ def _differences(
         activation[1:, :, slot] = changed
 
     at_start = {f"blocks.{layer}.hook_resid_pre": torch.zeros_like(reaching)}
-    return patching.run_on(layer, at_start, Edit([((f"blocks.{layer}.attn.hook_{read}",), replace)]))
+    return patching.resume_from(layer, at_start, Edit([((f"blocks.{layer}.attn.hook_{read}",), replace)]))
 
 
 def _reaching(patching: Patching, senders: Sequence[Head], layer: int, through_mlps: bool) -> Streams:

@@ -184,7 +184,7 @@ class Patching:
             joining.setdefault(name, []).append(self._written(variants[row]))
         first = min(variant.layer for variant in variants)
         put = NO_TAP if self.tap is NO_TAP else Put([variants[row] for row in order], self.other)
-        resid = self.run_on(first, {name: torch.stack(rows) for name, rows in joining.items()}, put)
+        resid = self.resume_from(first, {name: torch.stack(rows) for name, rows in joining.items()}, put)
         return torch.empty_like(resid).index_copy_(0, torch.tensor(order, device=resid.device), resid)
 
     def _site(self, variant: Variant) -> tuple[int, int, str]:
@@ -226,7 +226,7 @@ class Patching:
         return (after - before) * block.residual_scale
 
     @torch.inference_mode()
-    def run_on(self, layer: int, joining: Mapping[str, Streams], tap: Tap = NO_TAP) -> Float[Tensor, " variant"]:
+    def resume_from(self, layer: int, joining: Mapping[str, Streams], tap: Tap = NO_TAP) -> Float[Tensor, " variant"]:
         """The logit differences of those that join a run that starts at a layer, by the streams' names, in order.
 
         What joins is how much a variant's stream differs from the run's own there; `tap` sees what the others leave.

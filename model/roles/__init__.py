@@ -3,7 +3,14 @@
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, ablation_losses, effect_differences, effects
 from headlight.model.roles.copying import copying
 from headlight.model.roles.looking import Detected, Seen, detected, differences, look_at
-from headlight.model.roles.sequences import Sequence, edits_anywhere, half_of, most_half, prompt, random_repeat
+from headlight.model.roles.sequences import (
+    Sequence,
+    edits_anywhere,
+    fitting_repeat_length,
+    max_repeat_length,
+    prompt,
+    random_repeat,
+)
 
 __all__ = [
     "ABLATIONS",
@@ -19,9 +26,9 @@ __all__ = [
     "edits_anywhere",
     "effect_differences",
     "effects",
-    "half_of",
+    "fitting_repeat_length",
     "look_at",
-    "most_half",
+    "max_repeat_length",
     "prompt",
     "random_repeat",
 ]

@@ -28,7 +28,7 @@ CONFIDENCE = 0.95
 # A position alone gives a head that looks near, or at the first token, some weight there: more than half of all it has
 # is more than it gives to everything else. On a copy, or behind one, hardly anything but the copy brings weight: 0.3 is
 # from where the heads of the model that comes with this cannot be taken away without its repeats failing (its card).
-LEAST: dict[Kind, float] = dict.fromkeys(KINDS, 0.5) | {"induction": 0.3, "duplicate_token": 0.3}
+MIN_SCORES: dict[Kind, float] = dict.fromkeys(KINDS, 0.5) | {"induction": 0.3, "duplicate_token": 0.3}
 TIMES_CHANCE = 2  # and so many times what a head has there that looks at all alike: few keys, or many punctuation marks
 
 # What loses by an ablation on repeats if the label is right: the copy, and what tells which token stood before.
@@ -141,14 +141,14 @@ def ranks(scores: Measure) -> Measure:
 def head_labels(
     estimates: Mapping[Kind, Estimate], chance: Mapping[Kind, float]
 ) -> dict[tuple[int, int], tuple[Kind, ...]]:
-    """The heads that have a label by their patterns, by layer and head, and their labels, the largest score first.
+    """Label heads by their patterns: the labels of each (layer, head) that has any, the largest score first.
 
-    A label holds where the whole interval of the score lies at `LEAST` or above, and at `TIMES_CHANCE` times chance or
-    above. A head that looks at the previous or at its own token is not called local besides.
+    A label holds where the lower end of the score's interval reaches `MIN_SCORES` and `TIMES_CHANCE` times chance. A
+    previous-token or current-token head is not also called local.
     """
     scores: dict[tuple[int, int], dict[Kind, float]] = {}
     for kind, each in estimates.items():
-        holds = (each.low.values >= LEAST[kind]) & (each.mean.values >= TIMES_CHANCE * chance[kind])
+        holds = (each.low.values >= MIN_SCORES[kind]) & (each.mean.values >= TIMES_CHANCE * chance[kind])
         for layer, head in holds.nonzero().tolist():
             scores.setdefault((layer, head), {})[kind] = float(each.mean.values[layer, head])
     for kinds in scores.values():

@@ -14,7 +14,7 @@ from headlight.model.runs.host import HERE, Host
 from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.chat import Begin, is_begun
 
-SHORTEST = 4  # tokens that make a half
+MIN_REPEAT_LENGTH = 4  # tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,48 +43,48 @@ def random_repeat(
     bos: Begin,
     seed: int,
     number: int,
-    half: int,
+    repeat_length: int,
     edits: tuple[Edit, ...] = (),
     host: Host = HERE,
 ) -> Sequence:
-    """One of the seeded sequences of `half` different random tokens, twice.
+    """One of the seeded sequences of `repeat_length` different random tokens, twice.
 
     Raises:
         InputError: the context or the vocabulary is too small for that.
     """
-    half = half_of(model, bos, half, host)
-    if half == 0:
+    repeat_length = fitting_repeat_length(model, bos, repeat_length, host)
+    if repeat_length == 0:
         name = model.source.name if model.source else "this model"
         raise InputError(
-            f"The context or the vocabulary of {name} does not hold {SHORTEST} different tokens twice, so that "
-            "there are no random repeats to look for heads on. Look at your own prompts instead."
+            f"The context or the vocabulary of {name} does not hold {MIN_REPEAT_LENGTH} different tokens twice, so "
+            "that there are no random repeats to look for heads on. Look at your own prompts instead."
         )
     start = tokenizer_of(model).bos_token_id if is_begun(bos) else None
     before = torch.tensor([] if start is None else [start], dtype=torch.long)
-    tokens = repeated_halves(1, half, words(model, host), np.random.default_rng([seed, number]))[0]
+    tokens = repeated_halves(1, repeat_length, words(model, host), np.random.default_rng([seed, number]))[0]
     return Sequence(model, torch.cat([before, tokens]), bos, len(before), edits, host)
 
 
 def repeated_halves(
-    n_rows: int, half: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
+    n_rows: int, repeat_length: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
 ) -> Int[Tensor, "batch pos"]:
-    """Rows of `half` different random tokens, twice: what repeats are measured on.
+    """Rows of `repeat_length` different random tokens, twice: what repeats are measured on.
 
     Different, because a token that stands twice in one half would leave open what follows it.
 
     Source: the repeated random sequences of Olsson et al. 2022, "In-context Learning and Induction Heads".
     """
-    first = np.stack([rng.choice(symbols, size=half, replace=False) for _ in range(n_rows)])
+    first = np.stack([rng.choice(symbols, size=repeat_length, replace=False) for _ in range(n_rows)])
     return torch.from_numpy(np.concatenate([first, first], axis=1))
 
 
-def half_of(model: Transformer, bos: Begin, half: int, host: Host = HERE) -> int:
+def fitting_repeat_length(model: Transformer, bos: Begin, repeat_length: int, host: Host = HERE) -> int:
     """How many tokens come twice: 0 where the context or the vocabulary is too small for random repeats."""
-    most = most_half(model, bos, host)
-    return min(half, most) if most >= SHORTEST else 0
+    most = max_repeat_length(model, bos, host)
+    return min(repeat_length, most) if most >= MIN_REPEAT_LENGTH else 0
 
 
-def most_half(model: Transformer, bos: Begin, host: Host = HERE) -> int:
+def max_repeat_length(model: Transformer, bos: Begin, host: Host = HERE) -> int:
     """How many different tokens the context holds twice."""
     return min((model.cfg.n_ctx - is_begun(bos)) // 2, len(words(model, host)))
 

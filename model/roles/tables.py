@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
+from headlight.model.former_names import former_keywords
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import DIFFERENCE, subtract, with_difference
 from headlight.model.nn.transformer import Transformer
@@ -82,6 +83,7 @@ def head_roles(
     return Roles(seen, losses, copying(model))
 
 
+@former_keywords(half="repeat_length")
 def head_tables(
     model: Transformer,
     model_b: Transformer | None = None,
@@ -89,11 +91,11 @@ def head_tables(
     prepend_bos: Begin = True,
     seed: int = 0,
     count: int = 10,
-    half: int = 25,
+    repeat_length: int = 25,
     prompts: Mapping[str, Mapping[int, str]] | None = None,
     ablated: Mapping[str, Sequence[Head]] | None = None,
 ) -> Tables:
-    """What the heads do on `count` seeded sequences of `half` random tokens, twice, or on prompts.
+    """What the heads do on `count` seeded sequences of `repeat_length` random tokens, twice, or on prompts.
 
     With a second model, or the model with edits, of both sides, and B - A. `prompts` are each side's, by number;
     `ablated` the heads of each side that are ablated on the random repeats.
@@ -104,8 +106,8 @@ def head_tables(
     sides = {"A": (model, ())} if model_b is None else {"A": (model, ()), "B": (model_b, edits_b)}
     roles = {}
     for side, (each, edits) in sides.items():
-        drawn = range(count if sequences.half_of(each, prepend_bos, half) else 0)
-        repeats = [sequences.random_repeat(each, prepend_bos, seed, number, half, edits) for number in drawn]
+        drawn = range(count if sequences.fitting_repeat_length(each, prepend_bos, repeat_length) else 0)
+        repeats = [sequences.random_repeat(each, prepend_bos, seed, number, repeat_length, edits) for number in drawn]
         looked_at = dict(enumerate(repeats))
         if prompts is not None:
             texts = prompts[side].items()

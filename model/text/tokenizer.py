@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
-MOST_LISTED = 60  # words of a vocabulary that a message names
+MAX_LISTED = 60  # words of a vocabulary that a message names
 FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
 ANY = "a"  # a text of which only what is put around it counts
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
@@ -352,8 +352,8 @@ class Tokenizer:
     def _only_these(self, strange: list[str]) -> str:
         """What to say of words that the vocabulary lacks."""
         known = sorted(self.labels(self.word_ids()))
-        more = " …" if len(known) > MOST_LISTED else ""
-        listed, said = (" ".join(dict.fromkeys(words[:MOST_LISTED])) for words in (known, strange))
+        more = " …" if len(known) > MAX_LISTED else ""
+        listed, said = (" ".join(dict.fromkeys(words[:MAX_LISTED])) for words in (known, strange))
         return f"This model knows {len(known)} words and not: {said}. Use these alone: {listed}{more}"
 
     @cached_property

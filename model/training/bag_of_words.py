@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from headlight.model.training.labelled import Example
 
 PENALTY = 1e-3  # on half the squared weights, against learning rare words by heart
-MOST_ITERATIONS = 200
+MAX_ITERATIONS = 200
 
 
 def majority_accuracy(train: Sequence[Example], held_out: Sequence[Example]) -> float:
@@ -52,7 +52,7 @@ def _counts(examples: Sequence[Example], words: Sequence[str]) -> Float[Tensor, 
 
 def _fit(counts: Float[Tensor, "text word"], labels: Tensor, n_classes: int) -> Float[Tensor, "word class"]:
     weights = torch.zeros(counts.shape[1], n_classes, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights], max_iter=MOST_ITERATIONS, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([weights], max_iter=MAX_ITERATIONS, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()

@@ -16,7 +16,7 @@ from headlight.model.training.pairs import END, END_TOKEN, START, Pair
 UNKNOWN = "<unk>"
 SPECIAL = (START, END, UNKNOWN)  # the first tokens where each word is one
 
-HELD_OUT_SHARE, MOST_HELD_OUT = 0.05, 1000
+HELD_OUT_SHARE, MAX_HELD_OUT = 0.05, 1000
 
 Sentences = tuple[str, str]  # source and target
 
@@ -79,7 +79,7 @@ def split(sentences: Sequence[Sentences], seed: int) -> Corpus:
     different = list(dict.fromkeys(source for source, _ in sentences))
     if len(different) < 2:
         raise TrainingError("There is one source sentence; there have to be two or more, so that one can be held out.")
-    n_held_out = min(max(1, int(HELD_OUT_SHARE * len(different))), MOST_HELD_OUT)
+    n_held_out = min(max(1, int(HELD_OUT_SHARE * len(different))), MAX_HELD_OUT)
     held_out = {different[index] for index in default_rng(seed).permutation(len(different))[:n_held_out]}
     return Corpus(
         [pair for pair in sentences if pair[0] not in held_out], [pair for pair in sentences if pair[0] in held_out]

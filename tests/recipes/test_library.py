@@ -38,7 +38,7 @@ def test_docstrings_are_those_that_python_shows() -> None:
 
     found = library.docstrings(library.held_out_files()["queue.py"])
     assert ast.get_docstring(ast.parse(f'"""{queue.Queue.put.__doc__}"""')) in found
-    assert all(len(docstring) >= library.SHORTEST_DOCSTRING for docstring in found)
+    assert all(len(docstring) >= library.MIN_DOCSTRING_LENGTH for docstring in found)
     assert library.docstrings("print 'Python 2'") == []
 
 

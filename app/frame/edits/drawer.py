@@ -12,7 +12,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
-from headlight.model.runs.edits import MOST_EDITS, Edit, describe, sources
+from headlight.model.runs.edits import MAX_EDITS, Edit, describe, sources
 
 
 def link() -> Link:
@@ -88,7 +88,7 @@ def _remove(place: int) -> None:
 def ablating(name: str, edit: Edit, help: str) -> Button:
     """A button that adds an edit, so that A without something is B on every page; `help` says what of it."""
     now = selection.current()
-    there, full = edit in now.edits, len(now.edits) >= MOST_EDITS
+    there, full = edit in now.edits, len(now.edits) >= MAX_EDITS
 
     def add() -> None:
         change((*selection.current().edits, edit), selection.current().edits_off)

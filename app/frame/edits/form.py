@@ -22,9 +22,9 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.measure.alignment import Align, match_positions
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import (
-    MOST_CLAMP,
-    MOST_EDITS,
-    MOST_FACTOR,
+    MAX_CLAMP,
+    MAX_EDITS,
+    MAX_FACTOR,
     AblateHeads,
     AblateNeurons,
     ClampNeurons,
@@ -123,7 +123,7 @@ def draw(comparison: Comparison, now: Selection) -> Edit | None:
         if remark:
             st.caption(plain(remark))
     if _full(now):
-        st.caption(f"{MOST_EDITS} edits are as many as a run takes. Remove one to add another.")
+        st.caption(f"{MAX_EDITS} edits are as many as a run takes. Remove one to add another.")
     return edit if st.session_state.pop(key("add"), False) and not add.disabled else None
 
 
@@ -153,7 +153,7 @@ def _tokens(run: Run, prompt: str) -> list[int]:
 
 
 def _full(now: Selection) -> bool:
-    return len(now.edits) >= MOST_EDITS
+    return len(now.edits) >= MAX_EDITS
 
 
 def _ablate(form: _Form, run: Run, now: Selection) -> Edit | None:
@@ -226,7 +226,7 @@ def _steer(form: _Form, run: Run, now: Selection) -> Edit | None:
     toward = form.prompt("toward", "Direction to", now)
     away = form.prompt("away", "from", now)
     mode = form.one("mode", "Then", MODES, "add", 220)
-    factor = form.ask(Number, "factor", "Factor", 1.0, least=-MOST_FACTOR, most=MOST_FACTOR, step=0.5)
+    factor = form.ask(Number, "factor", "Factor", 1.0, least=-MAX_FACTOR, most=MAX_FACTOR, step=0.5)
     positions = _positions(form, run)
     return Steer(layer, toward, away, factor, positions, mode) if toward and away else None
 
@@ -247,7 +247,7 @@ def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
     index = form.ask(Number, "neuron", "Neuron", 0, least=0, most=run.cfg.d_mlp - 1)
     by = form.one("by_neuron", "Replaced by", BY_NEURON, "zero", 210)
     if by == "clamp":
-        value = form.ask(Number, "value", "Value", 0.0, least=-MOST_CLAMP, most=MOST_CLAMP, step=0.5)
+        value = form.ask(Number, "value", "Value", 0.0, least=-MAX_CLAMP, most=MAX_CLAMP, step=0.5)
         return ClampNeurons(((layer, int(index)),), value, _positions(form, run))
     prompt = form.prompt("prompt", "Prompt", now) if by == "resample" else ""
     align, positions = _align(form, run, prompt), _positions(form, run)
@@ -273,7 +273,7 @@ def _feature(form: _Form, run: Run, now: Selection) -> Edit | None:
     how = form.one("how", "Then", HOW, "ablate", 190)
     factor = 0.0
     if how != "ablate":
-        factor = form.ask(Number, "feature_factor", "By", 1.0, least=-MOST_FACTOR, most=MOST_FACTOR, step=0.5)
+        factor = form.ask(Number, "feature_factor", "By", 1.0, least=-MAX_FACTOR, most=MAX_FACTOR, step=0.5)
     return EditFeature(name, hooks[layer], int(feature), how, float(factor), _positions(form, run))
 
 

@@ -41,7 +41,7 @@ def script(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> s
         lines += [] if same else [f"model_b = {loading(b.run)}"]
         options["model_b"] = Expression("model" if same else "model_b")
         options |= {"edits_b": b.edits} if b.edits else {}
-    options |= {"prepend_bos": a.run.bos, "seed": chosen.finder_seed, "count": len(a.repeats), "half": a.half}
+    options |= {"prepend_bos": a.run.bos, "seed": chosen.finder_seed, "count": len(a.repeats), "repeat_length": a.half}
     if not on_repeats:
         options["prompts"] = {side: _prompts(subject) for side, subject in sides.items()}
     options["ablated"] = {side: _ablated(subject) for side, subject in sides.items()}

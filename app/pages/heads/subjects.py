@@ -8,7 +8,7 @@ from headlight.app.parts import detection
 from headlight.app.parts.detection import Input, Repeats
 from headlight.app.parts.labels import drawn
 from headlight.app.selection.chosen import Selection
-from headlight.model.roles import edits_anywhere, half_of
+from headlight.model.roles import edits_anywhere, fitting_repeat_length
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Edit, FreezePatterns, Head, describe, sources
 from headlight.model.runs.run import Run
@@ -46,7 +46,7 @@ class Subject:
     @property
     def half(self) -> int:
         """How many tokens come twice in its random repeats; 0 where there are none."""
-        return half_of(self.run.model, self.run.bos, self.repeats[0].half, self.run.host)
+        return fitting_repeat_length(self.run.model, self.run.bos, self.repeats[0].half, self.run.host)
 
 
 def subjects(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, Subject]:

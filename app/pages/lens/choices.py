@@ -7,7 +7,7 @@ from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.chosen import Prompt
 from headlight.app.selection.codecs import count
 from headlight.model.lens.kinds import Kind
-from headlight.model.lens.patchscope import IDENTITY, MOST_TOKENS, Scope
+from headlight.model.lens.patchscope import IDENTITY, MAX_TOKENS, Scope
 
 ColourBy = Literal["top", "target", "rank", "entropy", "kl"]
 
@@ -27,7 +27,7 @@ class Choices(PageChoices):
     scope_prompt: Prompt = IDENTITY
     scope_layer: int | None = None
     scope_position: int | None = None
-    scope_tokens: Annotated[int, count(0, MOST_TOKENS)] = 5
+    scope_tokens: Annotated[int, count(0, MAX_TOKENS)] = 5
 
     @property
     def scope(self) -> Scope:

@@ -6,7 +6,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import HeadlightError
 from headlight.model.lens.kinds import Lens
 from headlight.model.lens.patchscope import Scope, no_scope
-from headlight.model.lens.tables import lenses_of as beside_each_other
+from headlight.model.lens.tables import comparable_lenses as beside_each_other
 from headlight.model.lens.tables import name_for
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run

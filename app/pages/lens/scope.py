@@ -17,7 +17,7 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at
 from headlight.app.server import boundary
 from headlight.model.base.errors import HeadlightError
-from headlight.model.lens.patchscope import IDENTITY, MOST_TOKENS, Patchscopes, Scope, no_scope, patchscopes
+from headlight.model.lens.patchscope import IDENTITY, MAX_TOKENS, Patchscopes, Scope, no_scope, patchscopes
 from headlight.model.measure.best import best
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
@@ -77,7 +77,7 @@ def _options(comparison: Comparison) -> None:
             width=110,
         ),
         options.bind(
-            Number, "scope_tokens", "Tokens to write", page=Choices, least=0, most=MOST_TOKENS, step=1, width=110
+            Number, "scope_tokens", "Tokens to write", page=Choices, least=0, most=MAX_TOKENS, step=1, width=110
         ),
         name="patchscope",
     )

@@ -3,10 +3,10 @@
 `headlight.model.runs.edits.editing` makes taps of them.
 """
 
-from headlight.model.runs.edits.checks import MOST_CLAMP, MOST_FACTOR, check
+from headlight.model.runs.edits.checks import MAX_CLAMP, MAX_FACTOR, check
 from headlight.model.runs.edits.kinds import (
     KINDS,
-    MOST_EDITS,
+    MAX_EDITS,
     SHARED,
     AblateHeads,
     AblateNeurons,
@@ -33,14 +33,14 @@ from headlight.model.runs.edits.kinds import (
     told_sharing,
     touches,
 )
-from headlight.model.runs.edits.texts import MOST_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
+from headlight.model.runs.edits.texts import MAX_PROMPTS, from_text, prompts_from_text, prompts_to_text, to_text
 
 __all__ = [
     "KINDS",
-    "MOST_CLAMP",
-    "MOST_EDITS",
-    "MOST_FACTOR",
-    "MOST_PROMPTS",
+    "MAX_CLAMP",
+    "MAX_EDITS",
+    "MAX_FACTOR",
+    "MAX_PROMPTS",
     "SHARED",
     "AblateHeads",
     "AblateNeurons",

@@ -17,8 +17,8 @@ from headlight.model.runs.edits.kinds import (
     Steer,
 )
 
-MOST_FACTOR = 1000.0
-MOST_CLAMP = 1e6
+MAX_FACTOR = 1000.0
+MAX_CLAMP = 1e6
 
 
 def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
@@ -56,8 +56,8 @@ def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
             _check_neurons(neurons, positions, cfg, n_tokens)
         case ClampNeurons(neurons=neurons, positions=positions, value=value):
             _check_neurons(neurons, positions, cfg, n_tokens)
-            if not abs(value) <= MOST_CLAMP:
-                raise InputError(f"The value is {value}; it can be from {-MOST_CLAMP:,.0f} to {MOST_CLAMP:,.0f}.")
+            if not abs(value) <= MAX_CLAMP:
+                raise InputError(f"The value is {value}; it can be from {-MAX_CLAMP:,.0f} to {MAX_CLAMP:,.0f}.")
 
 
 def _check_neurons(
@@ -71,8 +71,8 @@ def _check_neurons(
 
 
 def _check_factor(factor: float) -> None:
-    if not abs(factor) <= MOST_FACTOR:
-        raise InputError(f"The factor is {factor}; it can be from -{MOST_FACTOR:g} to {MOST_FACTOR:g}.")
+    if not abs(factor) <= MAX_FACTOR:
+        raise InputError(f"The factor is {factor}; it can be from -{MAX_FACTOR:g} to {MAX_FACTOR:g}.")
 
 
 def _check_indices(called: str, indices: tuple[int, ...], count: int, owner: str) -> None:

@@ -18,7 +18,7 @@ Part = Literal["layer", "attention", "MLP"]
 Featuring = Literal["ablate", "clamp", "add"]
 
 SHARED = ("hook_k", "hook_v", "hook_rot_k")  # of a group of heads, where these share keys and values
-MOST_EDITS = 20  # of a run
+MAX_EDITS = 20  # of a run
 
 
 @dataclass(frozen=True)

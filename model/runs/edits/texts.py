@@ -14,9 +14,9 @@ from headlight.model.base.errors import InputError
 from headlight.model.measure.alignment import Align
 from headlight.model.runs.edits.kinds import KINDS, Ablation, Edit, Featuring, Head, Part, Steering
 
-MOST_PROMPTS = 2000  # that a mean is taken over
-_MOST_INDICES = 4096
-_MOST_UNPACKED = 1_000_000  # bytes; more is no list of prompts but an attack
+MAX_PROMPTS = 2000  # that a mean is taken over
+_MAX_INDICES = 4096
+_MAX_UNPACKED = 1_000_000  # bytes; more is no list of prompts but an attack
 
 # What stands for the fields that links of before do not have.
 _SINCE_ADDED = {"ablate": ("", "tokens"), "patch": ("tokens",)}
@@ -54,7 +54,7 @@ def _index(text: str) -> int:
 
 def _indices(text: str) -> tuple[int, ...]:
     indices = tuple(dict.fromkeys(map(_index, text.split(",")))) if text else ()
-    if len(indices) > _MOST_INDICES:
+    if len(indices) > _MAX_INDICES:
         raise ValueError(text)
     return indices
 
@@ -65,7 +65,7 @@ def _head(text: str) -> Head:
 
 
 def _heads(text: str) -> tuple[Head, ...]:
-    return tuple(dict.fromkeys(map(_head, text.split(",")[:_MOST_INDICES]))) if text else ()
+    return tuple(dict.fromkeys(map(_head, text.split(",")[:_MAX_INDICES]))) if text else ()
 
 
 def _factor(text: str) -> float:
@@ -96,13 +96,13 @@ def prompts_from_text(text: str) -> tuple[str, ...]:
         return ()
     unpacking = zlib.decompressobj()
     try:
-        raw = unpacking.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _MOST_UNPACKED)
+        raw = unpacking.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _MAX_UNPACKED)
     except (binascii.Error, zlib.error) as error:
         raise ValueError(text) from error
     content = json.loads(raw) if unpacking.eof else None
     if (
         not isinstance(content, list)
-        or len(content) > MOST_PROMPTS
+        or len(content) > MAX_PROMPTS
         or not all(isinstance(each, str) for each in content)
     ):
         raise ValueError(text)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model.features.splice import StandIn
+from headlight.model.features.splice import Splice
 from headlight.model.nn.hooks import NO_TAP, Look, Tap
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.dictionary import Dictionary
@@ -69,7 +69,7 @@ def figures(model: Transformer, dictionary: Dictionary, tokens: Int[Tensor, "row
     acts = dictionary.encode(read)
     mean = target.mean(0)
     left = (target - dictionary.decode(acts, read)).square().sum() / (target - mean).square().sum()
-    own, placed = loss_of(model, tokens), loss_of(model, tokens, StandIn([dictionary], [hook]))
+    own, placed = loss_of(model, tokens), loss_of(model, tokens, Splice([dictionary], [hook]))
     ablated = [loss_of(model, tokens, _Put(hook, vector)) for vector in (torch.zeros_like(mean), mean)]
     return Figures(
         explained=1 - float(left),

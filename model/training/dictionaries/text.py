@@ -10,7 +10,7 @@ from headlight.model.corpus.documents import open_corpus
 from headlight.model.nn.transformer import Transformer
 from headlight.model.training.dictionaries.recipe import Rows
 
-MOST_TOKENS = 4_000_000
+MAX_TOKENS = 4_000_000
 
 
 def rows_of_files(model: Transformer, path: str) -> Rows:
@@ -19,7 +19,7 @@ def rows_of_files(model: Transformer, path: str) -> Rows:
     Raises:
         HeadlightError: they cannot be read, or hold less than a row.
     """
-    return rows_of(model, (each.text for each in open_corpus(path).documents() if each.text), MOST_TOKENS)
+    return rows_of(model, (each.text for each in open_corpus(path).documents() if each.text), MAX_TOKENS)
 
 
 def rows_of(model: Transformer, texts: Iterator[str], most: int) -> Rows:

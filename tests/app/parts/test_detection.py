@@ -17,7 +17,7 @@ from headlight.app.selection import Selection
 from headlight.model import Tokenizer, Transformer, load
 from headlight.model.base.errors import HeadlightError, InputError
 from headlight.model.base.source import Source
-from headlight.model.roles import half_of
+from headlight.model.roles import fitting_repeat_length
 from headlight.recipes.repeat_scores import repeat_scores
 from headlight.recipes.teaching_weights import BOS, INDUCTION_HEADS, induction_circuit
 
@@ -133,10 +133,10 @@ def test_a_short_context_is_filled_and_one_that_is_too_short_refused(
     model = load(folder)
     monkeypatch.setattr(models, "open_model", lambda name: model)
     model.cfg = replace(model.cfg, n_ctx=20)
-    assert half_of(model, True, 25, runs.HOST) == 9
+    assert fitting_repeat_length(model, True, 25, runs.HOST) == 9
     assert len(sequence_of(Input("short", True)).tokens) == 19
     model.cfg = replace(model.cfg, n_ctx=8)
-    assert half_of(model, True, 25, runs.HOST) == 0
+    assert fitting_repeat_length(model, True, 25, runs.HOST) == 0
     with pytest.raises(InputError, match="Look at your own prompts instead"):
         detection.look(Input("short", True))
 

@@ -169,7 +169,7 @@ class _Listening(Host):
 def test_a_host_is_told_of_each_layer_of_each_intervention(
     small: Transformer, monkeypatch: pytest.MonkeyPatch, abreast: int, edits: tuple[Edit, ...]
 ) -> None:
-    monkeypatch.setattr(resume, "MOST_ABREAST", abreast)
+    monkeypatch.setattr(resume, "MAX_ABREAST", abreast)
     host = _Listening()
     run = replace(run_prompt(small, "one two three one two three one", edits=edits), host=host)
     ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7))

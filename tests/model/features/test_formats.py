@@ -18,7 +18,7 @@ from headlight.model.features.hooks import translated
 from headlight.model.features.norms import before_gain, fitted
 from headlight.model.features.npz import read_npz
 from headlight.model.features.opening import open_dictionary
-from headlight.model.features.splice import StandIn
+from headlight.model.features.splice import Splice
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Chain, Collect
 from tests.model.oracles import random_model, random_tokens
@@ -280,7 +280,7 @@ def test_it_stands_in_for_every_mlp_of_a_model(tmp_path: Path) -> None:
     model, tokens = random_model(n_layers=LAYERS, d_model=D, n_heads=2, d_head=5), random_tokens()
     kept = Collect([f"blocks.{i}.{hook}" for i in range(LAYERS) for hook in ("hook_resid_mid", "hook_mlp_out")])
     with torch.no_grad():
-        model(tokens, tap=Chain(StandIn(opened.values()), kept))
+        model(tokens, tap=Chain(Splice(opened.values()), kept))
     acts = [opened[i].encode(kept.kept[f"blocks.{i}.hook_resid_mid"]) for i in range(LAYERS)]
     expected = sum(opened[i].decode(acts[i], out=2 - i) for i in range(LAYERS))
     torch.testing.assert_close(kept.kept["blocks.2.hook_mlp_out"], expected, **CLOSE)

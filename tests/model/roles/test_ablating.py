@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from headlight.model import Transformer, load
 from headlight.model.roles.ablating import Losses, ablation_losses, effect_differences
-from headlight.model.roles.sequences import edits_anywhere, most_half, random_repeat
+from headlight.model.roles.sequences import edits_anywhere, max_repeat_length, random_repeat
 from headlight.model.runs.edits import AblateHeads, CutEdge, Drop, Steer
 
 HALF = 12
@@ -19,7 +19,7 @@ def model() -> Transformer:
 
 
 def test_a_repeat_is_different_tokens_twice_and_its_seeds_tell_it_from_others(model: Transformer) -> None:
-    found = random_repeat(model, True, seed=3, number=1, half=HALF)
+    found = random_repeat(model, True, seed=3, number=1, repeat_length=HALF)
     assert model.tokenizer is not None
     assert found.tokens[0] == model.tokenizer.bos_token_id
     first, second = found.tokens[found.start :].split(HALF)
@@ -27,7 +27,9 @@ def test_a_repeat_is_different_tokens_twice_and_its_seeds_tell_it_from_others(mo
     assert len(set(first.tolist())) == HALF
     assert random_repeat(model, True, 3, 1, HALF).tokens.tolist() == found.tokens.tolist()
     assert random_repeat(model, True, 3, 2, HALF).tokens.tolist() != found.tokens.tolist()
-    assert len(random_repeat(model, True, 0, 0, 10**6).tokens) == 1 + 2 * most_half(model, True) <= model.cfg.n_ctx
+    assert (
+        len(random_repeat(model, True, 0, 0, 10**6).tokens) == 1 + 2 * max_repeat_length(model, True) <= model.cfg.n_ctx
+    )
 
 
 def test_edits_that_name_a_place_or_another_prompts_length_are_of_one_prompt_alone() -> None:
@@ -41,7 +43,7 @@ def test_edits_that_name_a_place_or_another_prompts_length_are_of_one_prompt_alo
 
 
 def test_losses_are_those_of_passes_with_a_heads_output_replaced(model: Transformer) -> None:
-    repeat, head = random_repeat(model, True, seed=0, number=0, half=HALF), (1, 2)
+    repeat, head = random_repeat(model, True, seed=0, number=0, repeat_length=HALF), (1, 2)
     found = ablation_losses(repeat, [head, (3, 0)])[head]
 
     def zeroed(z: Tensor, hook: object) -> None:
