@@ -91,7 +91,10 @@ MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
-    "model.checkpoints": {"torch", "jaxtyping", "safetensors", "huggingface_hub lazily", "transformers lazily"},
+    "model.checkpoints": {
+        *{"torch", "jaxtyping", "numpy", "safetensors"},
+        *{"gguf lazily", "huggingface_hub lazily", "transformers lazily"},
+    },
     "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
     "model.features": {"torch", "jaxtyping", "numpy", "huggingface_hub lazily", "yaml lazily"},
     "model.lens": {"torch", "einops", "jaxtyping", "numpy", "safetensors"},

@@ -14,7 +14,7 @@ from tests.places import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What `make` installs of a file of exact versions stands, as a range, in these lists of pyproject.toml.
 RANGES_OF = {
-    "": ("dependencies", "app"),
+    "": ("dependencies", "app", "gguf"),
     "-dev": ("dev",),
     "-devices": ("devices",),
     "-ray": ("ray",),

@@ -19,6 +19,7 @@ from headlight.model.base.errors import InputError, TooLargeError
 from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import OWN
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
+from headlight.model.checkpoints.quantised import kinds_of
 from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.checkpoints.rounding import in_float32
 from headlight.model.checkpoints.state_dicts import read_tensors
@@ -286,7 +287,7 @@ def kept_in(made: Run) -> tuple[str, ...]:
 def stored_in(source: Source) -> tuple[str, ...]:
     """The dtypes that a model's files hold its matrices in."""
     tensors = chain.from_iterable(read_tensors(path, shapes_only=True).values() for path in source.weights)
-    return _dtypes(tensor for tensor in tensors if tensor.ndim > 1)
+    return tuple(kinds_of(tensor for tensor in tensors if tensor.ndim > 1))
 
 
 def _dtypes(matrices: Iterable[Tensor]) -> tuple[str, ...]:

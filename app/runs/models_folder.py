@@ -105,7 +105,7 @@ def _place(path: Path, entries: Listing) -> dict[str, Path] | None:
         OSError: it may not be read.
     """
     if not path.is_dir():
-        if path.suffix != ".safetensors":
+        if path.suffix not in (".safetensors", ".gguf"):
             return None
         check_regular(path)
         return entries.models

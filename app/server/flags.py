@@ -33,7 +33,7 @@ class Settings:
     """One setting a field: `run_gib` is the flag --run-gib, the variable HEADLIGHT_RUN_GIB, and run_gib in the file."""
 
     model: str = _set("mini", "the model shown first: from the list, or a folder, a `.safetensors` file, a hub name")
-    models_folder: str = _set("", "a folder: the model folders and `.safetensors` files in it join the list")
+    models_folder: str = _set("", "a folder: the model folders, `.safetensors` and `.gguf` files in it join the list")
     any_model: bool = _set(
         True, "whether any path or hub name may be typed; never beyond loopback, nor under another host name"
     )

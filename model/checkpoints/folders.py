@@ -1,4 +1,7 @@
-"""Hugging Face folders: config.json, and weights as safetensors or as torch.save wrote them, whole or in parts."""
+"""Hugging Face folders, and GGUF files, which are read as the folders that they were made from.
+
+A folder has config.json, and weights as safetensors or as torch.save wrote them, whole or in parts.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,8 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import check_regular, read_json
+from headlight.model.checkpoints.gguf import kinds
+from headlight.model.checkpoints.gguf.header import SUFFIX, is_gguf
 from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
 from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
@@ -22,6 +27,8 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
     Raises:
         CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
     """
+    if is_gguf(folder):
+        return (folder,)
     return (*_shards(base_folder(folder)), *([adapter_file(folder)] if is_adapter(folder) else []))
 
 
@@ -36,6 +43,10 @@ def _shards(folder: Path) -> dict[Path, list[str]]:
             return _indexed(index, single.suffix)
     refuse_pointers(folder)
     weights = weights_in(folder)
+    if weights.endswith(SUFFIX) and "," not in weights:
+        raise CheckpointError(
+            f"The folder holds nothing for its config.json but {weights}. Open {folder.name}/{weights}."
+        )
     raise CheckpointError(
         f"The folder holds neither {' nor '.join(WHOLE)} nor the index of their parts"
         f"{f', but {weights}' if weights else ''}, and no other format is read from a folder. Load the model in "
@@ -65,6 +76,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
             that the index says it holds.
     """
+    if is_gguf(folder):
+        return kinds.tensors_of(folder)
     tensors: dict[str, Tensor] = {}
     for file, names in _shards(base_folder(folder)).items():
         shard = read_tensors(file)
@@ -127,7 +140,7 @@ def read_config_file(folder: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: it is missing or no JSON object.
     """
-    return read_json(base_folder(folder) / "config.json")
+    return kinds.config_of(folder) if is_gguf(folder) else read_json(base_folder(folder) / "config.json")
 
 
 def model_type(folder: Path) -> str | None:
@@ -136,5 +149,7 @@ def model_type(folder: Path) -> str | None:
     Raises:
         CheckpointError: config.json is no JSON object, or the folder is a LoRA whose base is not there.
     """
+    if is_gguf(folder):
+        return kinds.model_type_of(folder)
     config = base_folder(folder) / "config.json"
     return str(read_json(config).get("model_type")) if config.is_file() else None

@@ -3,7 +3,7 @@
 import gc
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,13 @@ from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
 from headlight.model.checkpoints.folders import read_config_file, weight_files
+from headlight.model.checkpoints.gguf.header import is_gguf, read_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.places import model_at
+from headlight.model.checkpoints.quantised import Quantised, kinds_of
 from headlight.model.checkpoints.resemblance import resembled
-from headlight.model.checkpoints.room import Estimate
+from headlight.model.checkpoints.room import Estimate, converted_bytes
 from headlight.model.checkpoints.room import estimate as estimate_of
 from headlight.model.checkpoints.state_dicts import PICKLES, read_tensors
 from headlight.model.checkpoints.tensors import vectors_in_float32
@@ -32,6 +34,7 @@ from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.host import HERE, Host
 from headlight.model.text.end_tokens import end_tokens
+from headlight.model.text.gguf_tokenizer import gguf_end_tokens, read_gguf_tokenizer
 from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.tokenizer_files import has_tokenizer, names_in
@@ -132,13 +135,38 @@ def load(
     with _no_collection(), naming(_names(path)):
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
-    note, folder = checkpoint.note or _merged(path), path.parent if path.is_file() else path
+    note = checkpoint.note or _merged(path) or _dequantised(path, dtype)
+    folder = path.parent if path.is_file() else path
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
-    model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), model.cfg.d_vocab)
+    d_vocab = model.cfg.d_vocab
+    if is_gguf(path):
+        model.tokenizer, model.end_tokens = _of_gguf(path, d_vocab)
+    else:
+        model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), d_vocab)
+        model.end_tokens = end_tokens(base_folder(folder), d_vocab)
     if model.tokenizer is None:
-        model.tokenizer = IdTokenizer(model.cfg.d_vocab, read_names(folder, model.cfg.d_vocab))
-    model.end_tokens = end_tokens(base_folder(folder), model.cfg.d_vocab)
+        model.tokenizer = IdTokenizer(d_vocab, read_names(folder, d_vocab))
     return model
+
+
+def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...]]:
+    """The tokenizer in a GGUF file, and the tokens that end what its model writes."""
+    header = read_header(path)
+    files = read_gguf_tokenizer(path.name, header.architecture, header.metadata)
+    return files and _fitting(Tokenizer.of_files(files), d_vocab, [path.name]), gguf_end_tokens(
+        header.metadata, d_vocab
+    )
+
+
+def _dequantised(path: Path, dtype: DType) -> str:
+    """What became of a GGUF file's matrices, with the bytes that it takes."""
+    if not is_gguf(path):
+        return ""
+    tensors = list(read_tensors(path, shapes_only=True).values())
+    into = "bfloat16" if dtype == "bfloat16" else "float32"
+    made = converted_bytes(tensors, dtype)
+    kinds = " and ".join(kinds_of(tensor for tensor in tensors if isinstance(tensor, Quantised)))
+    return f"a GGUF file, of whose {kinds} {made / 1e6:,.0f} MB of {into} were made once" if kinds else "a GGUF file"
 
 
 def _refuse_pickles(path: Path) -> None:
@@ -173,10 +201,14 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
     """
     if not has_tokenizer(path):
         return None
-    tokenizer = _read_tokenizer(path)
+    return _fitting(_read_tokenizer(path), d_vocab, names_in(path))
+
+
+def _fitting(tokenizer: Tokenizer, d_vocab: int, files: Sequence[str]) -> Tokenizer:
+    """A tokenizer, refused where it does not fit the embedding."""
     if tokenizer.n_words > d_vocab:
         raise CheckpointError(
-            f"The tokenizer beside the checkpoint ({', '.join(names_in(path))}) has {tokenizer.n_words} words, the "
+            f"The tokenizer beside the checkpoint ({', '.join(files)}) has {tokenizer.n_words} words, the "
             f"model embeddings for {d_vocab} tokens: they do not belong together. Put the model's own tokenizer in its "
             "place, or take it away."
         )

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from headlight.model.base import memory
 from headlight.model.base.errors import TooLargeError
+from headlight.model.checkpoints.quantised import is_converted, kinds_of, stored_bytes
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.nn.config import DType
 
@@ -29,7 +30,7 @@ def kept_in(tensor: Tensor, dtype: DType) -> torch.dtype:
 def converted_bytes(tensors: Iterable[Tensor], dtype: DType) -> int:
     """Bytes of memory for the tensors that have to be converted; the others are views of the files."""
     kept = ((tensor, kept_in(tensor, dtype)) for tensor in tensors)
-    return sum(tensor.numel() * into.itemsize for tensor, into in kept if into != tensor.dtype)
+    return sum(tensor.numel() * into.itemsize for tensor, into in kept if is_converted(tensor, into))
 
 
 def check_room(tensors: Collection[Tensor], dtype: DType) -> None:
@@ -115,8 +116,8 @@ class Estimate:
 def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -> Estimate:
     """Estimate what opening a checkpoint takes; a few samples of a large one are read to time the disk."""
     stored = _bytes(tensors)
-    mapped = sum(tensor.nbytes for tensor in tensors if kept_in(tensor, dtype) == tensor.dtype)
-    kinds = sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors})
+    mapped = sum(tensor.nbytes for tensor in tensors if not is_converted(tensor, kept_in(tensor, dtype)))
+    kinds = kinds_of(tensors)
     rate = _rate(files) if stored >= LARGE else ASSUMED
     return Estimate(stored, mapped, converted_bytes(tensors, dtype), tuple(kinds), dtype, memory.free(), rate)
 
@@ -133,7 +134,7 @@ def _rate(files: Sequence[Path]) -> float:
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
-    return sum(tensor.nbytes for tensor in tensors)
+    return sum(map(stored_bytes, tensors))
 
 
 def _gb(nbytes: int) -> str:

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.torch_files import Unread, read_torch
+from headlight.model.checkpoints.gguf.header import is_gguf
+from headlight.model.checkpoints.gguf.tensors import read_tensors as read_gguf
 from headlight.model.checkpoints.tensors import listed, read_safetensors
 
 PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
@@ -35,7 +37,7 @@ def read_tensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing, damaged or holds something else.
     """
-    return read_state_dict(path, shapes_only=shapes_only).tensors
+    return read_gguf(path) if is_gguf(path) else read_state_dict(path, shapes_only=shapes_only).tensors
 
 
 def read_state_dict(path: Path, *, shapes_only: bool = False) -> StateDict:

@@ -19,6 +19,7 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.base.file_copies import mappable
 from headlight.model.base.files import read_json, reason, refuse_pointer, replacing
 from headlight.model.checkpoints.family import Opening
+from headlight.model.checkpoints.quantised import converted, stored_bytes
 from headlight.model.checkpoints.room import check_room, kept_in
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.runs.host import Steps
@@ -93,15 +94,15 @@ def taken(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], 
     """
     _check_named(tensors, shapes)
     check_room(tensors.values(), how.dtype)
-    nbytes = sum(tensor.nbytes for tensor in tensors.values())
-    converted, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
+    nbytes = sum(map(stored_bytes, tensors.values()))
+    state, damaged, steps = dict[str, Tensor](), list[str](), Steps(how.host, nbytes)
     for name, tensor in tensors.items():
-        converted[name] = tensor.to(kept_in(tensor, how.dtype))
-        if (nbytes < LARGE or converted[name] is not tensor) and not is_finite(tensor):
+        state[name] = converted(tensor, kept_in(tensor, how.dtype))
+        if (nbytes < LARGE or state[name] is not tensor) and not is_finite(state[name]):
             damaged.append(name)
-        steps.add(tensor.nbytes)
+        steps.add(stored_bytes(tensor))
     refuse_values(damaged, "The checkpoint")
-    return converted
+    return state
 
 
 def _check_named(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.base.files import open_file, read_json, refuse_pointer
+from headlight.model.base.files import read_json, refuse_pointer
 from headlight.model.checkpoints.places import inner_models
 
 OPENS = (
-    "What opens is a Hugging Face folder (config.json with safetensors or pytorch_model.bin) of an architecture in the "
-    "manual's tables, a LoRA beside its base, or a state dict of TransformerLens (.safetensors or .pt)."
+    "What opens is a Hugging Face folder (config.json and weights) of an architecture in the manual's tables, a LoRA "
+    "beside its base, a GGUF file, or a state dict of TransformerLens or GPT-2."
 )
 FILES = {
-    ".gguf": "a GGUF file, of llama.cpp. Open the Hugging Face folder that it was made from",
     ".h5": "weights of TensorFlow. Load the model in transformers and call save_pretrained(folder)",
     ".msgpack": "weights of Flax. Load the model in transformers and call save_pretrained(folder)",
     ".onnx": "an ONNX graph. Open the Hugging Face folder that it was made from",
@@ -33,18 +32,13 @@ def unknown(path: Path, called: str) -> str:
     """
     refuse_pointers(path)
     if path.is_file():
-        looks = FILES.get(".gguf" if _begins_as_gguf(path) else path.suffix.lower())
+        looks = FILES.get(path.suffix.lower())
         return f"{called} is {looks}." if looks else f"{called} is a file of a kind that is not known. {OPENS}"
     if inner := [str(each.relative_to(path)) for each in inner_models(path)]:
         named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
     return f"{called} {_lacks(path)} {OPENS}"
-
-
-def _begins_as_gguf(path: Path) -> bool:
-    with open_file(path) as file:
-        return file.read(4) == b"GGUF"
 
 
 def _lacks(folder: Path) -> str:

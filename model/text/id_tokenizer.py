@@ -21,15 +21,15 @@ class IdTokenizer(Tokenizer):
     """
 
     def __init__(self, d_vocab: int, names: dict[str, int] | None = None) -> None:
-        from tokenizers import Regex, decoders, models, pre_tokenizers
         from tokenizers import Tokenizer as Backend
+        from tokenizers import decoders, models, pre_tokenizers
 
         vocabulary = {str(number): number for number in range(d_vocab)} if names is None else names
         backend = Backend(models.WordLevel(vocabulary))
         if names and all(len(name) == 1 for name in names):
-            backend.pre_tokenizer, backend.decoder = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"), decoders.Fuse()
+            backend.pre_tokenizer, backend.decoder = pre_tokenizers.FixedLength(1), decoders.Fuse()
         else:
-            backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s,]+"), "removed")
+            backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         super().__init__(backend)
         self._d_vocab, self._is_named = d_vocab, names is not None
 

@@ -85,7 +85,7 @@ class Tokenizer:
         """
         folder = Path(folder)
         with naming(names_in(folder)):
-            return cls._of(read_with_transformers(folder))
+            return cls.of_files(read_with_transformers(folder))
 
     @classmethod
     def from_own_folder(cls, folder: Path) -> "Tokenizer":
@@ -94,10 +94,15 @@ class Tokenizer:
         Raises:
             CheckpointError: there is none, or it cannot be read.
         """
-        return cls._of(read_own(folder))
+        return cls.of_files(read_own(folder))
 
     @classmethod
-    def _of(cls, files: TokenizerFiles) -> "Tokenizer":
+    def of_files(cls, files: TokenizerFiles) -> "Tokenizer":
+        """The tokenizer of what a model's files say of it.
+
+        Raises:
+            CheckpointError: it cannot be used.
+        """
         with _refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
             made = cls(files.backend, (), files.roles, files.chat_template, files.parses_special)
             made._other_templates = files.other_templates

@@ -6,7 +6,8 @@ head by head, so the per-head parameters are slices of it.
 Source: transformers' GPT2Config and modeling_gpt2 for the names, the defaults and the order of the fused columns.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ KEYS = Keys(
     | {"add_cross_attention": (False, None), "pruned_heads": ({}, None)},
 )
 PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
+FUSED = "h.0.attn.c_attn.weight"
 BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
 
 
@@ -81,8 +83,9 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
-    check_head(hf_config.get("architectures"), tensors, needed_by(weight_map(cfg)))
-    state = filled(weight_map(cfg), tensors, BUFFERS, how, skeleton(cfg))
+    weights = weight_map(cfg, has_linear_layers(tensors))
+    check_head(hf_config.get("architectures"), tensors, needed_by(weights))
+    state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
 
 
@@ -101,9 +104,22 @@ FAMILY = Family(
 )
 
 
-def weight_map(cfg: TransformerConfig) -> WeightMap:
-    """Map GPT-2's checkpoint tensors to parameter names."""
-    return layers(cfg, lambda at: _layer(cfg, at), "h.{}.") | around(cfg)
+def weight_map(cfg: TransformerConfig, is_linear: bool = False) -> WeightMap:
+    """Map GPT-2's checkpoint tensors to parameter names; with `is_linear` layers hold their matrices as [out, in]."""
+    weights = layers(cfg, lambda at: _layer(cfg, at), "h.{}.")
+    if is_linear:
+        weights = {name: _turned(weight) if len(weight.shape) == 2 else weight for name, weight in weights.items()}
+    return weights | around(cfg)
+
+
+def _turned(weight: WeightView) -> WeightView:
+    return replace(weight, shape=weight.shape[::-1], view=lambda tensor: weight.view(tensor.T))
+
+
+def has_linear_layers(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether layers hold their matrices as [out, in], as torch's Linear and not as GPT-2's own class does."""
+    shape = tensors[FUSED].shape if FUSED in tensors else ()
+    return len(shape) == 2 and shape[0] == 3 * shape[1]
 
 
 def around(cfg: TransformerConfig) -> WeightMap:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.architecture import UNEMBED, filled, plain_names
-from headlight.model.checkpoints.families.gpt2 import BUFFERS, EMBEDDING, PREFIX, weight_map
+from headlight.model.checkpoints.families.gpt2 import BUFFERS, EMBEDDING, FUSED, PREFIX, has_linear_layers, weight_map
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, skeleton
 from headlight.model.checkpoints.folders import is_tied
 from headlight.model.checkpoints.state_dicts import (
@@ -26,8 +26,7 @@ from headlight.model.checkpoints.state_dicts import (
 from headlight.model.checkpoints.tensors import check_depth
 from headlight.model.nn.config import Activation, TransformerConfig
 
-FUSED, INTO = "h.0.attn.c_attn.weight", "h.0.mlp.c_fc.weight"
-LINEAR = re.compile(r"h\.\d+\.(attn\.c_attn|attn\.c_proj|mlp\.c_fc|mlp\.c_proj)\.weight")
+INTO = "h.0.mlp.c_fc.weight"
 # What nanoGPT writes beside its state dict, under our names.
 MODEL_ARGS = {"n_layer": "n_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "n_ctx"}
 MODEL_ARGS |= {"vocab_size": "d_vocab"}
@@ -55,7 +54,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     """
     file = read_state_dict(path)
     tensors, prefix = _named(file)
-    tensors, is_linear = _turned(tensors)
+    is_linear = has_linear_layers(tensors)
     known = _known(file, tensors) | settings
     if missing := _questions(file, tensors, settings).required:
         call = "&".join(f"{name}={answers[0]}" for name, answers in missing.items())
@@ -70,7 +69,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
-    weights = weight_map(cfg)
+    weights = weight_map(cfg, is_linear)
     if not any(name.endswith(".bias") and not re.fullmatch(BUFFERS, name) for name in tensors):
         weights = {name: weight for name, weight in weights.items() if not weight.name.endswith(".bias")}
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
@@ -81,7 +80,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
 def questions(path: Path, settings: Container[str]) -> Questions:
     """What has to be asked, and may be, beside what the file and these settings tell."""
     file = read_state_dict(path, shapes_only=True)
-    return _questions(file, _turned(_named(file)[0])[0], settings)
+    return _questions(file, _named(file)[0], settings)
 
 
 FAMILY = Family(recognises, read, questions=questions)
@@ -97,23 +96,15 @@ def _named(file: StateDict) -> tuple[dict[str, Tensor], str]:
     return tensors, prefix
 
 
-def _turned(tensors: dict[str, Tensor]) -> tuple[dict[str, Tensor], bool]:
-    """The matrices as GPT-2's own class holds them, [in, out], and whether a Linear held them the other way."""
-    d_out, d_in = tensors[FUSED].shape
-    if d_out != 3 * d_in:
-        return tensors, False
-    return {name: tensor.T if LINEAR.fullmatch(name) else tensor for name, tensor in tensors.items()}, True
-
-
 def _known(file: StateDict, tensors: dict[str, Tensor]) -> dict[str, Any]:
     """The settings that shapes tell, and those that nanoGPT writes beside its tensors."""
-    (d_vocab, d_model), (_, d_mlp) = tensors[EMBEDDING].shape, tensors[INTO].shape
+    (d_vocab, d_model), of_mlp = tensors[EMBEDDING].shape, tensors[INTO].shape
     known: dict[str, Any] = {
         "n_layers": len({name.split(".")[1] for name in tensors if name.startswith("h.")}),
         "d_model": d_model,
         "n_ctx": len(tensors["wpe.weight"]),
         "d_vocab": d_vocab,
-        "d_mlp": d_mlp,
+        "d_mlp": of_mlp[0 if has_linear_layers(tensors) else 1],
         "eps": 1e-5,
         "tie_word_embeddings": is_tied(tensors.get(UNEMBED), tensors[EMBEDDING]),
     }

@@ -150,7 +150,7 @@ def test_the_nearest_names_are_given(embedded: Path) -> None:
     ("name", "said"),
     [
         ("notes.txt", r"is a file of a kind that is not known\. What opens is a Hugging Face folder"),
-        ("model.gguf", r"is a GGUF file, of llama\.cpp\. Open the Hugging Face folder"),
+        ("model.gguf", r"is cut short\. Copy or download it again"),
         ("weights.h5", "is weights of TensorFlow"),
         ("config.json", r"is a file that belongs to a model\. Give the folder that it lies in"),
         ("empty/", r"is not a model of a kind that is known: it has no config\.json\. What opens"),
@@ -187,7 +187,13 @@ def test_a_sentence_transformers_folder_is_called_that(tmp_path: Path) -> None:
         load(tmp_path / "st")
 
 
-@pytest.mark.parametrize("held", ["model.gguf", "consolidated.safetensors"])
+def test_of_a_folder_around_a_gguf_file_that_is_to_be_opened(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "model.gguf")
+    with pytest.raises(CheckpointError, match=r"but model\.gguf\. Open tiny/model\.gguf"):
+        load(folder)
+
+
+@pytest.mark.parametrize("held", ["tf_model.h5", "consolidated.safetensors"])
 def test_a_folder_whose_weights_are_in_another_file_says_which(held: str, folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / held)
     with pytest.raises(CheckpointError, match=rf"but {held}, and no other format is read from a folder\. Load the"):

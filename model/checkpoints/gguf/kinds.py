@@ -1,0 +1,302 @@
+"""What llama.cpp's architectures are called in transformers, with the settings and tensors of each translated.
+
+Source: llama.cpp's convert_hf_to_gguf.py, of which this is the way back, and gguf's constants.py.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headlight.model.base.errors import CheckpointError
+from headlight.model.checkpoints.gguf.header import Header, read_header
+from headlight.model.checkpoints.gguf.tensors import read_tensors
+from headlight.model.checkpoints.quantised import of_rows
+
+EMBEDDING, UNEMBEDDING, ROPE_FACTORS = "token_embd.weight", "output.weight", "rope_freqs.weight"
+SETTINGS = {
+    "context_length": "max_position_embeddings",
+    "block_count": "num_hidden_layers",
+    "embedding_length": "hidden_size",
+    "feed_forward_length": "intermediate_size",
+    "attention.head_count": "num_attention_heads",
+    "attention.head_count_kv": "num_key_value_heads",
+}
+NEEDED = ("context_length", "block_count", "embedding_length", "attention.head_count")
+RMS = {"attention.layer_norm_rms_epsilon": "rms_norm_eps"}
+ROPE = {"rope.freq_base": "rope_theta"}
+WIDE = {"attention.key_length": "head_dim"}
+WINDOW = {"attention.sliding_window": "sliding_window"}
+OUTSIDE = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+LAYER = {
+    "attn_norm": "input_layernorm",
+    **{f"attn_{role}": f"self_attn.{role}_proj" for role in "qkv"},
+    "attn_output": "self_attn.o_proj",
+    "ffn_norm": "post_attention_layernorm",
+    **{f"ffn_{part}": f"mlp.{part}_proj" for part in ("gate", "up", "down")},
+}
+HEAD_NORMS = {"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm"}
+GEMMA_LAYER = LAYER | {
+    "post_attention_norm": "post_attention_layernorm",
+    "ffn_norm": "pre_feedforward_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+}
+BLOCK = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
+# What Llama 3.1 and later scale rotary positions by; a file holds what comes of it, which is held against these.
+LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+LLAMA3_CONTEXT = 8192
+LARGEST_GEMMA = {"gemma2": 46, "gemma3": 62}  # layers of those whose scores are divided by another width than a head's
+
+Tensors = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of llama.cpp's architectures: transformers' name, and how settings and tensors are named there.
+
+    `more(header, tensors)` are settings that take more than a name, and `mended(tensors, config)` undoes what the
+    conversion did to tensors' values, under their names in the file.
+    """
+
+    model_type: str
+    settings: Mapping[str, str]
+    layer: Mapping[str, str]
+    outside: Mapping[str, str] = field(default_factory=lambda: OUTSIDE)
+    layers: str = "model.layers.{}."
+    more: Callable[[Header], dict[str, Any]] = lambda header: {}
+    mended: Callable[[Tensors, dict[str, Any]], Tensors] = lambda tensors, config: tensors
+
+
+def config_of(path: Path) -> dict[str, Any]:
+    """What config.json of the model would say, from a file's metadata.
+
+    Raises:
+        CheckpointError: the file is damaged, a part of several, or of an architecture that is not read.
+    """
+    header = read_header(path)
+    kind = _kind(path, header)
+    if missing := [name for name in NEEDED if header.told(name) is None]:
+        raise CheckpointError(f"{path.name} does not tell {', '.join(missing)} of its {header.architecture}.")
+    if EMBEDDING not in header.tensors:
+        raise CheckpointError(f"{path.name} holds no {EMBEDDING}. Copy or download it again.")
+    told = {theirs: header.told(ours) for ours, theirs in kind.settings.items() if header.told(ours) is not None}
+    return {
+        "model_type": kind.model_type,
+        "vocab_size": header.tensors[EMBEDDING].shape[0],
+        "tie_word_embeddings": UNEMBEDDING not in header.tensors,
+        **told,
+        **_scaling(path, header),
+        **kind.more(header),
+    }
+
+
+def model_type_of(path: Path) -> str:
+    """What transformers calls the architecture of a file.
+
+    Raises:
+        CheckpointError: as `config_of`.
+    """
+    return _kind(path, read_header(path)).model_type
+
+
+def tensors_of(path: Path) -> Tensors:
+    """A file's tensors by the names that transformers gives them.
+
+    Raises:
+        CheckpointError: as `config_of`, or a tensor has no place in the architecture.
+    """
+    header = read_header(path)
+    kind, config = _kind(path, header), config_of(path)
+    raw = {name: tensor for name, tensor in read_tensors(path).items() if not name.startswith("rope_")}
+    if split := [name for name in raw if re.search(r"_(exps|gate_inp|shexp)\b", name)]:
+        raise CheckpointError(
+            f"{path.name} has layers of experts ({split[0]}), which are not read from GGUF files. Open the Hugging "
+            "Face folder that it was made from."
+        )
+    return {_renamed(path, kind, name): tensor for name, tensor in kind.mended(raw, config).items()}
+
+
+def _kind(path: Path, header: Header) -> Kind:
+    if header.metadata.get("split.count", 0) > 1:
+        raise CheckpointError(
+            f"{path.name} is one of several parts of a model. Merge them with llama.cpp's llama-gguf-split --merge."
+        )
+    if header.architecture not in KINDS:
+        raise CheckpointError(
+            f"{path.name} holds a {header.architecture!r}; of GGUF files these are read: {', '.join(KINDS)}. Open the "
+            "Hugging Face folder that it was made from."
+        )
+    return KINDS[header.architecture]
+
+
+def _renamed(path: Path, kind: Kind, name: str) -> str:
+    module, _, part = name.rpartition(".")
+    if module in kind.outside:
+        return f"{kind.outside[module]}.{part}"
+    if (match := BLOCK.fullmatch(name)) and match[2] in kind.layer:
+        return f"{kind.layers.format(int(match[1]))}{kind.layer[match[2]]}.{match[3]}"
+    raise CheckpointError(f"{path.name} holds {name}, which a {kind.model_type} has no place for.")
+
+
+def _scaling(path: Path, header: Header) -> dict[str, Any]:
+    """How rotary positions are scaled."""
+    how = header.told("rope.scaling.type")
+    if ROPE_FACTORS in header.tensors:
+        return {"rope_scaling": _llama3(path, header)}
+    if "rope_factors_long.weight" in header.tensors:
+        factors = read_tensors(path)
+        lists = {f"{name}_factor": factors[f"rope_factors_{name}.weight"].tolist() for name in ("long", "short")}
+        original = header.told("rope.scaling.original_context_length")
+        return {"rope_scaling": {"rope_type": "longrope", **lists}, "original_max_position_embeddings": original}
+    factor = header.told("rope.scaling.factor")
+    if how in (None, "none") or factor is None:
+        return {}
+    if how not in ("linear", "yarn"):
+        raise CheckpointError(f"{path.name} scales rotary positions by {how!r}; known are linear and yarn.")
+    scaling: dict[str, Any] = {"rope_type": how, "factor": factor}
+    if how == "yarn":
+        scaling["original_max_position_embeddings"] = header.told("rope.scaling.original_context_length")
+    return {"rope_scaling": scaling}
+
+
+def _llama3(path: Path, header: Header) -> dict[str, Any]:
+    """Llama 3's scaling, of which a file holds each wave's factor: the whole one is that of the longest."""
+    factors = read_tensors(path)[ROPE_FACTORS].float()
+    scaling = LLAMA3 | {"factor": round(float(factors.max()), 3), "original_max_position_embeddings": LLAMA3_CONTEXT}
+    theta = float(header.told("rope.freq_base", 10000.0))
+    waves = 2 * torch.pi * theta ** (torch.arange(len(factors)) / len(factors))
+    low, high = LLAMA3_CONTEXT / LLAMA3["low_freq_factor"], LLAMA3_CONTEXT / LLAMA3["high_freq_factor"]  # type: ignore[operator]
+    smooth = (LLAMA3_CONTEXT / waves - 1.0) / (4.0 - 1.0)
+    between = 1 / ((1 - smooth) / scaling["factor"] + smooth)
+    expected = torch.where(waves > low, scaling["factor"], torch.where(waves < high, 1.0, between))
+    if not torch.allclose(factors, expected, rtol=1e-3):
+        raise CheckpointError(
+            f"{path.name} scales rotary positions by factors of its own ({ROPE_FACTORS}), which are none of Llama 3's."
+        )
+    return scaling
+
+
+def _unpermuted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
+    """Queries and keys whose rotated pairs lie in the two halves of a head, and not side by side."""
+    heads = {"attn_q": config["num_attention_heads"]}
+    heads["attn_k"] = config.get("num_key_value_heads", heads["attn_q"])
+
+    def mended(name: str, tensor: Tensor) -> Tensor:
+        match = BLOCK.fullmatch(name)
+        if match is None or match[2] not in heads:
+            return tensor
+        n_heads = heads[match[2]]
+        if type(n_heads) is not int or n_heads < 1 or len(tensor) % (2 * n_heads):
+            raise CheckpointError(f"{name} has {len(tensor)} rows, which {n_heads} heads do not divide into pairs.")
+        return of_rows(tensor, partial(_halves, n_heads))
+
+    return {name: mended(name, tensor) for name, tensor in tensors.items()}
+
+
+def _halves(n_heads: int, rows: Tensor) -> Tensor:
+    pairs = rows.unflatten(0, (n_heads, len(rows) // n_heads // 2, 2))
+    return pairs.transpose(1, 2).flatten(0, 2)
+
+
+def _less_one(tensors: Tensors, _: dict[str, Any]) -> Tensors:
+    """Gains as Gemma stores them, less 1."""
+    return {name: tensor - 1 if name.endswith("norm.weight") else tensor for name, tensor in tensors.items()}
+
+
+def _parted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
+    """Phi's queries, keys and values, which lie one behind the other, apart."""
+    found: Tensors = {}
+    for name, tensor in tensors.items():
+        match = BLOCK.fullmatch(name)
+        if match is None or match[2] != "attn_qkv":
+            found[name] = tensor
+            continue
+        n_heads = config["num_attention_heads"]
+        shared = config.get("num_key_value_heads", n_heads)
+        width = len(tensor) // (n_heads + 2 * shared)
+        ends = [0, n_heads * width, (n_heads + shared) * width, (n_heads + 2 * shared) * width]
+        for role, begin, end in zip("qkv", ends, ends[1:], strict=False):
+            rows = slice(begin, end)
+            found[f"blk.{match[1]}.attn_{role}.{match[3]}"] = of_rows(tensor, partial(_slice, rows))
+    return found
+
+
+def _slice(rows: slice, tensor: Tensor) -> Tensor:
+    return tensor[rows]
+
+
+def _head_width(header: Header) -> float:
+    return header.told("embedding_length") / header.told("attention.head_count")
+
+
+def _of_llama(header: Header) -> dict[str, Any]:
+    biased = {"attention_bias": "attn_q", "mlp_bias": "ffn_gate"}
+    has = {name: f"blk.0.{module}.bias" in header.tensors for name, module in biased.items()}
+    width = header.told("attention.key_length", header.told("rope.dimension_count"))
+    return has | ({} if width is None else {"head_dim": width})
+
+
+def _of_gemma(header: Header) -> dict[str, Any]:
+    """What scores are divided by, which the file does not tell, and soft caps."""
+    is_largest = header.told("block_count") == LARGEST_GEMMA[header.architecture]
+    scalar = _head_width(header) if is_largest else header.told("attention.key_length")
+    caps = ("attn_logit_softcapping", "final_logit_softcapping")
+    return {"query_pre_attn_scalar": scalar} | {name: header.told(name) for name in caps}
+
+
+def _of_partial(header: Header) -> dict[str, Any]:
+    """The share of each head that is rotated."""
+    return {"partial_rotary_factor": header.told("rope.dimension_count", _head_width(header)) / _head_width(header)}
+
+
+BASE = SETTINGS | RMS | ROPE
+PHI_LAYER = {
+    "attn_norm": "input_layernorm",
+    **{f"attn_{role}": f"self_attn.{role}_proj" for role in "qkv"},
+    "attn_output": "self_attn.dense",
+    "ffn_up": "mlp.fc1",
+    "ffn_down": "mlp.fc2",
+}
+PHI3_LAYER = LAYER | {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"}
+GPT2_LAYER = {
+    "attn_norm": "ln_1",
+    "attn_qkv": "attn.c_attn",
+    "attn_output": "attn.c_proj",
+    "ffn_norm": "ln_2",
+    "ffn_up": "mlp.c_fc",
+    "ffn_down": "mlp.c_proj",
+}
+GPT2_SETTINGS = {
+    "context_length": "n_positions",
+    "block_count": "n_layer",
+    "embedding_length": "n_embd",
+    "feed_forward_length": "n_inner",
+    "attention.head_count": "n_head",
+    "attention.layer_norm_epsilon": "layer_norm_epsilon",
+}
+GPT2_OUTSIDE = {"token_embd": "transformer.wte", "position_embd": "transformer.wpe", "output_norm": "transformer.ln_f"}
+PHI_SETTINGS = SETTINGS | ROPE | {"attention.layer_norm_epsilon": "layer_norm_eps"}
+WINDOWED = BASE | WIDE | WINDOW
+KINDS = {
+    "llama": Kind("llama", BASE, LAYER, more=_of_llama, mended=_unpermuted),
+    "qwen2": Kind("qwen2", BASE, LAYER),
+    "qwen3": Kind("qwen3", BASE | WIDE, LAYER | HEAD_NORMS),
+    "gemma": Kind("gemma", BASE | WIDE, LAYER, mended=_less_one),
+    "gemma2": Kind("gemma2", WINDOWED, GEMMA_LAYER, more=_of_gemma, mended=_less_one),
+    "gemma3": Kind("gemma3_text", WINDOWED, GEMMA_LAYER | HEAD_NORMS, more=_of_gemma, mended=_less_one),
+    "phi2": Kind(
+        "phi",
+        PHI_SETTINGS,
+        PHI_LAYER,
+        OUTSIDE | {"output_norm": "model.final_layernorm"},
+        more=_of_partial,
+        mended=_parted,
+    ),
+    "phi3": Kind("phi3", BASE | WINDOW, PHI3_LAYER, more=_of_partial),
+    "gpt2": Kind("gpt2", GPT2_SETTINGS, GPT2_LAYER, GPT2_OUTSIDE | {"output": "lm_head"}, "transformer.h.{}."),
+}

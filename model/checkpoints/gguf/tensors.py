@@ -1,0 +1,42 @@
+"""A GGUF file's tensors: floats as views of the mapped file, everything else quantised as it lies there."""
+
+from functools import partial
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float32, UInt8
+from torch import Tensor
+
+from headlight.model.base.file_copies import mappable
+from headlight.model.checkpoints.gguf.header import TensorPlace, package, read_header
+from headlight.model.checkpoints.quantised import Quantised
+
+FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+WHOLE = {"I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64}
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file by the names that they have in it.
+
+    Raises:
+        CheckpointError: the file is damaged, or the package gguf is not installed.
+    """
+    header = read_header(path)
+    with mappable(path) as at:
+        mapped = torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
+    return {name: _tensor(mapped, place) for name, place in header.tensors.items()}
+
+
+def _tensor(mapped: torch.UntypedStorage, place: TensorPlace) -> Tensor:
+    raw = torch.empty(0, dtype=torch.uint8).set_(mapped[place.begin : place.end])
+    if dtype := (FLOATS | WHOLE).get(place.kind):
+        return (raw.clone() if place.begin % dtype.itemsize else raw).view(dtype).view(place.shape)
+    return Quantised(raw.view(prod(place.shape[:-1]), -1), place.shape, place.kind, partial(_dequantise, place.kind))
+
+
+def _dequantise(kind: str, rows: UInt8[Tensor, "row byte"]) -> Float32[Tensor, "row number"]:
+    gguf = package()
+    numbers = gguf.dequantize(rows.numpy(), gguf.GGMLQuantizationType[kind])
+    return torch.from_numpy(np.ascontiguousarray(numbers, dtype=np.float32))
