@@ -83,8 +83,10 @@ def _say(kind: Kind, runs: Any) -> str:
 
 @st.fragment
 def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> None:
-    """The navigation and the view. What is chosen in them draws them alone again, not the rest of the page, unless it
-    asks for another run or for a page with another bar. What an error left unanswered is not requested again.
+    """Draw the navigation and the view, as a fragment.
+
+    A choice in them redraws only them, unless it needs another run or a page with another bar. A selection that failed
+    is not requested again.
     """
     _navigation(said)
     view, seen = _view(), selection.active()

@@ -150,9 +150,7 @@ def _hint(fields: Sequence[str]) -> None:
 
 
 def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample], None], *more: Link) -> DeltaGenerator:
-    """The examples, what there is to do with a B, and the tour, in a row whose beginning, which is returned, is left
-    for what was run.
-    """
+    """Draw the row of menus (examples, actions on B, the tour), and return its start, left free for the run."""
     with st.container(horizontal=True, key="headlight-menus"):
         beginning = st.container(key="headlight-run")
         key, titles = selection.widget_key(f"examples{bar.fields.key}"), {each.name: each for each in examples}

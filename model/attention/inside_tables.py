@@ -32,9 +32,13 @@ class HeadAt:
 
 
 def inside_tables(comparison: Comparison, head: Head, query: int, key: int | None = None) -> Tables:
-    """Every key's row of numbers, the components of q, k, v and z, and the entries of the stream.
+    """Tabulate one head at one query: scores and weights per key, components of q, k, v and z, and the stream.
 
-    Query and key are places of the common axis; without a key it is the query's strongest.
+    Args:
+        comparison: one run, or two to compare.
+        head: (layer, head).
+        query: place of the query on the common axis.
+        key: place of the key; by default the query's strongest.
     """
     heads = {side: head_at(comparison, side, head, query, key) for side in comparison.sides}
     return head_tables(comparison, {side: at for side, at in heads.items() if at is not None})

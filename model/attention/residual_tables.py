@@ -16,7 +16,12 @@ from headlight.model.runs.tables import Rows, Table, Tables, columns, finite, nu
 
 
 def residual_tables(comparison: Comparison, place: int | None = None) -> Tables:
-    """Norms at every layer and place, cosines between layers, and the components at one place, by default the last."""
+    """Tabulate the residual stream: norms at every layer and place, cosines between layers, and components.
+
+    Args:
+        comparison: one run, or two to compare.
+        place: where the components are listed, by default the last place that all runs have.
+    """
     place = comparison.default_place if place is None else place
     return {
         "tokens": tokens_of(comparison),

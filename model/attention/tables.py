@@ -37,10 +37,14 @@ SCORES = {
 def attention_tables(
     comparison: Comparison, heads: Sequence[Head], show: Show = "weight", sink: Sink = "keep", unit: Unit = "token"
 ) -> Tables:
-    """Cells of some heads, scores of all, and how far heads and runs are apart.
+    """Tabulate attention: the cells of some heads, every head's scores, and the distances between heads and runs.
 
-    The cells hold what is to be shown; of words and sentences that is weights alone. `sink` says what becomes of the
-    first token.
+    Args:
+        comparison: one run, or two to compare.
+        heads: (layer, head) pairs whose cells are listed; row = query, column = key.
+        show: quantity in the cells; words and sentences have weights only.
+        sink: how the first token, on which many heads rest, is treated.
+        unit: whether rows and columns are tokens, words or sentences.
     """
     return read_attention(comparison, heads, How(show if unit == "token" else "weight", sink), unit).tables(comparison)
 

@@ -60,10 +60,16 @@ class Explained:
 
 @dataclass(frozen=True)
 class CellQuestion:
-    """What is to be explained, by places of the common axis: a head's cell, and target against distractor (token ids).
+    """The attention cell and the prediction to explain, by places of the common axis.
 
-    Without a key it is the query's strongest in A, and its match in B. `place` is where the prediction is measured,
-    `mean_over` are the prompts over which the head's mean is taken, or else it is that over the run's own tokens.
+    Attributes:
+        head: (layer, head).
+        query: place of the query.
+        key: place of the key; None for the query's strongest key in A, and its match in B.
+        target: token id whose logit is explained.
+        distractor: token id whose logit is subtracted.
+        place: where the logits are read.
+        mean_over: prompts for the head's mean in mean ablation; the run's own tokens if empty.
     """
 
     head: Head

@@ -28,7 +28,15 @@ NamedPart = tuple[Row, float]
 
 @former_keywords(asked="question")
 def why_tables(comparison: Comparison, question: CellQuestion) -> Tables:
-    """What explains a cell and a prediction of each run that has them, with B - A where there is such a thing."""
+    """Tabulate why a head attends to a key and what it contributes to a prediction.
+
+    The tables have the score's parts, the write's effect on the logits, direct effects of all parts of the model, and
+    the effects of ablating the head; with B - A where both runs have the cell.
+
+    Args:
+        comparison: one run, or two to compare.
+        question: the cell and the prediction.
+    """
     return explained_tables(comparison, explain(comparison, question)[0])
 
 

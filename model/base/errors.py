@@ -9,7 +9,7 @@ MAX_NAMES = 12  # of files in a message
 
 
 class HeadlightError(Exception):
-    """The parent of every error that is shown to the user as it stands."""
+    """Base class of all errors that a user can cause; the message says what to do next."""
 
 
 class ConfigError(HeadlightError):

@@ -12,11 +12,16 @@ BLOCK = 2**24  # bytes read at a time
 
 @dataclass(frozen=True)
 class Source:
-    """What was opened: the name it was asked for by, its folder or file, its family and its weight files.
+    """Where a model's weights were read from.
 
-    `revision` is the hub's commit hash, and None for what did not come from the hub. `note` says what part of a folder,
-    or of several, this is, if it is not what one would expect. `unread` are settings of config.json that
-    nothing goes by, as "name = value".
+    Attributes:
+        name: the name that it was loaded by.
+        path: its folder or file.
+        family: the checkpoint family that read it.
+        weights: its weight files.
+        revision: the commit hash on the hub; None for a model from elsewhere.
+        note: what part of the files this is, where that is not obvious, such as a merged LoRA.
+        unread: settings in config.json that nothing uses, as "name = value".
     """
 
     name: str
@@ -40,14 +45,14 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of the weight files' bytes in hexadecimal, several files one after the other in the order of names.
+        """SHA-256 of the weight files' bytes in hexadecimal; several files are concatenated in the order of names.
 
-        The files are read when this is first asked for; for a single file it is what `sha256sum` prints.
+        The files are read on first use. For a single file it equals the output of `sha256sum`.
         """
         return self.hashed(lambda done, total: None)
 
     def hashed(self, tell: Callable[[int, int], None]) -> str:
-        """`sha256`; where the files are read for it, `tell` hears how many bytes are done, and of how many."""
+        """Return `sha256`, reporting progress to `tell(done, total)` in bytes where the files have to be read."""
         if not self._digest:
             digest, done, total = hashlib.sha256(), 0, self.file_bytes
             for path in self.weights:

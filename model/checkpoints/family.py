@@ -42,9 +42,7 @@ class Checkpoint(Generic[Config]):
 
 @dataclass(frozen=True)
 class Questions:
-    """What a checkpoint does not tell: settings that have to be given, with the answers there are, and those that may
-    be, with what they are otherwise.
-    """
+    """Settings that a checkpoint does not determine: required ones with their values, optional ones with defaults."""
 
     required: dict[str, tuple[object, ...]]
     optional: dict[str, object]

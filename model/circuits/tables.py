@@ -18,16 +18,22 @@ def edge_tables(
     least: float = MIN_SHARE,
     against: Against = "b",
 ) -> Tables:
-    """The circuit of A's prediction, against B or A's own means: what is measured of it, and its edges by their scores.
+    """Find the circuit behind A's prediction by edge attribution patching, and tabulate its faithfulness and edges.
 
-    An edge is in it if its score is at least the share `least` of the largest, by size, and it lies on a way from the
-    embeddings to the logits. Scores are means over so many `steps` on the way from A's embeddings to
-    B's, or to their mean.
+    An edge belongs to the circuit if its score is at least `least` times the largest, by absolute value, and it lies on
+    a path from the embeddings to the logits.
+
+    Args:
+        comparison: run A, and run B for `against="b"`.
+        measured: the logit difference that the circuit explains.
+        steps: interpolation steps from A's embeddings to B's, or to their mean, for integrated gradients.
+        least: threshold as a share of the largest score.
+        against: whether ablated edges carry run B's activations ("b") or A's mean activations ("mean").
 
     Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 
     Raises:
-        InputError: there is no B to be held against, or the runs have no circuit.
+        InputError: there is no run B, or the runs have no circuit.
     """
     result = circuit_of(comparison, measured, steps, least, against)
     of = result.circuit

@@ -72,7 +72,6 @@ def sample(
         ConfigError: as `greedy`.
         InputError: as `greedy`.
     """
-
     with torch.inference_mode():
         steps = start(model, prompt, attention_mask, target, tap)
         return _write(steps, limits(steps, max_new_tokens, stop_tokens), _draw(sampling, generator))

@@ -44,13 +44,23 @@ def generate_tables(
     heads: Sequence[Head] = (),
     b_writes: BWrites = "same",
 ) -> Tables:
-    """What a model writes behind a prompt, and what each token was drawn from; with a B of both, and B - A.
+    """Generate a continuation of each prompt, and tabulate its tokens and the distributions they were sampled from.
 
-    The tokens `given` (ids) are written first, the others drawn. The step whose choices are listed, and for which the
-    heads' rows are, is by default the last.
+    Args:
+        comparison: one run, or two to compare.
+        n_new: number of tokens to generate.
+        temperature: divides the logits; 0 takes the most likely token.
+        top_k: sample from this many most likely tokens.
+        top_p: sample from the smallest set of tokens with this probability.
+        seed: of the random generator.
+        prefix: token ids that the continuation begins with.
+        stop: whether to stop at a token that ends a text.
+        step: the step whose candidates and attention rows are listed, by default the last.
+        heads: (layer, head) pairs whose attention rows are listed.
+        b_writes: whether B is fed A's tokens ("same") or generates its own ("own").
 
     Raises:
-        HeadlightError: a setting, or a given token, that a model does not allow.
+        HeadlightError: a setting or a token that a model does not allow.
     """
     how = Writing(n_new, Sampling(temperature=temperature, top_k=top_k, top_p=top_p), seed, tuple(prefix), stop)
     continuations = generate_steps(comparison, how, b_writes)

@@ -23,10 +23,13 @@ APART = ["layer", "head", "A and B apart (nats)"]
 def translate_tables(
     translations: Translations, attends: Attends = "cross", heads: Sequence[Head] = (), rows: Rows = "written"
 ) -> Tables:
-    """The tokens of source and target, the cells of heads in one kind of attention, and every expansion of the beams.
+    """Tabulate a translation: tokens of source and target, attention cells, and the beam search.
 
-    With a second translation of both, and B - A; and how far apart every head attends in the two. The rows of cross
-    attention are the target's tokens as they are written, or as they are read.
+    Args:
+        translations: one translation, or two to compare.
+        attends: which attention: the encoder's, the decoder's or cross-attention.
+        heads: (layer, head) pairs whose cells are listed.
+        rows: whether a row of cross-attention is the target token that it writes or the one that it reads.
     """
     cells = {
         name: translations.cells(side, attends, rows) for name, side in sides_of(translations.b is not None).items()

@@ -113,12 +113,18 @@ def translate(
     leaf: int | None = None,
     host: Host = HERE,
 ) -> Translation:
-    """What an encoder-decoder writes for a source by beam search, or a target that is given.
+    """Translate a source text by beam search, or read a target text with teacher forcing.
 
-    Of the beams that branch is read which ends at `leaf`, a place in the search's tree; by default the best.
+    Args:
+        model: an encoder-decoder.
+        source: the source text.
+        target: a target text to read in place of a search.
+        beams: number of beams.
+        leaf: the node of the search tree whose hypothesis is returned, by default the best.
+        host: runs the model and may cache results.
 
     Raises:
-        HeadlightError: a source or a target that the model does not take.
+        HeadlightError: the model cannot read the source or the target.
     """
     key = ("" if model.source is None else model.source.name, source, beams)
     if target is not None:

@@ -22,7 +22,7 @@ Cells = Float[Tensor, "layer head query key"]
 
 @dataclass(frozen=True, eq=False)
 class Translations:
-    """Translation A, and B beside it if there is one, laid side by side by `align`."""
+    """Translation A, and translation B to compare it with, their tokens aligned by `align`."""
 
     a: Translation
     b: Translation | None = None
@@ -90,10 +90,15 @@ class Translations:
 
 
 def compare_translations(a: Translation, b: Translation, align: Align = "tokens") -> Translations:
-    """Two translations side by side, by models that read and write the same tokens.
+    """Compare two translations by models with the same vocabularies.
+
+    Args:
+        a: the first translation.
+        b: the second translation.
+        align: match tokens by a longest common subsequence ("tokens") or by position.
 
     Raises:
-        InputError: a token id does not mean the same to both, on either side.
+        InputError: a token id means different tokens to the two models.
     """
     if not same_vocabularies(a, b):
         raise InputError(

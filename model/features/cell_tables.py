@@ -19,10 +19,15 @@ from headlight.model.runs.tables import Tables, finite
 
 @former_keywords(asked="question")
 def why_feature_tables(comparison: Comparison, question: CellQuestion, dictionary: Dictionary) -> Tables:
-    """A cell's score by pairs of features, and what its head moves by feature, in each run that has the cell.
+    """Tabulate an attention cell by dictionary features: the score by feature pairs, and what the head moves.
+
+    Args:
+        comparison: one run, or two to compare.
+        question: the cell and the prediction.
+        dictionary: an autoencoder of the residual stream that the head's layer reads.
 
     Raises:
-        InputError: the dictionary is not of the stream that the head reads.
+        InputError: the dictionary is of another activation.
     """
     return explained_by_features(comparison, explain(comparison, question)[0], dictionary)
 

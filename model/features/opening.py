@@ -45,14 +45,16 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dictionaries:
-    """The dictionaries of a shipped name, in a folder (its own, or those of the folders in it), or of a hub name.
+    """Load sparse dictionaries (SAEs or transcoders), one per layer.
 
-    A hub name is `owner/name`, or `owner/name/folder` for one folder of a repository, which is fetched if it was not
-    before. There is one dictionary for each layer; with a `model` they are as they fit it (`fitted`).
+    Args:
+        name: the name of dictionaries that come with the project, a folder, or a hub name as `owner/name` or
+            `owner/name/folder`, which is downloaded if needed.
+        model: the model to check them against; norms are folded so that they fit it.
 
     Raises:
-        CheckpointError: there is no such folder, nothing in it is a dictionary, a file is damaged, two are of one
-            layer, or one does not fit the model.
+        CheckpointError: no such folder, no dictionary in it, a damaged file, two dictionaries for one layer, or one
+            that does not fit the model.
         ModelNotFoundError: the hub cannot be reached, or has no such repository.
     """
     folder = shipped_dictionaries().get(str(name), Path(os.path.expanduser(name)))

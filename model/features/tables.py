@@ -26,9 +26,12 @@ MISSED = "share of the length that the dictionary misses"
 
 @dataclass(frozen=True)
 class FeatureOrder:
-    """By what features are listed: how active they are or, where there are tokens (ids), their effect at the place.
+    """How features are ranked: by activation or, with a target and a distractor, by direct effect at a place.
 
-    The effect is the direct one on the logit of the target less that of the distractor.
+    Attributes:
+        place: place on the common axis.
+        target: token id whose logit is read; None to rank by activation.
+        distractor: token id whose logit is subtracted.
     """
 
     place: int
@@ -49,9 +52,14 @@ def feature_tables(
     feature: int | None = None,
     order: FeatureOrder | None = None,
 ) -> Tables:
-    """The first features of a layer's dictionary, what it misses, and one feature: who made it and what it does.
+    """Tabulate a dictionary on a prompt: top features, reconstruction error, and one feature in full.
 
-    The place is by default the last that all runs have, the feature the first there.
+    Args:
+        comparison: one run, or two to compare.
+        opened: dictionaries by layer, from `open_dictionary`.
+        layer: the layer whose dictionary is listed.
+        feature: the feature listed in full, by default the first in `order`.
+        order: how features are ranked, by default by activation at the last place that all runs have.
     """
     order = FeatureOrder(comparison.default_place) if order is None else order
     place = order.place

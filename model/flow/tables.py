@@ -20,15 +20,17 @@ CHANGED_HEADS = ("into", "at place", "from place", "head", *(f"share of the node
 
 
 def flow_tables(comparison: Comparison, place: int | None = None, threshold: float = 0.04) -> Tables:
-    """What the last state at a place was made of, by edges of at least `threshold` of their node; with a B the change.
+    """Trace information flow routes back from a place: nodes, edges, and the heads of attention edges.
 
-    One row a node, an edge, and a head of an attention edge, from the start down; the place is by default the last that
-    all runs have. The change has all edges that are large enough in A or in B.
+    Args:
+        comparison: one run, or two for the change from A to B, with all edges above the threshold in either.
+        place: where the routes end, by default the last place that all runs have.
+        threshold: smallest share of its node that an edge must have.
 
     Source: Ferrando and Voita 2024, "Information Flow Routes: Automatically Interpreting Language Models at Scale".
 
     Raises:
-        InputError: the threshold is no share.
+        InputError: the threshold is not between 0 and 1.
     """
     start = comparison.default_place if place is None else place
     tables = {"tokens": tokens_of(comparison), **_graphs(comparison, flows_of(comparison, start, threshold))}

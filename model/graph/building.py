@@ -27,7 +27,13 @@ MAX_NODES = 300
 
 @dataclass(frozen=True)
 class Aim:
-    """What is to be explained: the logit of a token at a position less a distractor's, or less the mean of all."""
+    """The logit that an attribution graph explains.
+
+    Attributes:
+        token: target token id.
+        distractor: token id whose logit is subtracted; None to subtract the mean logit.
+        position: where the logits are read.
+    """
 
     token: int
     distractor: int | None

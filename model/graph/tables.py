@@ -26,10 +26,13 @@ CHECKED = ("run", "ablated", "predicted (logits)", "frozen (logits)", "measured 
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """How a graph is made: of how many nodes at most, and what of it is kept.
+    """Size and pruning of an attribution graph.
 
-    With `folded` heads are part of the edges. Of all nodes' influence the share `nodes` is kept, of what passes along
-    edges `edges`.
+    Attributes:
+        folded: make heads part of the edges rather than nodes.
+        most: largest number of nodes before pruning.
+        nodes: share of the nodes' influence to keep.
+        edges: share of the edges' influence to keep.
     """
 
     folded: bool = False
@@ -50,16 +53,21 @@ def graph_tables(
     settings: GraphSettings = WHOLE,
     opened: Dictionaries | None = None,
 ) -> Tables:
-    """The graph of a prediction at a place in each run: a table of the target, of the nodes, the edges, and the check.
+    """Build the attribution graph of each run's prediction; tabulate target, nodes, edges and ablation check.
 
-    Nodes are heads' writes and, of `opened` transcoders, features, or else neurons. Target and distractor are token
-    ids, by default the two likeliest; where it is `demeaned` the target's logit is taken less the mean of all, and
-    there is no distractor.
+    Args:
+        comparison: one run, or two to compare.
+        place: where the prediction is read, by default the last place that all runs have.
+        target: target token id, by default the likeliest.
+        distractor: token id whose logit is subtracted, by default the likeliest other token.
+        demeaned: subtract the mean logit in place of a distractor's.
+        settings: size and pruning of the graph.
+        opened: transcoders whose features are nodes; neurons are nodes without them.
 
     Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
 
     Raises:
-        HeadlightError: the model has no such graph, or the dictionary does not fit it.
+        HeadlightError: the model has no such graph, or the dictionaries do not fit it.
     """
     at = comparison.default_place if place is None else place
     first = likeliest(comparison, at)

@@ -20,13 +20,16 @@ Streams = Float[Tensor, "row pos d_model"]
 
 @dataclass(frozen=True)
 class Scope:
-    """The prompt that a state is put into, where, and how many tokens are written behind it.
+    """The target prompt of a patchscope.
 
-    `layer` is the state that is replaced, 0 the embedding; without one it is the state that is taken. `position` is the
-    prompt's last if there is none.
+    Attributes:
+        prompt: the prompt that hidden states are patched into.
+        layer: the layer to patch, 0 for the embedding; None for the layer that each state comes from.
+        position: the position to patch, by default the last.
+        n_tokens: number of tokens to generate after the prompt.
 
-    Source: Ghandeharioun et al. 2024, "Patchscopes", arXiv 2401.06102; the prompt is its section 4.1's, by which a
-    model is to repeat what it is given.
+    Source: Ghandeharioun et al. 2024, "Patchscopes", arXiv 2401.06102; the default prompt is from its section 4.1,
+    which makes a model repeat a token.
     """
 
     prompt: str = IDENTITY

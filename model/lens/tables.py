@@ -43,14 +43,19 @@ def lens_tables(
     lens_from: str = "",
     scope: Scope | None = None,
 ) -> Tables:
-    """The lens, the ten best tokens of one cell, a token's (id) way to it, and what each lens loses, layer by layer.
+    """Tabulate a lens: every layer's prediction, one cell's top tokens, a followed token, and mean KL per layer.
 
-    The token is by default A's prediction, the cell the last layer's at the last place that all runs have; layer 0 is
-    the embedding. A tuned or Jacobian `lens` is the one beside each run's model, or that of a folder or hub name, which
-    is read for every run of A's model. With a `scope` there is what its prompt makes of the cell's position, too.
+    Args:
+        comparison: one run, or two to compare.
+        token: id of the followed token, by default A's prediction.
+        layer: layer of the cell, 0 for the embedding; by default the last.
+        place: place of the cell, by default the last that all runs have.
+        lens: logit, tuned or Jacobian lens.
+        lens_from: folder or hub name of the lens for A's model; by default the one beside each run's model.
+        scope: a patchscope to run at the place as well.
 
     Raises:
-        HeadlightError: there is no such lens, or it was made for another model.
+        HeadlightError: no such lens, or one for another model.
     """
     token = int(comparison.a.next_logits.argmax()) if token is None else token
     layer = len(comparison.layer_labels) - 1 if layer is None else layer

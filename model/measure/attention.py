@@ -49,8 +49,7 @@ def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_
 
 
 def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor, "*head key"]) -> Measure:
-    """How much larger each key's weight is than its share of what is written: positive for a large weight with a small
-    effect.
+    """Weight minus share of the written norm: positive where a key has a large weight with a small effect.
 
     With `norms` as in `write_norms`, for one head or several: a_ij - a_ij n_j / sum_k a_ik n_k, -1 to 1. Rows sum to 0;
     where weights sum to less than 1, the written shares are scaled to their sum. NaN where a row writes nothing.
@@ -90,8 +89,9 @@ def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Te
 
 
 def js_divergence(a: Float[Tensor, "*lead key"], b: Float[Tensor, "*lead key"]) -> Measure:
-    """How different two rows of weights are: the Jensen-Shannon divergence, 0 for equal ones to log 2 nats for rows
-    without a common key. NaN where a row holds one.
+    """Jensen-Shannon divergence of two rows of weights, from 0 for equal rows to log 2 nats for disjoint ones.
+
+    NaN where a row contains one.
 
     Source: Lin 1991, "Divergence Measures Based on the Shannon Entropy".
     """
@@ -108,8 +108,9 @@ def _js_divergence(a: Float[Tensor, "row key"], b: Float[Tensor, "row key"]) -> 
 
 
 def most_alike(head: Float[Tensor, "query key"], patterns: Iterable[Pattern]) -> Measure:
-    """How different every head is from the given one, the most alike having the least: the Jensen-Shannon divergence of
-    their rows (nats), averaged over the queries for which both have one.
+    """Distance of every head from `head`: the mean Jensen-Shannon divergence of their rows (nats).
+
+    The mean is over the queries for which both heads have a row.
 
     `patterns` is taken one layer at a time, so a generator that computes them on demand needs one layer's memory.
     """

@@ -36,10 +36,18 @@ NEURONS, BIASES, EDITS, WRITTEN = "neurons", "biases", "edits behind them", "MLP
 
 @dataclass(frozen=True)
 class NeuronQuestion:
-    """Which neurons are asked for, at a place, and how their effect on two tokens' (ids) difference is read there.
+    """Which neurons to list, and the logit difference that their effects are read on.
 
-    The first `count` by a measure's size, of one layer or of all; in the run B or the change (B - A), if that is the
-    `side`. With `measured` the model is run without each of them. Without a `neuron` the first is shown in full.
+    Attributes:
+        target: token id whose logit is read.
+        distractor: token id whose logit is subtracted.
+        place: place on the common axis.
+        by: the measure that neurons are ranked by, in absolute value.
+        layer: only this layer's neurons; None for all layers.
+        count: number of neurons to list.
+        side: run to rank in: "A", "B" or their difference.
+        measured: ablate each listed neuron as well.
+        neuron: (layer, neuron) listed in full, by default the first.
     """
 
     target: int
@@ -55,10 +63,14 @@ class NeuronQuestion:
 
 @former_keywords(asked="question")
 def mlp_tables(comparison: Comparison, question: NeuronQuestion) -> Tables:
-    """The first neurons, the sums that they are part of, and one neuron's activations, tokens and heads.
+    """Tabulate MLP neurons by their effect on a logit difference, and one neuron in full.
+
+    Args:
+        comparison: one run, or two to compare.
+        question: the neurons and the logit difference.
 
     Raises:
-        InputError: a model has no neurons.
+        InputError: the model has no neurons.
     """
     neuron = chosen(comparison, question)
     return {

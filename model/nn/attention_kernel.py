@@ -25,7 +25,9 @@ Mask = Bool[Tensor, "#batch 1 query key"]
 
 
 def attend(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap) -> Mixture | None:
-    """Every head's mixture of values, or None where there is no faster way than that of `Attention`, which it is:
+    """Fused attention; None where `Attention`'s own steps are as fast.
+
+    It computes
 
     scores = einsum(q / attn_scale, k, "batch query head d_head, batch key head d_head -> batch head query key")
     pattern = scores.masked_fill(~mask, -inf).softmax(-1)

@@ -14,8 +14,10 @@ CacheKey = str | tuple[str] | tuple[str, int] | tuple[str, int, str]
 
 
 def activation_name(name: str, layer: int | None = None, part: str | None = None) -> str:
-    """The full name of an activation: ("pattern", 3) is blocks.3.attn.hook_pattern, ("scale", 0, "ln1") is
-    blocks.0.ln1.hook_scale, ("normalized",) is ln_final.hook_normalized.
+    """Expand the shorthand for an activation to its full name.
+
+    ("pattern", 3) is blocks.3.attn.hook_pattern, ("scale", 0, "ln1") is blocks.0.ln1.hook_scale, and ("normalized",) is
+    ln_final.hook_normalized.
 
     Source: the shorthand is that of TransformerLens's `get_act_name`.
     """
@@ -33,10 +35,10 @@ class ActivationCache(Mapping[str, Tensor]):
     """The activations of one run by name, in forward order.
 
     `cache["blocks.3.attn.hook_pattern"]`, `cache["pattern", 3]` and `cache["pattern", -1]` (the last layer) all work.
-    An activation may be given as what computes it; that is done when it is first read.
+    A value may be a function, which is called when the activation is first read.
 
     Raises:
-        HookError: on reading an activation that was not kept; the message gives the nearest that were.
+        HookError: on reading an activation that was not kept; the message names the most similar ones.
     """
 
     def __init__(self, activations: Mapping[str, Tensor | Callable[[], Tensor]], n_layers: int) -> None:

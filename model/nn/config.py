@@ -69,7 +69,7 @@ class RotaryScaling:
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """Sizes and choices of layer of one model; what follows from others is filled in when left out.
+    """Sizes and architecture of a decoder-only or encoder-only model; derived settings may be left out.
 
     `d_mlp` defaults to 4 d_model, `d_vocab_out` to d_vocab, `d_value` (the width of values, where it is not that of
     queries and keys) to d_head, `n_key_value_heads` to n_heads and `attn_scale`, by which scores are divided, to

@@ -13,7 +13,7 @@ SharedEmbeddings = Literal["none", "inputs", "target", "all"]
 
 @dataclass(frozen=True, kw_only=True)
 class Seq2SeqConfig:
-    """Sizes and choices of layer of one encoder-decoder; what follows from others is filled in when left out.
+    """Sizes and architecture of an encoder-decoder; derived settings may be left out.
 
     `d_vocab` is the source's vocabulary, `d_vocab_out` the target's (the same when left out). `norm_first` normalises
     what enters each sublayer (pre-LayerNorm), otherwise what leaves it, as in the original paper; `final_norm`

@@ -27,10 +27,10 @@ from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
 
 class Transformer(HookedModel):
-    """A transformer with one stream, built from its config with GPT-2's initialisation.
+    """A decoder-only or encoder-only transformer, built from its config with GPT-2's initialisation.
 
     State-dict keys, activation names and shapes are TransformerLens's. A tied unembedding has no key of its own.
-    `load` gives a `tokenizer`, where there is one, and a `source` that says where the weights came from.
+    `load` sets `tokenizer`, where there is one, and `source`, which says where the weights were read from.
     """
 
     def __init__(self, cfg: TransformerConfig) -> None:

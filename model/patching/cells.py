@@ -22,9 +22,13 @@ KINDS: dict[PatchMap, Kind] = {kind: kind for kind in get_args(Kind)}
 
 @dataclass(frozen=True)
 class Parts:
-    """Which parts of a run are patched, one in each cell of a map.
+    """Which parts of a run are patched, one in each cell of the map.
 
-    `layer` counts for heads by position, `receiver` and `through_mlps` for paths to its query, key or value.
+    Attributes:
+        what: the kind of map.
+        layer: the layer, for heads by position.
+        receiver: the receiving (layer, head), for path patching into its query, key or value.
+        through_mlps: whether paths go through MLPs.
     """
 
     what: PatchMap = "z"

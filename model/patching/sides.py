@@ -18,9 +18,13 @@ Tokens = Int[Tensor, "1 pos"]
 
 @dataclass(frozen=True)
 class LogitDifference:
-    """What is measured: the target's logit less the distractor's (token ids) at a position.
+    """The logit difference that patching is measured by.
 
-    It is the same position in B, unless `position_b` names another.
+    Attributes:
+        target: token id whose logit is read.
+        distractor: token id whose logit is subtracted.
+        position: where the logits are read in A.
+        position_b: where they are read in B, by default the same position.
     """
 
     target: int

@@ -19,14 +19,19 @@ def patching_tables(
     into: Into = "A",
     estimate: bool = False,
 ) -> Tables:
-    """What parts of one run change in the other: each cell's share of the logit difference of two tokens.
+    """Tabulate activation patching between A and B: the normalized logit difference of each patched part.
 
-    With `estimate` attribution patching stands beside it.
+    Args:
+        comparison: runs A and B.
+        measured: the logit difference.
+        parts: which parts are patched.
+        into: the run that is patched.
+        estimate: add attribution patching, its linear estimate.
 
     Source: Heimersheim and Nanda 2024, "How to Use and Interpret Activation Patching".
 
     Raises:
-        InputError: there is no B, or nothing that could be patched or measured.
+        InputError: there is no B, or nothing to patch or measure.
     """
     cells = Cells(patch_runs(*both(comparison), measured, into, comparison.align), parts)
     return map_tables(comparison, cells, cells.exact(), cells.estimate() if estimate else None)

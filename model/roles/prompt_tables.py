@@ -16,10 +16,17 @@ HEADS = ("head", "mean", "standard deviation", "prompts")
 def prompt_tables(
     model: Transformer, prompts: Sequence[str], head: Head, statistic: str = "induction", prepend_bos: Begin = True
 ) -> Tables:
-    """A head's statistic on each prompt, and every head's mean and deviation over those that differ.
+    """Tabulate one statistic: a head's value on each prompt, and every head's mean and standard deviation.
+
+    Args:
+        model: the model.
+        prompts: the prompts; duplicates count once in mean and deviation.
+        head: (layer, head).
+        statistic: name of the statistic.
+        prepend_bos: how prompts begin.
 
     Raises:
-        HeadlightError: the model came without a tokenizer, or a prompt is empty or longer than its context.
+        HeadlightError: the model has no tokenizer, or a prompt is empty or longer than its context.
     """
     statistics = {
         prompt: head_statistics(model, model.to_tokens(prompt, prepend_bos)[0].cpu())

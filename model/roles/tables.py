@@ -95,13 +95,21 @@ def head_tables(
     prompts: Mapping[str, Mapping[int, str]] | None = None,
     ablated: Mapping[str, Sequence[Head]] | None = None,
 ) -> Tables:
-    """What the heads do on `count` seeded sequences of `repeat_length` random tokens, twice, or on prompts.
+    """Detect the roles of all heads, such as induction, on repeated random tokens or on prompts.
 
-    With a second model, or the model with edits, of both sides, and B - A. `prompts` are each side's, by number;
-    `ablated` the heads of each side that are ablated on the random repeats.
+    Args:
+        model: model A.
+        model_b: model B to compare with; by default A where `edits_b` are given.
+        edits_b: edits of B's runs.
+        prepend_bos: how sequences begin.
+        seed: of the random tokens.
+        count: number of random sequences.
+        repeat_length: number of random tokens, each sequence has them twice.
+        prompts: prompts to use in place of random tokens, by side and number.
+        ablated: heads to ablate on the random repeats, by side.
 
     Raises:
-        HeadlightError: a prompt or an edit that a model does not allow, or no room for random repeats.
+        HeadlightError: a prompt or an edit that the model does not allow, or a context too short for repeats.
     """
     sides = {"A": (model, ())} if model_b is None else {"A": (model, ()), "B": (model_b, edits_b)}
     roles = {}

@@ -18,9 +18,13 @@ BOTH: Presence = "both"
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One run, or two and how their tokens belong together; `alignment` is None exactly when `b` is.
+    """One run, or two with their tokens aligned.
 
-    `align` says by what they were matched.
+    Attributes:
+        a: run A.
+        b: run B, or None.
+        alignment: how tokens are matched; None without B.
+        align: whether they were matched by tokens or by position.
     """
 
     a: Run
@@ -77,8 +81,9 @@ class Comparison:
 
     @cached_property
     def default_place(self) -> int:
-        """The place that is looked at before one is chosen: where A predicts a masked token, if all runs have that;
-        else the last that all have, or the last of all.
+        """The default place: A's masked token, the last place that all runs have, or the last of all.
+
+        A masked token counts only where all runs have its place.
         """
         places = enumerate(zip(*map(self.positions, self.runs), strict=True))
         common = [place for place, positions in places if None not in positions]
@@ -137,10 +142,15 @@ def place_label(kind: Presence, a: tuple[str, ...], i: int | None, b: tuple[str,
 
 
 def compare(a: Run, b: Run, align: Align = "tokens") -> Comparison:
-    """Two runs side by side: their tokens matched by a longest common subsequence, or position by position.
+    """Align two runs to compare them.
+
+    Args:
+        a: run A.
+        b: run B.
+        align: match tokens by a longest common subsequence ("tokens") or by position.
 
     Raises:
-        InputError: their models read different tokens.
+        InputError: the models have different vocabularies.
     """
     check_comparable(a, b)
     return Comparison(a, b, aligned(a.tokens.tolist(), b.tokens.tolist(), align), align)

@@ -40,15 +40,24 @@ NORMALISED = "norms of the stream"
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One forward pass over one prompt; immutable, and shared by the sessions that ask for it.
+    """One forward pass over one prompt, with its edits applied; immutable.
 
-    `cache` holds queries, keys and the activations named in `KEPT` of `headlight.model.runs.kept`. `thumbnails` are the
-    patterns' maxima over bins, `hidden` is true where every cell of a bin is masked, in every layer or, with windows,
-    in each [layer, 1]. `scores` are per layer and head. `next_logits` are those at `prediction_position`.
-
-    All of these are as the `edits` have left them; `tap` does them once more. `cache` then also holds the residual
-    stream where an edit changed it. The last of the `tokens` are those `written` behind the prompt, if any. What is
-    computed from a run is computed by its `host`, which may keep it.
+    Attributes:
+        model: the model.
+        prompt: the text.
+        bos: how the prompt begins.
+        tokens: token ids, those generated after the prompt included.
+        labels: each token made visible.
+        cache: queries, keys and the activations named in `headlight.model.runs.kept.KEPT`; also the residual stream
+            where an edit changed it.
+        thumbnails: the patterns' maxima over bins.
+        hidden: true where every cell of a bin is masked, in all layers or, with windows, in each [layer, 1].
+        scores: statistics per layer and head.
+        next_logits: logits at `prediction_position`.
+        edits: the edits of this run.
+        tap: applies the edits in a further pass.
+        written: the generated token ids, the last of `tokens`.
+        host: runs the model and may cache results.
     """
 
     model: Transformer
@@ -205,11 +214,18 @@ def run_prompt(
     edits: tuple[Edit, ...] = (),
     dictionaries: Opened | None = None,
 ) -> Run:
-    """One forward pass over a text, with edits or without; `dictionaries` are those whose features are edited.
+    """Run a model on a prompt.
+
+    Args:
+        model: the model.
+        prompt: the text.
+        prepend_bos: whether the beginning-of-sequence token comes first, or another way to begin the prompt.
+        edits: interventions, such as `AblateHeads`.
+        dictionaries: the dictionaries of `EditFeature` edits, by name.
 
     Raises:
-        HeadlightError: the model came without a tokenizer, the prompt is empty or longer than its context, or an edit
-            is not allowed there.
+        HeadlightError: the model has no tokenizer, the prompt is empty or longer than the context, or an edit does
+            not apply to it.
     """
     tokens = model.to_tokens(prompt, prepend_bos)[0].cpu()
     with torch.inference_mode():

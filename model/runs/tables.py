@@ -18,7 +18,7 @@ Tables = dict[str, Table]
 
 
 def print_tables(tables: Mapping[str, Table]) -> None:
-    """Print tables as csv, an empty line after each; what is not a number is an empty cell."""
+    """Print tables as csv, an empty line after each; NaN and None are empty cells."""
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(encoding="utf-8")  # a token can hold any character, whatever the terminal's own encoding
     out = csv.writer(sys.stdout, lineterminator="\n")

@@ -16,8 +16,9 @@ SHAPELESS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00
 
 @lru_cache(2**16)
 def label(token: bytes) -> str:
-    """A token's bytes with ␣, ↵ and ⇥ for space, newline and tab, <0xF0> for a byte of a split character, and
-    <U+202E> for a character that could not be seen or would change the direction of what follows.
+    """Make a token's bytes visible: ␣, ↵ and ⇥ for space, newline and tab, <0xF0> for a byte of a split character.
+
+    Invisible characters, and those that change the direction of the text, are written as <U+202E>.
     """
     return "".join(map(_visible, token.decode("utf-8", "surrogateescape")))
 

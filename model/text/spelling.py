@@ -15,8 +15,9 @@ BYTE = re.compile("<0x([0-9A-F]{2})>")  # a byte in a vocabulary of SentencePiec
 
 
 def _byte_of() -> dict[str, int]:
-    """The byte that each character of a byte-level vocabulary stands for: the printable ones of Latin-1 for
-    themselves, the characters from U+0100 on for the other bytes in order.
+    """Map each character of a byte-level vocabulary to its byte.
+
+    The printable characters of Latin-1 stand for themselves, those from U+0100 on for the other bytes in order.
 
     Source: Radford et al. 2019, the released GPT-2 code.
     """

@@ -33,11 +33,11 @@ MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folde
 
 
 class Tokenizer:
-    """A model's tokenizer: ids for text, text for ids and a label for every id.
+    """A model's tokenizer: text to token ids and back, and a visible label for every id.
 
-    The spelling of a special token in a text, such as <|endoftext|>, is that token, as transformers reads it;
-    `parse_special=False` takes it for literal text. The beginning-of-sequence token is prepended only when asked for;
-    where the tokenizer itself puts special tokens around a text, these are then added.
+    Special tokens in a text, such as <|endoftext|>, are parsed as in transformers; `parse_special=False` reads them as
+    literal text. The beginning-of-sequence token is added only with `prepend_bos`, and with it the special tokens that
+    the tokenizer itself puts around a text.
     """
 
     def __init__(

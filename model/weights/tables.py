@@ -33,16 +33,22 @@ def circuit_tables(
     host: Host = HERE,
     distance: int = 0,
 ) -> Tables:
-    """What the weights of a head do with tokens, by its QK or its OV circuit; with a second model of both, and B - A.
+    """Tabulate a head's QK or OV circuit over the vocabulary: extreme token pairs, singular directions, scores.
 
-    Of two models the outermost pairs and the directions are those of the one that is `listed`: A, B or B - A. A `token`
-    (id) is looked up as the circuit's row and as its column. With rotary positions a QK circuit is that of a key
-    `distance` tokens before its query.
+    Args:
+        model: model A.
+        head: (layer, head).
+        kind: "qk" or "ov".
+        model_b: model B to compare with.
+        listed: whose pairs and directions are listed: "A", "B" or their difference.
+        token: token id to look up as the circuit's row and as its column.
+        host: runs the search and may cache results.
+        distance: with rotary positions, how many tokens the key is before the query in a QK circuit.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
 
     Raises:
-        InputError: what is to be listed is none of these.
+        InputError: `listed` is none of these.
     """
     models = {"A": model} if model_b is None else {"A": model, "B": model_b}
     made = {side: HeadCircuit(each, head, kind, host=host, distance=distance) for side, each in models.items()}

@@ -1,7 +1,6 @@
-"""Gemma 3 folders, of text alone or with images: Gemma 2's layers with norms of queries and keys, local ones with waves
-of their own.
+"""Gemma 3 folders: Gemma 2's layers with norms of queries and keys, and a rotary base of its own in local layers.
 
-Of a folder with images the text's part is opened.
+Of a model that reads images the text part is opened.
 
 Source: transformers' Gemma3TextConfig and modeling_gemma3.
 """

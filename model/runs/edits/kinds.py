@@ -23,11 +23,15 @@ MAX_EDITS = 20  # of a run
 
 @dataclass(frozen=True)
 class AblateHeads:
-    """What the heads (layer, head) give, their z, is replaced at every position.
+    """Ablate heads: replace their z at every position.
 
-    `zero`: by nothing. `mean`: by its mean over all positions of the prompts in `over`, or else over this prompt's.
-    `resample`: by what they give on `prompt`. If that has another number of tokens, `align` says how its positions
-    are matched to this one's (`measure.alignment.match_positions`); those without a match stay as they are.
+    Attributes:
+        heads: (layer, head) pairs.
+        by: "zero", "mean" (over the positions of the prompts in `over`, or of this prompt) or "resample" (z on
+            `prompt`).
+        prompt: the other prompt of "resample".
+        over: the prompts of "mean".
+        align: how the positions of a prompt of another length are matched; positions without a match stay unchanged.
     """
 
     heads: tuple[Head, ...]
@@ -39,7 +43,7 @@ class AblateHeads:
 
 @dataclass(frozen=True)
 class CutEdge:
-    """A head's query takes nothing from one key; with `renormalise` the row's other weights again sum to 1."""
+    """Set one attention weight to 0; with `renormalise` the row's other weights are scaled to sum to 1 again."""
 
     head: Head
     query: int
@@ -49,17 +53,21 @@ class CutEdge:
 
 @dataclass(frozen=True)
 class FreezePatterns:
-    """Every head of these layers keeps the pattern that it has without any edit, whatever its input has become."""
+    """Freeze the attention patterns of these layers, or of all if none are named, to those of the unedited run."""
 
     layers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Patch:
-    """An activation is that of another prompt's run, at these positions and, where it has heads, of one head or all.
+    """Patch an activation: take it from the run of another prompt.
 
-    `name` is the activation's full name. Of scores and patterns, the positions are those of queries. `align` counts
-    where the other prompt has another number of tokens, as in `AblateHeads`.
+    Attributes:
+        name: full name of the activation.
+        prompt: the other prompt.
+        positions: where (query positions of scores and patterns); all positions if empty.
+        one_head: only this head; None for all heads.
+        align: as in `AblateHeads`.
     """
 
     name: str
@@ -71,10 +79,16 @@ class Patch:
 
 @dataclass(frozen=True)
 class Steer:
-    """The stream before a layer is changed along a direction: from `away` to `toward`, two prompts' last positions.
+    """Steer the residual stream before a layer along the difference of two prompts' streams at their last positions.
 
-    `add`: `factor` times the difference of the two streams is added. `scale`: the stream's component along that
-    direction is multiplied by `factor`, so that 0 takes it out and 1 changes nothing.
+    Attributes:
+        layer: the layer.
+        toward: the prompt that the direction points to.
+        away: the prompt that it points away from.
+        factor: see `mode`.
+        positions: where; all positions if empty.
+        mode: "add" adds `factor` times the difference; "scale" multiplies the component along it by `factor`, so
+            that 0 removes it.
     """
 
     layer: int
@@ -87,7 +101,7 @@ class Steer:
 
 @dataclass(frozen=True)
 class Drop:
-    """A layer, or its attention or MLP alone, writes nothing to the stream."""
+    """Remove a layer, or only its attention or its MLP: it writes nothing to the residual stream."""
 
     layer: int
     part: Part = "layer"
@@ -95,11 +109,15 @@ class Drop:
 
 @dataclass(frozen=True)
 class EditFeature:
-    """A feature of a dictionary is as active as is said, at these positions; what the dictionary misses stays.
+    """Edit a dictionary feature: only what the feature writes changes, the reconstruction error stays.
 
-    `dictionary` is what it is opened by, `hook` the full name of the activation that it reads. `ablate`: the feature's
-    activation becomes 0. `clamp`: it becomes `factor`. `add`: `factor` times the feature's decoder row is added,
-    whatever its activation is. What the feature writes changes by so much, and nothing else.
+    Attributes:
+        dictionary: the name that the dictionary is opened by.
+        hook: full name of the activation that it reads.
+        feature: index of the feature.
+        how: "ablate" sets its activation to 0, "clamp" to `factor`; "add" adds `factor` times its decoder row.
+        factor: see `how`.
+        positions: where; all positions if empty.
     """
 
     dictionary: str
@@ -112,10 +130,14 @@ class EditFeature:
 
 @dataclass(frozen=True)
 class AblateNeurons:
-    """What the neurons (layer, neuron) give, their activation before W_out, is replaced at these positions.
+    """Ablate neurons: replace their activations (before W_out).
 
-    `zero`: by nothing. `mean`: by its mean over this prompt's positions. `resample`: by what they give on `prompt`,
-    matched as in `AblateHeads`; positions without a match stay as they are.
+    Attributes:
+        neurons: (layer, neuron) pairs.
+        by: "zero", "mean" (over this prompt's positions) or "resample" (activations on `prompt`).
+        prompt: the other prompt of "resample".
+        positions: where; all positions if empty.
+        align: as in `AblateHeads`.
     """
 
     neurons: tuple[Neuron, ...]
@@ -127,7 +149,7 @@ class AblateNeurons:
 
 @dataclass(frozen=True)
 class ClampNeurons:
-    """The neurons (layer, neuron) give this value at these positions, whatever they read."""
+    """Clamp neurons, (layer, neuron) pairs, to a value at these positions, or at all if none are named."""
 
     neurons: tuple[Neuron, ...]
     value: float

@@ -12,7 +12,7 @@ from headlight.model import Transformer
 from headlight.model.measure import Measure
 from headlight.model.roles.detectors import (
     KINDS,
-    LEAST,
+    MIN_SCORES,
     Estimate,
     Kind,
     chance_scores,
@@ -184,7 +184,7 @@ def sure(value: float, width: float = 0.0) -> Estimate:
 
 
 def test_a_label_takes_the_whole_interval_and_twice_what_is_chance() -> None:
-    assert LEAST["punctuation"] == 0.5
+    assert MIN_SCORES["punctuation"] == 0.5
     assert head_labels({"punctuation": sure(0.6)}, {"punctuation": 0.25}) == {(0, 0): ("punctuation",)}
     assert head_labels({"punctuation": sure(0.6, 0.11)}, {"punctuation": 0.25}) == {}
     assert head_labels({"punctuation": sure(0.6)}, {"punctuation": 0.31}) == {}
