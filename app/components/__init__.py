@@ -26,13 +26,21 @@ several pages that which changes most). Ours stay for 100 ms of a page change or
 """
 
 from headlight.app.components.beam_tree import BeamNode, beam_tree
-from headlight.app.components.cell_map import CellAxis, MapCell, cell_map, chosen_cell
-from headlight.app.components.flow_graph import FlowChoice, GraphEdge, GraphNode, flow_choice, flow_graph
-from headlight.app.components.head_grid import head_grid
-from headlight.app.components.head_steps import Followed, HeadStep, StepKeys, StepMatrix, followed, head_steps
+from headlight.app.components.cell_map import CellAxis, CellMap, MapCell, cell_map, chosen_cell
+from headlight.app.components.flow_graph import FlowChoice, FlowGraph, GraphEdge, GraphNode, flow_choice, flow_graph
+from headlight.app.components.head_grid import HeadGrid, head_grid
+from headlight.app.components.head_steps import (
+    Followed,
+    HeadStep,
+    HeadSteps,
+    StepKeys,
+    StepMatrix,
+    followed,
+    head_steps,
+)
 from headlight.app.components.heading import heading
-from headlight.app.components.heads import HeadPanel, HeadPattern, Pin, TokenAxis, heads
-from headlight.app.components.lens_grid import LensCells, LensColours, LensPin, lens_grid
+from headlight.app.components.heads import HeadPanel, HeadPanels, HeadPattern, Pin, TokenAxis, heads
+from headlight.app.components.lens_grid import LensCells, LensColours, LensGrid, LensPin, lens_grid
 from headlight.app.components.nav_bar import nav_bar
 from headlight.app.components.options import form_row, option_row
 from headlight.app.components.options.kinds import (
@@ -48,13 +56,21 @@ from headlight.app.components.options.kinds import (
     Switch,
     Text,
 )
-from headlight.app.components.row_table import Column, row_table
-from headlight.app.components.sampled_texts import SampledText, sampled_texts
+from headlight.app.components.row_table import Column, Table, row_table
+from headlight.app.components.sampled_texts import SampledText, SampledTexts, sampled_texts
 from headlight.app.components.shared.coding import encode_positive, encode_signed, encode_weights
 from headlight.app.components.shared.fetchable import Fetchable
-from headlight.app.components.token_bars import Beside, StepClick, TokenChoice, WritingStep, clicked, token_bars
-from headlight.app.components.token_strip import token_strip
-from headlight.app.components.token_values import token_values
+from headlight.app.components.token_bars import (
+    Beside,
+    StepClick,
+    TokenBars,
+    TokenChoice,
+    WritingStep,
+    clicked,
+    token_bars,
+)
+from headlight.app.components.token_strip import TokenStrip, token_strip
+from headlight.app.components.token_values import TokenValues, token_values
 from headlight.app.components.tour import Step, tour
 
 __all__ = [
@@ -62,18 +78,24 @@ __all__ = [
     "Beside",
     "Button",
     "CellAxis",
+    "CellMap",
     "Choice",
     "Column",
     "Fetchable",
     "FlowChoice",
+    "FlowGraph",
     "Followed",
     "GraphEdge",
     "GraphNode",
+    "HeadGrid",
     "HeadPanel",
+    "HeadPanels",
     "HeadPattern",
     "HeadStep",
+    "HeadSteps",
     "LensCells",
     "LensColours",
+    "LensGrid",
     "LensPin",
     "Link",
     "Listed",
@@ -82,6 +104,7 @@ __all__ = [
     "Option",
     "Pin",
     "SampledText",
+    "SampledTexts",
     "Several",
     "Slider",
     "Step",
@@ -90,9 +113,13 @@ __all__ = [
     "StepMatrix",
     "Suggested",
     "Switch",
+    "Table",
     "Text",
     "TokenAxis",
+    "TokenBars",
     "TokenChoice",
+    "TokenStrip",
+    "TokenValues",
     "WritingStep",
     "beam_tree",
     "cell_map",

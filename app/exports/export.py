@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from headlight.app.exports import pictures
 from headlight.app.exports.data import Data
+from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.html.document import document
 from headlight.app.exports.style import Palette
 from headlight.app.figures import Plot
 from headlight.app.selection.chosen import Selection
@@ -16,19 +18,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Export:
-    """A page's script, numbers, picture and html, and the plots of its figure if it has one; `name` begins their names.
+    """A page's script, its numbers and its drawings, from which its picture and its html file come.
 
-    All have the same numbers, and none needs the page: the runs and the selection determine them.
+    `name` begins the files' names. None of them needs the page: the runs and the selection say everything.
     """
 
     name: str
     script: Callable[[Any, Selection], str]
     data: Callable[[Any, Selection], Data]
-    draw: Callable[[Any, Selection, Palette], "Figure"]
-    page: Callable[[Any, Selection], bytes]
-    plots: Callable[[Any, Selection], Sequence[Sequence[Plot]]] | None = None
+    drawings: Callable[[Any, Selection], Drawings]
+    has_plots: bool = False
 
+    def picture(self, runs: Any, selection: Selection, palette: Palette) -> "Figure":
+        """The picture for papers."""
+        return pictures.picture(self.drawings(runs, selection), palette)
 
-def export_of(first: object, name: str, *makers: Callable[..., Any]) -> Export:
-    """An export whose makers take `first` as their first argument: a list, as it was when the page was drawn."""
-    return Export(name, *(partial(make, first) for make in makers))
+    def page(self, runs: Any, selection: Selection) -> bytes:
+        """The page as one html file."""
+        return document(self.drawings(runs, selection))
+
+    def plots(self, runs: Any, selection: Selection) -> Sequence[Sequence[Plot]]:
+        """The page's plots, for Plotly."""
+        return self.drawings(runs, selection).plots

@@ -82,19 +82,19 @@ def _picture(export: Export, of: Of) -> None:
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
-            def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
-                return style.file(lambda: export.draw(runs, chosen, palette), palette, kind)
+            def made(found: Any, chosen: Selection, kind: Kind = kind) -> bytes:
+                return style.file(lambda: export.picture(found, chosen, palette), palette, kind)
 
             _file(export, label, kind, mime, made, of)
-    if (plots := export.plots) is not None:
+    if export.has_plots:
         st.caption(
             "The charts alone: json for plotly.io.from_json, html to zoom and hover without a server or a network."
         )
         with st.container(horizontal=True):
             for ending, (label, mime, write) in FIGURE.items():
 
-                def written(runs: Any, chosen: Selection, write: Writer = write) -> bytes:
-                    return write(plots(runs, chosen), dark)
+                def written(found: Any, chosen: Selection, write: Writer = write) -> bytes:
+                    return write(export.plots(found, chosen), dark)
 
                 _file(export, label, f"figure.{ending}", mime, written, of)
 

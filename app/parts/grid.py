@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, Option, encode_positive, encode_signed, head_grid
+from headlight.app.components import CellAxis, HeadGrid, Option, encode_positive, encode_signed, head_grid
 from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
@@ -92,19 +92,21 @@ def draw(
 ) -> tuple[Head, ...]:
     """The grid, whose colours stand for `title`, in A or of the side that is chosen; returns the heads that are chosen.
 
-    `look` are more arguments of `components.head_grid`.
+    `look` is what else `HeadGrid` has.
     """
     return head_grid(
-        drawn.codes,
+        HeadGrid(
+            drawn.codes,
+            largest=MAX_THUMBNAIL if compares else None,
+            kind="signed" if drawn.signed else "positive",
+            legend_title=legend(title, side_of(compares)),
+            legend_limit=drawn.limit,
+            **look,
+        ),
         selected=selected,
         epoch=selection.epoch(),
         key=selection.widget_key(key),
         group=group,
-        largest=MAX_THUMBNAIL if compares else None,
-        kind="signed" if drawn.signed else "positive",
-        legend_title=legend(title, side_of(compares)),
-        legend_limit=drawn.limit,
-        **look,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, SampledText, row_table, sampled_texts
+from headlight.app.components import Column, SampledText, SampledTexts, Table, row_table, sampled_texts
 from headlight.app.components.options.kinds import Link
 from headlight.app.figures.corpus import histogram
 from headlight.app.parts import charts, options
@@ -82,8 +82,7 @@ def _windows(run: Run, slug: str, kind: str, dashboard: UnitDashboard) -> None:
         return
     epoch = selection.epoch(kind, dashboard.layer, dashboard.index)
     chosen = sampled_texts(
-        shown_windows(run, dashboard),
-        title="Texts around its peaks, the strongest first",
+        SampledTexts(shown_windows(run, dashboard), title="Texts around its peaks, the strongest first"),
         epoch=epoch,
         key=selection.widget_key(f"corpus_{kind}_windows"),
     )
@@ -132,4 +131,4 @@ def _tokens(run: Run, kind: str, dashboard: UnitDashboard) -> None:
             Column("summed", [weight for _, weight in first], 1),
         ]
         key = selection.widget_key(f"corpus_{kind}_tokens")
-        row_table(columns, title="Tokens that sequences peak at", key=key, choosable=False, whole=True)
+        row_table(Table(columns, title="Tokens that sequences peak at"), key=key, choosable=False, whole=True)

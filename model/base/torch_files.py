@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from jaxtyping import UInt8
@@ -104,7 +104,8 @@ def _unpickled(path: Path, archive: zipfile.ZipFile, shapes_only: bool) -> Any:
 
 def _mapped(path: Path, shapes_only: bool) -> torch.UntypedStorage:
     with nullcontext(path) if shapes_only else mappable(path) as at:
-        return torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
+        mapped = torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
+        return cast(torch.UntypedStorage, mapped)
 
 
 def _bytes_of(mapped: torch.UntypedStorage, begin: int, end: int) -> UInt8[Tensor, " byte"]:

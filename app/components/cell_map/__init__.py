@@ -1,7 +1,7 @@
 """A matrix of numbers with names along both sides, as wide as there is room for however many columns it has."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +31,36 @@ class CellAxis:
     numbered: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class CellMap:
+    """A colour for each number, the first row on top; NaN is a cell without one.
+
+    `title` is what the numbers are, with their unit, and `caption` a line above; `lacks` says why a cell has none.
+    Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
+    without `ends` to the number farthest from there. Below the first end all look alike. Signed colours follow the
+    square root of the distance from the centre. `details` are more numbers of each cell, by name. With `sums` the last
+    row and column are those of all others. `texts` stand in the cells of a picture.
+    """
+
+    values: Float[np.ndarray, "row column"]
+    rows: CellAxis
+    columns: CellAxis
+    title: str
+    caption: str = ""
+    scale: Literal["linear", "sqrt", "log", "signed"] = "linear"
+    ends: tuple[float, float] | None = None
+    centre: float = 0.0
+    lacks: str = "nothing there"
+    details: Mapping[str, Shaped[np.ndarray, "row column"]] = field(default_factory=dict)
+    sums: bool = False
+    texts: Sequence[Sequence[str]] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Where the colours begin and end; those of a signed map are a distance from its centre."""
+        return self.ends or (0.0, float(np.nanmax(np.abs(self.values - self.centre), initial=0.0)))
+
+
 def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
     """What the component that is about to be drawn will return."""
     value = component_value(key, epoch, before)
@@ -38,18 +68,8 @@ def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
 
 
 def cell_map(
-    values: Float[np.ndarray, "row column"],
-    rows: CellAxis,
-    columns: CellAxis,
+    drawn: CellMap,
     *,
-    title: str,
-    caption: str = "",
-    scale: Literal["linear", "log", "signed"] = "linear",
-    ends: tuple[float, float] | None = None,
-    centre: float = 0.0,
-    lacks: str = "nothing there",
-    extra: Mapping[str, Shaped[np.ndarray, "row column"]] | None = None,
-    sums: bool = False,
     choosable: bool = False,
     leads_to: str = "",
     chosen: MapCell | None = None,
@@ -57,41 +77,36 @@ def cell_map(
     group: str = "",
     key: str,
 ) -> MapCell | None:
-    """A colour for each number, the first row on top; returns the cell chosen by click or Enter.
+    """Show the map; returns the cell chosen by click or Enter.
 
-    `title` is what the numbers are, with their unit, and `caption` a line above; `lacks` says why a cell has none.
-    Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
-    without `ends` to the number farthest from there. Below the first end all look alike. `extra` are more numbers of
-    the cell that is pointed at. With `sums` the last row and column are those of all others. `chosen` counts when
-    `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell. A choice
-    scrolls to the container whose key it `leads_to`, which what it changes may be in.
+    `chosen` counts when `epoch` is new, afterwards the user's own choice does. Maps of one `group` frame the same cell.
+    A choice scrolls to the container whose key it `leads_to`, which what it changes may be in.
     """
-    extra = extra or {}
     value = mount(
         _render,
         key=key,
         group=group,
         props={
-            "rows": vars(rows) | {"labels": list(rows.labels)},
-            "columns": vars(columns) | {"labels": list(columns.labels)},
-            "title": title,
-            "caption": caption,
-            "scale": scale,
-            "ends": ends or (0.0, float(np.nanmax(np.abs(values - centre), initial=0.0))),
-            "centre": centre,
-            "lacks": lacks,
-            "told": list(extra),
-            "sums": sums,
+            "rows": vars(drawn.rows) | {"labels": list(drawn.rows.labels)},
+            "columns": vars(drawn.columns) | {"labels": list(drawn.columns.labels)},
+            "title": drawn.title,
+            "caption": drawn.caption,
+            "scale": drawn.scale,
+            "ends": drawn.limits,
+            "centre": drawn.centre,
+            "lacks": drawn.lacks,
+            "told": list(drawn.details),
+            "sums": drawn.sums,
             "choosable": choosable,
             "leadsTo": leads_to,
         },
         arrays={
-            "values": values.astype(np.float32),
-            **{f"told{slot}": more.astype(np.float32) for slot, more in enumerate(extra.values())},
+            "values": drawn.values.astype(np.float32),
+            **{f"told{slot}": more.astype(np.float32) for slot, more in enumerate(drawn.details.values())},
         },
         value=chosen,
         epoch=epoch,
     )
-    if value is None or value[0] >= len(rows.labels) or value[1] >= len(columns.labels):
+    if value is None or value[0] >= len(drawn.rows.labels) or value[1] >= len(drawn.columns.labels):
         return None
     return MapCell(*value)

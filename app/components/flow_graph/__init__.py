@@ -4,7 +4,7 @@ It is one run's graph, or the change from A to B: then shares are signed, and wh
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -61,40 +61,45 @@ def flow_choice(before: FlowChoice, epoch: int, key: str) -> FlowChoice:
     return FlowChoice(start, tuple(chosen))
 
 
-def flow_graph(
-    nodes: Sequence[GraphNode],
-    edges: Sequence[GraphEdge],
-    *,
-    labels: Sequence[str],
-    states: Sequence[str],
-    threshold: float,
-    choice: FlowChoice,
-    places: Sequence[int] = (),
-    limit: float | None = None,
-    presence: Sequence[str] = (),
-    title: str = "",
-    startable: bool = True,
-    epoch: int = 0,
-    key: str,
-) -> FlowChoice:
-    """The nodes as dots, the edges as lines; returns what the user has chosen.
+@dataclass(frozen=True, eq=False)
+class FlowGraph:
+    """The states that a token's last state comes from as `nodes`, and what flows between them as `edges`.
 
     `labels` are the input tokens, numbered by their `places`, or from 0 where there are none, and `states` the names of
     the depths, lowest first. With a `limit` shares are changes from -limit to limit, and `presence` says of each token
-    whether A or B alone has it. Where it is `startable`, a click on a dot of the top row starts from there. `choice`
-    counts when `epoch` is new, afterwards what the user does.
+    whether A or B alone has it.
     """
+
+    nodes: Sequence[GraphNode]
+    edges: Sequence[GraphEdge]
+    _: KW_ONLY
+    labels: Sequence[str]
+    states: Sequence[str]
+    threshold: float
+    places: Sequence[int] = ()
+    limit: float | None = None
+    presence: Sequence[str] = ()
+    title: str = ""
+
+
+def flow_graph(drawn: FlowGraph, *, choice: FlowChoice, startable: bool = True, epoch: int = 0, key: str) -> FlowChoice:
+    """Show the nodes as dots and the edges as lines; returns what the user has chosen.
+
+    Where it is `startable`, a click on a dot of the top row starts from there. `choice` counts when `epoch` is new,
+    afterwards what the user does.
+    """
+    nodes, edges = drawn.nodes, drawn.edges
     value = mount(
         _render,
         key=key,
         props={
-            "labels": list(labels),
-            "places": list(places or range(len(labels))),
-            "states": list(states),
-            "threshold": threshold,
-            "title": title,
-            "limit": limit,
-            "presence": list(presence) or ["both"] * len(labels),
+            "labels": list(drawn.labels),
+            "places": list(drawn.places or range(len(drawn.labels))),
+            "states": list(drawn.states),
+            "threshold": drawn.threshold,
+            "title": drawn.title,
+            "limit": drawn.limit,
+            "presence": list(drawn.presence) or ["both"] * len(drawn.labels),
             "startable": startable,
             "kinds": [edge.kind for edge in edges],
             "carried": [edge.carried for edge in edges],

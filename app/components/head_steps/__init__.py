@@ -84,34 +84,35 @@ def followed(before: Followed, epoch: int, key: str) -> Followed:
     return Followed(*component_value(key, epoch, before))
 
 
-def head_steps(
-    steps: Sequence[HeadStep],
-    keys: StepKeys,
-    *,
-    title: str,
-    entry: int | None,
-    value: Followed,
-    epoch: int,
-    key: str,
-    spelled: Mapping[int, Sequence[Sequence[str]]] | None = None,
-) -> None:
-    """All steps, one under the other; a click on a key or a component follows that one, as `followed` then says.
+@dataclass(frozen=True, eq=False)
+class HeadSteps:
+    """All steps, one under the other; `entry` is the entry of the stream that is marked.
 
-    `entry` is the entry of the stream that is marked. Where nobody hears the click, as in a file, `spelled` has each
-    step's lines for the keys, by their places, that can be followed, and the component stays.
+    Where nobody hears a click, as in a file, `spelled` has each step's lines for the keys, by their places, that can be
+    followed, and the component stays.
     """
+
+    steps: Sequence[HeadStep]
+    keys: StepKeys
+    title: str
+    entry: int | None
+    spelled: Mapping[int, Sequence[Sequence[str]]] | None = None
+
+
+def head_steps(drawn: HeadSteps, *, value: Followed, epoch: int, key: str) -> None:
+    """Show the steps; a click on a key or a component follows that one, as `followed` then says."""
     arrays: dict[str, np.ndarray] = {}
     mount(
         _render,
         key=key,
         props={
-            "title": title,
-            "steps": [_props(step, keys, arrays) for step in steps],
-            "places": list(keys.places),
-            "labels": list(keys.labels),
-            "query": keys.query,
-            "entry": entry,
-            "spelled": spelled and {str(place): list(map(list, lines)) for place, lines in spelled.items()},
+            "title": drawn.title,
+            "steps": [_props(step, drawn.keys, arrays) for step in drawn.steps],
+            "places": list(drawn.keys.places),
+            "labels": list(drawn.keys.labels),
+            "query": drawn.keys.query,
+            "entry": drawn.entry,
+            "spelled": drawn.spelled and {str(at): list(map(list, lines)) for at, lines in drawn.spelled.items()},
         },
         arrays=arrays,
         value=list(value),

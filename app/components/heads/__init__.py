@@ -1,7 +1,7 @@
 """The chosen heads' attention side by side, of one run or of two with their difference; a click pins a cell."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -84,66 +84,75 @@ class Pin(NamedTuple):
     keys: tuple[int, ...]
 
 
-def heads(
-    panels: Sequence[HeadPanel],
-    axis: TokenAxis,
-    *,
-    columns: TokenAxis | None = None,
-    pinned: Pin | None,
-    epoch: int,
-    key: str,
-    group: str,
-    show: Show = "weight",
-    sink: Sink = "keep",
-    scale: Scale = "sqrt",
-    own_scale: bool = False,
-    others: Mapping[Kind, float] | None = None,
-    fetchable: Fetchable | None = None,
-    title: tuple[str, str] | None = None,
-    open_head: Callable[[tuple[int, int]], None] | None = None,
-) -> Pin | None:
-    """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A; returns what is pinned.
+@dataclass(frozen=True, eq=False)
+class HeadPanels:
+    """Each head as a heatmap (row = query, column = key), with B as three: A, B and B - A.
 
     `axis` are the queries' tokens and the keys', unless these have `columns` of their own, as in cross-attention. A
-    panel's index is its slot, the number and colour that `head_grid` frames it with. `pinned` counts when `epoch` is
-    new, afterwards the user's own pin does.
+    panel's index is its slot, the number and colour that `head_grid` frames it with.
 
     `show` is the softmax weight (probability), the score before it, the weight times the key's written norm (L2
     norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
 
-    A `title`, with what explains it, stands before the legend. With `open_head`, called with (layer, head), the heads'
-    names are buttons.
+    A `title`, with what explains it, stands before the legend.
+    """
 
-    A head that is chosen in a `head_grid` of the same group appears before the script has run again, if it is
-    `fetchable`, whose content has to be that of `panel_content`.
+    panels: Sequence[HeadPanel]
+    axis: TokenAxis
+    columns: TokenAxis | None = None
+    show: Show = "weight"
+    sink: Sink = "keep"
+    scale: Scale = "sqrt"
+    own_scale: bool = False
+    others: Mapping[Kind, float] = field(default_factory=dict)
+    title: tuple[str, str] | None = None
+
+
+def heads(
+    drawn: HeadPanels,
+    *,
+    pinned: Pin | None,
+    epoch: int,
+    key: str,
+    group: str,
+    fetchable: Fetchable | None = None,
+    open_head: Callable[[tuple[int, int]], None] | None = None,
+) -> Pin | None:
+    """Show the heads; returns what is pinned.
+
+    `pinned` counts when `epoch` is new, afterwards the user's own pin does. With `open_head`, called with (layer,
+    head), the heads' names are buttons. A head that is chosen in a `head_grid` of the same group is shown before the
+    script has run again, if it is `fetchable`, whose content has to be that of `panel_content`.
     """
     value = mount(
         _render,
         key=key,
         group=group,
         props={
-            **axis_props(axis, columns),
-            "panels": [panel_props(panel) for panel in panels],
-            "show": show,
-            "sink": sink,
-            "scale": scale,
-            "ownScale": own_scale,
-            "title": title,
-            "others": others or {},
+            **axis_props(drawn.axis, drawn.columns),
+            "panels": [panel_props(panel) for panel in drawn.panels],
+            "show": drawn.show,
+            "sink": drawn.sink,
+            "scale": drawn.scale,
+            "ownScale": drawn.own_scale,
+            "title": drawn.title,
+            "others": drawn.others,
             "opens": open_head is not None,
             "fetch": None if fetchable is None else fetchable.name,
         },
         arrays={
-            f"{slot}.{name}": array for slot, panel in enumerate(panels) for name, array in panel_arrays(panel).items()
+            f"{slot}.{name}": array
+            for slot, panel in enumerate(drawn.panels)
+            for name, array in panel_arrays(panel).items()
         },
         value=pinned,
         epoch=epoch,
         opened=open_head and (lambda head: open_head((int(head[0]), int(head[1])))),
         fetched=None if fetchable is None else fetchable.fetched,
     )
-    return _pin_within(value, len(axis.labels), len((columns or axis).labels))
+    return _pin_within(value, len(drawn.axis.labels), len((drawn.columns or drawn.axis).labels))
 
 
 def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The lens of one run or two: layers x places, each cell with its top token and coloured by a measure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -46,42 +46,52 @@ class LensPin(NamedTuple):
     position: int
 
 
-def lens_grid(
-    a: LensCells,
-    b: LensCells | None = None,
-    *,
-    labels: Sequence[str],
-    vocabulary: Sequence[str],
-    colours: LensColours,
-    pinned: LensPin | None,
-    epoch: int,
-    key: str,
-) -> LensPin | None:
-    """The top token of each cell, with the top ten at the pointer; returns the pinned cell.
+@dataclass(frozen=True, eq=False)
+class LensGrid:
+    """The top tokens of one run or two, coloured by a measure of them.
 
-    With a second run B the component shows A, B and B - A of the measure (for the layers that both have) on the same
-    places, with one hover, one pin and shared limits. `labels` are the input tokens, `vocabulary` the unique labels of
-    all tokens listed. `pinned` counts when `epoch` is new, afterwards the user's own pin does.
+    With a second run B there are A, B and B - A of the measure (for the layers that both have) on the same places.
+    `labels` are the input tokens, `vocabulary` the unique labels of all tokens listed. Of a long prompt a picture shows
+    what stands around the `place`.
     """
-    cells = [a] if b is None else [a, b]
+
+    a: LensCells
+    b: LensCells | None = None
+    _: KW_ONLY
+    labels: Sequence[str]
+    vocabulary: Sequence[str]
+    colours: LensColours
+    place: int = -1
+
+    @property
+    def cells(self) -> list[LensCells]:
+        """Those of A, and of B where there is one."""
+        return [self.a] if self.b is None else [self.a, self.b]
+
+
+def lens_grid(drawn: LensGrid, *, pinned: LensPin | None, epoch: int, key: str) -> LensPin | None:
+    """Show the top token of each cell, with the top ten at the pointer; returns the pinned cell.
+
+    `pinned` counts when `epoch` is new, afterwards the user's own pin does.
+    """
     value = mount(
         _render,
         key=key,
         props={
-            "layerLabels": [each.layer_labels for each in cells],
-            "labels": labels,
-            "vocabulary": vocabulary,
-            "lensName": colours.lens,
-            "measureName": colours.name,
-            "measureUnit": colours.unit,
-            "ends": colours.ends,
+            "layerLabels": [each.layer_labels for each in drawn.cells],
+            "labels": drawn.labels,
+            "vocabulary": drawn.vocabulary,
+            "lensName": drawn.colours.lens,
+            "measureName": drawn.colours.name,
+            "measureUnit": drawn.colours.unit,
+            "ends": drawn.colours.ends,
         },
-        arrays={name: array for slot, each in enumerate(cells) for name, array in _arrays(each, slot).items()},
+        arrays={name: array for slot, each in enumerate(drawn.cells) for name, array in _arrays(each, slot).items()},
         value=pinned,
         epoch=epoch,
     )
-    n_layers = max(len(each.layer_labels) for each in cells)
-    if value is None or value[0] >= n_layers or value[1] >= len(labels):
+    n_layers = max(len(each.layer_labels) for each in drawn.cells)
+    if value is None or value[0] >= n_layers or value[1] >= len(drawn.labels):
         return None
     return LensPin(*value)
 

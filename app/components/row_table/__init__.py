@@ -28,11 +28,18 @@ class Column:
     after: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows under named columns; `title` is what a screen reader calls it, and `caption` a line above."""
+
+    columns: Sequence[Column]
+    title: str
+    caption: str = ""
+
+
 def row_table(
-    columns: Sequence[Column],
+    drawn: Table,
     *,
-    title: str,
-    caption: str = "",
     epoch: int = 0,
     key: str,
     choosable: bool = True,
@@ -40,8 +47,6 @@ def row_table(
     in_file: bool = False,
 ) -> int | None:
     """A table that the user sorts by its columns' names; returns the chosen row's index in the original order.
-
-    `title` is what a screen reader calls it, and `caption` a line above.
 
     The choice, and with it the place, lasts as long as `epoch` does; rows that are not `choosable` are only sorted. The
     column with the longest texts gets the room that the others leave. Beyond ten rows it scrolls, unless all of it, the
@@ -52,17 +57,17 @@ def row_table(
         _render,
         key=key,
         props={
-            "title": title,
-            "caption": caption,
+            "title": drawn.title,
+            "caption": drawn.caption,
             "choosable": choosable,
             "whole": whole,
             "inFile": in_file,
-            "columns": [{look: getattr(each, look) for look in looks} for each in columns],
+            "columns": [{look: getattr(column, look) for look in looks} for column in drawn.columns],
         },
-        arrays={f"cells{place}": json_array(_known(each.cells)) for place, each in enumerate(columns)},
+        arrays={f"cells{place}": json_array(_known(column.cells)) for place, column in enumerate(drawn.columns)},
         epoch=epoch,
     )
-    return chosen if chosen is not None and chosen < len(columns[0].cells) else None
+    return chosen if chosen is not None and chosen < len(drawn.columns[0].cells) else None
 
 
 def _known(cells: Sequence[Cell]) -> list[Cell]:

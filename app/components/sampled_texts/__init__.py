@@ -35,30 +35,29 @@ class SampledText:
     scale: float | None = None
 
 
-def sampled_texts(
-    texts: Sequence[SampledText], *, title: str, chosen: int | None = None, epoch: int = 0, key: str
-) -> int | None:
-    """The texts one under the other; returns the place of the chosen one.
+@dataclass(frozen=True, eq=False)
+class SampledTexts:
+    """Texts one under the other; `title` is what a screen reader calls the list."""
 
-    A token that is pointed at colours those that it looks at, and those that look at it. `title` is what a screen
-    reader calls the list. `chosen` counts when `epoch` is new, afterwards the user's own choice does.
+    texts: Sequence[SampledText]
+    title: str
+
+
+def sampled_texts(drawn: SampledTexts, *, chosen: int | None = None, epoch: int = 0, key: str) -> int | None:
+    """Show the texts; returns the place of the chosen one.
+
+    A token that is pointed at colours those that it looks at, and those that look at it. `chosen` counts when `epoch`
+    is new, afterwards the user's own choice does.
     """
+    fields = ("tokens", "title", "note", "group", "marked", "scale")
     described = [
-        {
-            "tokens": list(t.tokens),
-            "title": t.title,
-            "note": t.note,
-            "group": t.group,
-            "marked": t.marked,
-            "scale": t.scale,
-        }
-        for t in texts
+        {**{name: getattr(text, name) for name in fields}, "tokens": list(text.tokens)} for text in drawn.texts
     ]
     arrays = {"texts": json_array(described)}
-    for place, each in enumerate(texts):
-        queries, keys = np.divmod(each.cells.astype(np.int64), max(len(each.tokens), 1))
+    for place, text in enumerate(drawn.texts):
+        queries, keys = np.divmod(text.cells.astype(np.int64), max(len(text.tokens), 1))
         arrays[f"{place}.queries"] = queries.astype(np.int32)
         arrays[f"{place}.keys"] = keys.astype(np.int32)
-        arrays[f"{place}.weights"] = each.weights.astype(np.float32)
-    value = mount(_render, key=key, props={"title": title}, arrays=arrays, value=chosen, epoch=epoch)
-    return value if value is not None and value < len(texts) else None
+        arrays[f"{place}.weights"] = text.weights.astype(np.float32)
+    value = mount(_render, key=key, props={"title": drawn.title}, arrays=arrays, value=chosen, epoch=epoch)
+    return value if value is not None and value < len(drawn.texts) else None

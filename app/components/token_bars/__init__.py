@@ -66,40 +66,44 @@ def clicked(step: int, epoch: int, key: str) -> StepClick:
     return StepClick(*component_value(key, epoch, StepClick(step)))
 
 
-def token_bars(
-    prompt: Sequence[str],
-    steps: Sequence[WritingStep],
-    *,
-    queries: Sequence[int],
-    step: int,
-    epoch: int,
-    key: str,
-    group: str,
-    beside: Beside | None = None,
-    in_file: bool = False,
-) -> None:
-    """The prompt's tail, a chip for each step, and the bars of one; a click on a bar asks for that token instead.
+@dataclass(frozen=True, eq=False)
+class TokenBars:
+    """The prompt's tokens, the steps that were written after it, and a run B `beside` them.
+
+    `queries` are the places whose rows wrote the steps' tokens, and `step` is the one whose bars are seen first.
+    """
+
+    prompt: Sequence[str]
+    steps: Sequence[WritingStep]
+    queries: Sequence[int]
+    step: int
+    beside: Beside | None = None
+
+
+def token_bars(drawn: TokenBars, *, epoch: int, key: str, group: str, in_file: bool = False) -> None:
+    """Show the prompt's tail, a chip for each step, and the bars of one; a click on a bar asks for that token instead.
 
     `clicked` tells what the user did. Components of the same `group` pin the one of the `queries` that wrote the token
     of the step. With B there are its text, how far it is from A at each step, and its bars and B - A beside those of A.
     A file has no server, so only steps can be chosen there.
     """
+    steps, beside = drawn.steps, drawn.beside
     mount(
         _render,
         key=key,
         group=group,
         props={
-            "prompt": list(prompt[-LONGEST_TAIL:]),
-            "nPrompt": len(prompt),
+            "prompt": list(drawn.prompt[-LONGEST_TAIL:]),
+            "nPrompt": len(drawn.prompt),
             "labels": [each.label for each in steps],
             "given": [each.is_given for each in steps],
             "choices": [[choice.label for choice in each.choices] for each in steps],
-            "queries": list(queries),
+            "queries": list(drawn.queries),
             "beside": beside and _beside_props(beside),
             "inFile": in_file,
         },
         arrays=_arrays(steps) if beside is None else {**_arrays(steps), **_beside_arrays(beside)},
-        value=list(StepClick(step)),
+        value=list(StepClick(drawn.step)),
         epoch=epoch,
     )
 

@@ -1,6 +1,7 @@
 """Tokens in reading order, each coloured by its own number, such as how active a feature or a neuron is there."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -11,30 +12,37 @@ from headlight.app.components.shared.packing import json_array
 _render = register(__file__)
 
 
-def token_values(
-    labels: Sequence[str],
-    lines: Mapping[str, Float[np.ndarray, " place"]],
-    *,
-    title: str,
-    caption: str = "",
-    signed: bool = False,
-    chosen: int | None = None,
-    epoch: int = 0,
-    key: str,
-) -> int | None:
-    """A line of tokens for each of the `lines`, by its name; returns the place of the token that is chosen.
+@dataclass(frozen=True, eq=False)
+class TokenValues:
+    """A line of tokens for each of the `lines`, by its name, each token coloured by its number there.
 
     `title` is what the numbers are, with their unit. A place of which a line has no number (NaN) is grey. All lines
-    have one scale, from zero to the largest, or both ways from zero where they are `signed`. `chosen` counts when
-    `epoch` is new, afterwards the user's own choice does.
+    have one scale, from zero to the largest, or both ways from zero where they are `signed`.
     """
-    values = np.stack([np.asarray(each, np.float32) for each in lines.values()])
+
+    labels: Sequence[str]
+    lines: Mapping[str, Float[np.ndarray, " place"]]
+    title: str
+    caption: str = ""
+    signed: bool = False
+
+    @property
+    def values(self) -> Float[np.ndarray, "line place"]:
+        """The numbers of all lines."""
+        return np.stack([np.asarray(line, np.float32) for line in self.lines.values()])
+
+
+def token_values(drawn: TokenValues, *, chosen: int | None = None, epoch: int = 0, key: str) -> int | None:
+    """Show the lines; returns the place of the token that is chosen.
+
+    `chosen` counts when `epoch` is new, afterwards the user's own choice does.
+    """
     value = mount(
         _render,
         key=key,
-        props={"title": title, "caption": caption, "signed": signed, "lines": list(lines)},
-        arrays={"labels": json_array(list(labels)), "values": values},
+        props={"title": drawn.title, "caption": drawn.caption, "signed": drawn.signed, "lines": list(drawn.lines)},
+        arrays={"labels": json_array(list(drawn.labels)), "values": drawn.values},
         value=chosen,
         epoch=epoch,
     )
-    return value if value is not None and value < len(labels) else None
+    return value if value is not None and value < len(drawn.labels) else None

@@ -8,16 +8,16 @@ import base64
 import gzip
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from headlight.app.components import Column, row_table
-from headlight.app.components.shared.mount import SHARED, Mounted, bare, entry, joined, scripts
+from headlight.app.components.shared.mount import SHARED, bare, entry, joined, recorded, scripts
 from headlight.app.components.shared.packing import pack
-from headlight.app.exports.facts import Input, Subject, called, inputs, sources
+from headlight.app.exports.drawings import Drawings, OpenableHeads
+from headlight.app.exports.facts import Input, called, inputs, sources
+from headlight.app.exports.html.mounts import mount
 from headlight.app.exports.style import DARK, LIGHT, Palette
 from headlight.app.figures.layout import FONT
 from headlight.app.parts.grid import CHOICES
@@ -27,16 +27,21 @@ POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inli
 CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def document(
-    view: str, runs: Subject | None, mounted: Sequence[Mounted], script: str, tokens: bool = True, note: str = ""
-) -> bytes:
-    """The file: a heading that says what this is of, and the components, which the view's script puts to work.
+def document(drawings: Drawings) -> bytes:
+    """The file: a heading that says what this is of, and each drawing as a component.
 
-    The heading has the input tokens too, unless the view is of other prompts, and it is the view's own title where the
-    view is of no run; a `note` stands under it.
-    The same numbers give the same bytes.
+    The heading has the input tokens too, unless the drawings are of other prompts. The same numbers give the same
+    bytes.
     """
-    title = view if runs is None else f"{view} of {' and '.join(map(called, sources(runs).values()))}"
+    runs, note = drawings.runs, drawings.note
+    title = (
+        drawings.title if runs is None else f"{drawings.title} of {' and '.join(map(called, sources(runs).values()))}"
+    )
+    listed = [drawing for row in drawings.rows for drawing in row]
+    with recorded() as mounted:
+        for slot, drawing in enumerate(listed):
+            mount(drawing, f"drawing {slot}")
+    script = "attention" if any(isinstance(each.description, OpenableHeads) for each in listed) else "plain"
     names = [each.component.folder.name for each in mounted]
     arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
     packed = _apart(pack({"components": names}, arrays))
@@ -62,7 +67,7 @@ def document(
 <header>
 <h1>{html.escape(title)}</h1>
 {f"<p>{html.escape(note)}</p>" if note else ""}
-{"".join(_section(each, tokens) for each in (inputs(runs) if runs else ()))}
+{"".join(_section(each, drawings.tokens) for each in (inputs(runs) if runs else ()))}
 </header>
 <main></main>
 <script type="text/plain" id="data">{data}</script>
@@ -73,12 +78,6 @@ def document(
 </html>
 """
     return text.encode("utf-8", "replace")
-
-
-def file_table(title: str, columns: Mapping[str, Iterable[Any]]) -> None:
-    """A table that can be sorted by its columns, by their names; a cell is text, several texts, a number or nothing."""
-    drawn = [Column(name, list(cells)) for name, cells in columns.items()]
-    row_table(drawn, title=title, key=f"table {title}", choosable=False, in_file=True)
 
 
 def _apart(packed: bytes) -> bytes:

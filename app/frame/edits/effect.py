@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, cell_map
+from headlight.app.components import CellAxis, CellMap, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.labels import quoted
 from headlight.model.attention.residual import stream_change
@@ -26,12 +26,14 @@ def draw(comparison: Comparison) -> None:
         "there (‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
     )
     cell_map(
-        np.where(reached, changed, np.nan)[::-1],  # the embedding at the bottom
-        CellAxis("after", comparison.a.layer_labels[::-1]),
-        CellAxis("token", comparison.a.labels, numbered=True),
-        title="change, as a share of A's length",
-        ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
-        lacks="not reached",
+        CellMap(
+            np.where(reached, changed, np.nan)[::-1],
+            CellAxis("after", comparison.a.layer_labels[::-1]),
+            CellAxis("token", comparison.a.labels, numbered=True),
+            title="change, as a share of A's length",
+            ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
+            lacks="not reached",
+        ),
         key=selection.widget_key("cone"),
     )
 

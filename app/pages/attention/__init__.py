@@ -2,9 +2,9 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.attention import exports, picture, view
+from headlight.app.pages.attention import exports, view
 from headlight.app.pages.attention.choices import Choices
 
-EXPORT = Export("attention", exports.script, exports.data, picture.draw, exports.page)
+EXPORT = Export("attention", exports.script, exports.data, exports.drawings)
 
 VIEW = View("attention", "Attention", view.render, lambda: EXPORT, choices=Choices)

@@ -4,18 +4,18 @@ import numpy as np
 
 from headlight.app.components import TokenAxis
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.grid import opened_from_grid
+from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import report
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.parts.first_heads import heads_of
+from headlight.app.parts.first_heads import clearest, heads_of
 from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of
-from headlight.model.attention.tables import SCORES, UNITS, read_attention
+from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
@@ -57,16 +57,29 @@ def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
     }
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every head, or where all are too many the chosen ones and some, can be opened from the grid."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """All heads, or where they are too many some, to be opened from the grid; in a picture the chosen ones."""
     own = chosen.choices_of(Choices)
     axis, how, selected = axis_of(comparison, own.unit, chosen.align), own.how, heads_of(comparison, chosen)
     side: Side = (chosen.side or "difference") if comparison.b is not None else "a"
     pooled = thumbnails.thumbnails(comparison, side, how, axis)
     tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show)
     panels = [panel(comparison, head, axis, own.unit) for head in _held(comparison, selected, axis)]
-    mounted = opened_from_grid(pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how)
-    return document("Attention", comparison, mounted, "attention")
+    openable = openable_heads(pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how)
+    heads = selected or clearest(comparison)
+    cells = {side: measure.values.numpy() for side, measure in cells_of(comparison, heads, how, axis).items()}
+    patterns = pattern_maps(
+        heads,
+        cells,
+        axis.labels,
+        axis.labels,
+        title=title,
+        unit_limit=how.show == "weight",
+        signed=how.show in fields.SIGNED,
+        root=chosen.scale == "sqrt" and how.show != "score",
+        own_scale=chosen.own_scale,
+    )
+    return Drawings("Attention", comparison, [[openable], *patterns])
 
 
 def _held(comparison: Comparison, selected: tuple[Head, ...], axis: Axis) -> list[Head]:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import HeadPanel, Listed, TokenAxis, heads
+from headlight.app.components import HeadPanel, HeadPanels, Listed, TokenAxis, heads
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import options
@@ -127,14 +127,16 @@ def _difference(comparison: Comparison, pair: tuple[Head, ...]) -> None:
     one, other = (panel(a, head, axis, "token").a for head in pair)
     now = selection.current()
     heads(
-        [HeadPanel(one, other)],
-        TokenAxis(axis.labels, axis.presence),
+        HeadPanels(
+            [HeadPanel(one, other)],
+            TokenAxis(axis.labels, axis.presence),
+            sink=now.choices_of(Choices).sink,
+            scale=now.scale,
+        ),
         pinned=None,
         epoch=selection.epoch(),
         key=selection.widget_key("pair_heads"),
         group="pair",
-        sink=now.choices_of(Choices).sink,
-        scale=now.scale,
     )
 
 

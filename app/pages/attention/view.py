@@ -11,12 +11,14 @@ from headlight.app.components import (
     Choice,
     Fetchable,
     HeadPanel,
+    HeadPanels,
     Listed,
     Option,
     Pin,
     Slider,
     Switch,
     TokenAxis,
+    TokenStrip,
     heads,
     token_strip,
 )
@@ -65,13 +67,11 @@ def render(comparison: Comparison) -> None:
         _ask_why(chosen)
     with strip:
         token_strip(
-            TokenAxis(axis.labels, axis.presence),
-            panels[0],
+            TokenStrip(
+                TokenAxis(axis.labels, axis.presence), panels[0], show=own.how.show, sink=own.sink, scale=now.scale
+            ),
             key=selection.widget_key("strip"),
             group=GROUP,
-            show=own.how.show,
-            sink=own.sink,
-            scale=now.scale,
         )
     numbers = st.expander(
         "The chosen heads in numbers: scores, how far apart, which are alike", **selection.bind("numbers", Choices)
@@ -201,19 +201,21 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
     now = selection.current()
     own, before = now.choices_of(Choices), Pin(now.queries, now.keys) if now.queries or now.keys else None
     pin = heads(
-        panels,
-        TokenAxis(axis.labels, axis.presence),
+        HeadPanels(
+            panels,
+            TokenAxis(axis.labels, axis.presence),
+            show=own.how.show,
+            sink=own.sink,
+            scale=now.scale,
+            own_scale=now.own_scale,
+            others=limits,
+            title=grid.chosen_title("token"),
+        ),
         pinned=before,
         epoch=selection.epoch(),
         key=selection.widget_key("heads"),
         group=GROUP,
-        show=own.how.show,
-        sink=own.sink,
-        scale=now.scale,
-        own_scale=now.own_scale,
-        others=limits,
         fetchable=others,
-        title=grid.chosen_title("token"),
         open_head=_open_internals,
     )
     if pin != before:

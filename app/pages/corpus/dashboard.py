@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, Listed, Option, SampledText, row_table, sampled_texts
+from headlight.app.components import Column, Listed, Option, SampledText, SampledTexts, Table, row_table, sampled_texts
 from headlight.app.components.options.kinds import Link
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.corpus import finder, opening, plots
@@ -92,8 +92,10 @@ def _sequences(comparison: Comparison, view: ScanView, of_head: Dashboard) -> No
         return
     sequences = of_head.sequences
     chosen = sampled_texts(
-        shown_texts(sequences, view.a.n_intervals, comparison.a if view.own else None),
-        title=f"Sequences by how active {head_name(view.head)} is",
+        SampledTexts(
+            shown_texts(sequences, view.a.n_intervals, comparison.a if view.own else None),
+            title=f"Sequences by how active {head_name(view.head)} is",
+        ),
         chosen=_within(selection.current().choices_of(Choices).sequence, len(sequences)),
         epoch=selection.epoch(str(view.a.folder), view.head),
         key=selection.widget_key("corpus_sequences"),
@@ -171,12 +173,14 @@ def _matters(of_head: Dashboard) -> None:
         st.caption("This scan has not ablated the head: only a scan made here measures that.")
         return
     row_table(
-        [
-            Column("mean-ablated", [EFFECTS[name] for name in effects]),
-            Column("mean", [each.mean for each in effects.values()], 3, signed=True),
-            Column("95%", [finder.span(*each.interval) if each.interval else None for each in effects.values()]),
-        ],
-        title="What the loss gains by ablating the head",
+        Table(
+            [
+                Column("mean-ablated", [EFFECTS[name] for name in effects]),
+                Column("mean", [each.mean for each in effects.values()], 3, signed=True),
+                Column("95%", [finder.span(*each.interval) if each.interval else None for each in effects.values()]),
+            ],
+            title="What the loss gains by ablating the head",
+        ),
         key=selection.widget_key("corpus_effects"),
         choosable=False,
         whole=True,
@@ -201,7 +205,7 @@ def _top_tokens(of_head: Dashboard) -> None:
     for place, (name, columns) in zip(st.columns(len(there), gap="medium"), there.items(), strict=True):
         with place:
             key = selection.widget_key(f"corpus_top {name}")
-            row_table(columns, title=f"Tokens with most attention {name}", key=key, choosable=False, whole=True)
+            row_table(Table(columns, title=f"Tokens with most attention {name}"), key=key, choosable=False, whole=True)
 
 
 def _tokens(side: str, listed: Sequence[tuple[str, float]]) -> list[Column]:

@@ -4,12 +4,11 @@ from typing import Any
 
 import torch
 
-from headlight.app.components import cell_map, sampled_texts
-from headlight.app.components.shared.mount import recorded
+from headlight.app.components import CellMap, SampledTexts
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, on_screen, table
 from headlight.app.exports.script import Expression, printing
-from headlight.app.pages.corpus import finder
+from headlight.app.pages.corpus import finder, plots
 from headlight.app.pages.corpus.dashboard import shown_texts
 from headlight.app.pages.corpus.plots import called, named
 from headlight.app.pages.corpus.scan_view import ScanView, find
@@ -85,26 +84,26 @@ def _about(tree: Tree) -> dict[str, Any]:
     return {"model": tree.model_name, "corpus": tree.dataset_name, **corpus}
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which the heads can be sorted, and the chosen head's sequences pointed at as on the page."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """All heads by their figures, the plots of the chosen head, and its sequences, pointed at as on the page."""
     view = find(comparison, chosen)
     assert view is not None  # without a scan nothing is offered
-    of_head = view.dashboard()
-    with recorded() as mounted:
-        _map(view)
-        texts = shown_texts(of_head.sequences, view.a.n_intervals, comparison.a if view.own else None)
-        sampled_texts(texts, title=f"Sequences of {head_name(view.head)}", key="sequences")
-        file_table("Heads", finder.columns(view))
-    title = f"{head_name(view.head)} of {named(view.a)} over {called(view.a.dataset_name)}"
-    return document(title, None, mounted, "plain", tokens=False)
+    head = head_name(view.head)
+    texts = shown_texts(view.dashboard().sequences, view.a.n_intervals, comparison.a if view.own else None)
+    rows = [
+        [on_screen(_map(view))],
+        *([Drawing(plot) for plot in row] for row in plots.taken(comparison, chosen)),
+        [on_screen(SampledTexts(texts, title=f"Sequences of {head}"))],
+        [table("Heads", finder.columns(view))],
+    ]
+    return Drawings(f"{head} of {named(view.a)} over {called(view.a.dataset_name)}", None, rows, tokens=False)
 
 
-def _map(view: ScanView) -> None:
-    of, signed = figure(view.by), view.b is not None or figure(view.by).signed
-    cell_map(
+def _map(view: ScanView) -> CellMap:
+    by = figure(view.by)
+    return CellMap(
         view.ordering.values,
         *head_axes(view.ordering.values.shape),
-        title=of.named if view.b is None else f"{of.named}, {DIFFERENCE}",
-        scale="signed" if signed else "linear",
-        key="heads",
+        title=by.named if view.b is None else f"{by.named}, {DIFFERENCE}",
+        scale="signed" if view.b is not None or by.signed else "linear",
     )

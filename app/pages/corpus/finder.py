@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.app import selection
-from headlight.app.components import Column, row_table
+from headlight.app.components import Column, Table, row_table
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.corpus.choices import Choices
 from headlight.app.pages.corpus.scan_view import ScanView
@@ -21,11 +21,10 @@ HOW = "Choose a row for its dashboard."
 
 def draw(view: ScanView) -> Head | None:
     """The table; returns the head whose row the user has chosen since the page was last drawn anew."""
-    order = view.order()
+    order, by = view.order(), figure(view.by).named
+    changes = "" if view.b is None else ", the largest changes first"
     place = row_table(
-        _columns(view, order),
-        title=f"Heads by {figure(view.by).named}",
-        caption=f"By {figure(view.by).named.lower()}{'' if view.b is None else ', the largest changes first'}. {HOW}",
+        Table(_columns(view, order), title=f"Heads by {by}", caption=f"By {by.lower()}{changes}. {HOW}"),
         epoch=selection.epoch(str(view.a.folder), view.b and str(view.b.folder), view.by),
         key=selection.widget_key("corpus_finder"),
     )

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, Listed, Option, row_table
+from headlight.app.components import Column, Listed, Option, Table, row_table
 from headlight.app.pages.corpus import finder, plots
 from headlight.app.pages.corpus.scan_view import WIDTHS, ScanView
 from headlight.app.parts import charts, options
@@ -56,13 +56,15 @@ def _growth(view: ScanView) -> None:
         tree.provenance.step: estimates(tree, view.by) for tree in (view.series[0], view.series[-1]) if tree.provenance
     }
     place = row_table(
-        [
-            Column("head", [head_name(head) for head in order]),
-            *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
-            Column("half way", [steps[head] for head in order], 0, HALF_WAY),
-        ],
-        title=f"When each head's {figure(view.by).title.lower()} became what it is",
-        caption=f"{figure(view.by).named} of every head, the largest changes first. {finder.HOW}",
+        Table(
+            [
+                Column("head", [head_name(head) for head in order]),
+                *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
+                Column("half way", [steps[head] for head in order], 0, HALF_WAY),
+            ],
+            title=f"When each head's {figure(view.by).title.lower()} became what it is",
+            caption=f"{figure(view.by).named} of every head, the largest changes first. {finder.HOW}",
+        ),
         epoch=selection.epoch(str(view.a.folder), view.by, "growth"),
         key=selection.widget_key("corpus_growth"),
     )

@@ -2,8 +2,8 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import BELOW, View
-from headlight.app.pages.features import exports, picture, view
+from headlight.app.pages.features import exports, view
 
-EXPORT = Export("features", exports.script, exports.data, picture.draw, exports.page)
+EXPORT = Export("features", exports.script, exports.data, exports.drawings)
 
 VIEW = View("features", "Features", view.render, lambda: EXPORT if view.is_open() else None, group=BELOW)

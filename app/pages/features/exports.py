@@ -1,9 +1,8 @@
 """What is taken along of the page *Features*: its script, its numbers, and a file of its maps and tables."""
 
-from headlight.app.components import MapCell, token_values
-from headlight.app.components.shared.mount import recorded
+from headlight.app.components import MapCell, TokenValues
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
 from headlight.app.pages.features import maps
 from headlight.app.pages.features.feature_view import find
@@ -45,24 +44,25 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     return Data("features", shows, tables, arrays)
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every cell can be looked at."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The strongest features by token, what the dictionary misses, and the chosen feature in full."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
     sides, of = maps.active(view), (comparison, view.opened, view.layer)
-    tables = feature_tables(*of, view.feature, view.order)
-    strip = {side: values[0] for side, values in by_side(activations(*of, [view.feature])).items()}
-    title = f"Feature {view.feature}"
-    with recorded() as mounted:
-        for side in sides:
-            cell = MapCell(view.listed.index(view.feature), view.place)
-            maps.feature_map(view, sides, side, f"features {side}", cell)
-        maps.missed_map(view, "missed")
-        lines = named(comparison, strip, "")
-        token_values(
-            comparison.labels, lines, title=title, signed=comparison.b is not None, chosen=view.place, key="strip"
-        )
-        for name in TABLES:
-            if tables[name]["feature" if name == "nearest" else next(iter(tables[name]))]:
-                file_table(f"{title}: {name}" if name != "dictionary" else view.description, tables[name])
-    return document("Features", comparison, mounted, "plain")
+    tables, title = feature_tables(*of, view.feature, view.order), f"Feature {view.feature}"
+    cell = MapCell(view.listed.index(view.feature), view.place)
+    activation = {side: values[0] for side, values in by_side(activations(*of, [view.feature])).items()}
+    lines = named(comparison, activation, "")
+    strip = TokenValues(comparison.labels, lines, title=title, signed=comparison.b is not None)
+    sheets = [
+        [table(view.description if name == "dictionary" else f"{title}: {name}", tables[name])]
+        for name in TABLES
+        if tables[name]["feature" if name == "nearest" else next(iter(tables[name]))]
+    ]
+    rows = [
+        [Drawing(maps.feature_map(view, sides, side), cell, maps.GROUP) for side in sides],
+        [Drawing(maps.missed_map(view), group=maps.GROUP)],
+        [Drawing(strip, view.place)],
+        *sheets,
+    ]
+    return Drawings("Features", comparison, rows)

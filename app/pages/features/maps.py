@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.components import CellAxis, MapCell, cell_map
+from headlight.app.components import CellAxis, CellMap
 from headlight.app.pages.features.feature_view import FeatureView
 from headlight.app.parts.sides import DIFFERENCE, by_side
 from headlight.model.features.tables import activations, missed, moved
@@ -19,43 +19,36 @@ def active(view: FeatureView) -> Sides:
     return by_side(activations(view.comparison, view.opened, view.layer, view.listed))
 
 
-def feature_map(
-    view: FeatureView, sides: Sides, side: str, key: str, chosen: MapCell | None = None, epoch: int = 0
-) -> MapCell | None:
-    """The strongest features by token; a cell chooses the feature and the token."""
+def feature_map(view: FeatureView, sides: Sides, side: str) -> CellMap:
+    """The strongest features by token."""
     called = "" if view.comparison.b is None else f"{side}: "
     is_change = side == DIFFERENCE
-    return cell_map(
+    return CellMap(
         sides[side],
-        CellAxis("feature", [str(each) for each in view.listed]),
+        CellAxis("feature", [str(feature) for feature in view.listed]),
         CellAxis("token", view.comparison.labels, numbered=True),
         title=f"{called}{'change of activation' if is_change else 'activation'}",
         scale="signed" if is_change else "linear",
-        ends=None if is_change else _ends({each: sides[each] for each in view.comparison.sides}),
+        ends=None if is_change else _ends({run: sides[run] for run in view.comparison.sides}),
         lacks="not in both runs" if is_change else "not in this run",
-        choosable=chosen is not None,
-        chosen=chosen,
-        epoch=epoch,
-        group=GROUP,
-        key=key,
     )
 
 
-def missed_map(view: FeatureView, key: str) -> None:
+def missed_map(view: FeatureView) -> CellMap:
     """At each token of each run the share of the length that is missed, and beside it what that does to the model."""
     of = view.comparison, view.opened, view.layer
     every, apart = by_side(missed(*of)), by_side(moved(*of))
-    shares = {side: every[side] for side in view.comparison.sides}
-    cell_map(
-        np.stack(list(shares.values())),
-        CellAxis("missed", [f"error{'' if view.comparison.b is None else f' {side}'}" for side in shares]),
+    shares = np.stack([every[side] for side in view.comparison.sides])
+    return CellMap(
+        shares,
+        CellAxis(
+            "missed", [f"error{'' if view.comparison.b is None else f' {side}'}" for side in view.comparison.sides]
+        ),
         CellAxis("token", view.comparison.labels, numbered=True),
         title="missed by the dictionary, share of length",
-        ends=(0.0, max(1.0, float(np.nanmax(np.stack(list(shares.values())), initial=0.0)))),
+        ends=(0.0, max(1.0, float(np.nanmax(shares, initial=0.0)))),
         lacks="not in this run",
-        extra={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in shares])},
-        group=GROUP,
-        key=key,
+        details={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in view.comparison.sides])},
     )
 
 

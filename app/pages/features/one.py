@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, Number, Option, row_table, token_values
+from headlight.app.components import Column, Number, Option, Table, TokenValues, row_table, token_values
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.features.feature_view import FeatureView
 from headlight.app.parts import needs, options, unit_windows
@@ -71,10 +71,12 @@ def _strip(view: FeatureView) -> None:
     sides = by_side(activations(view.comparison, view.opened, view.layer, [view.feature]))
     lines = named(view.comparison, {side: values[0] for side, values in sides.items()}, "")
     place = token_values(
-        view.comparison.labels,
-        lines,
-        title=f"activation of feature {view.feature}",
-        signed=view.comparison.b is not None,
+        TokenValues(
+            view.comparison.labels,
+            lines,
+            title=f"activation of feature {view.feature}",
+            signed=view.comparison.b is not None,
+        ),
         chosen=view.place,
         epoch=selection.epoch(),
         key=selection.widget_key("feature_strip"),
@@ -95,12 +97,14 @@ def _made(view: FeatureView, of: str, run: Run, position: int) -> None:
         return
     order = (-made.values.values.abs()).argsort(stable=True).tolist()
     slot = row_table(
-        [
-            Column("part", [made.parts[each].name for each in order[:MAX_PARTS]]),
-            Column("activation", [float(made.values.values[each]) for each in order[:MAX_PARTS]], 3, signed=True),
-        ],
-        title=f"Who made feature {view.feature} at {view.place}",
-        caption=spelled(made, order, run.labels[position]),
+        Table(
+            [
+                Column("part", [made.parts[each].name for each in order[:MAX_PARTS]]),
+                Column("activation", [float(made.values.values[each]) for each in order[:MAX_PARTS]], 3, signed=True),
+            ],
+            title=f"Who made feature {view.feature} at {view.place}",
+            caption=spelled(made, order, run.labels[position]),
+        ),
         epoch=_epoch(view),
         key=selection.widget_key("feature_made_table"),
     )
@@ -142,14 +146,16 @@ def _promoted(view: FeatureView, of: str, run: Run, position: int) -> None:
         return
     label = run.tokenizer.labels
     row_table(
-        [
-            Column("promotes", label(tokens.raised.values.tolist())),
-            Column("logits", tokens.raised_by.values.tolist(), 3, signed=True),
-            Column("suppresses", label(tokens.lowered.values.tolist())),
-            Column("logits ", tokens.lowered_by.values.tolist(), 3, signed=True),
-        ],
-        title=f"Tokens that feature {view.feature} promotes and suppresses",
-        caption="At an activation of 1, directly.",
+        Table(
+            [
+                Column("promotes", label(tokens.raised.values.tolist())),
+                Column("logits", tokens.raised_by.values.tolist(), 3, signed=True),
+                Column("suppresses", label(tokens.lowered.values.tolist())),
+                Column("logits ", tokens.lowered_by.values.tolist(), 3, signed=True),
+            ],
+            title=f"Tokens that feature {view.feature} promotes and suppresses",
+            caption="At an activation of 1, directly.",
+        ),
         key=selection.widget_key("feature_tokens_table"),
         choosable=False,
     )
@@ -160,9 +166,11 @@ def _nearest(view: FeatureView) -> None:
     heading("Nearest features", "feature_nearest", key="feature_nearest")
     features = near.features.tolist()
     place = row_table(
-        [Column("feature", [str(each) for each in features]), Column("cosine", near.cosines.tolist(), 3)],
-        title=f"Features nearest to {view.feature}",
-        caption="Choose a row for its page.",
+        Table(
+            [Column("feature", [str(each) for each in features]), Column("cosine", near.cosines.tolist(), 3)],
+            title=f"Features nearest to {view.feature}",
+            caption="Choose a row for its page.",
+        ),
         epoch=_epoch(view),
         key=selection.widget_key("feature_nearest_table"),
     )
@@ -179,12 +187,14 @@ def _readers(view: FeatureView, run: Run) -> None:
         return
     scores = np.array([each for _, each in reading])
     place = row_table(
-        [
-            Column("head", [head_name(head) for head, _ in reading]),
-            *(Column(through, scores[:, at].tolist(), 3) for at, through in enumerate(("query", "key", "value"))),
-        ],
-        title=f"Heads that read feature {view.feature}",
-        caption=f"By weights alone; about {1 / np.sqrt(run.cfg.d_model):.2f} would be chance.",
+        Table(
+            [
+                Column("head", [head_name(head) for head, _ in reading]),
+                *(Column(through, scores[:, at].tolist(), 3) for at, through in enumerate(("query", "key", "value"))),
+            ],
+            title=f"Heads that read feature {view.feature}",
+            caption=f"By weights alone; about {1 / np.sqrt(run.cfg.d_model):.2f} would be chance.",
+        ),
         epoch=_epoch(view),
         key=selection.widget_key("feature_readers_table"),
     )

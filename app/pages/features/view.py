@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Listed, MapCell, Option, Suggested, chosen_cell
+from headlight.app.components import Choice, Listed, MapCell, Option, Suggested, cell_map, chosen_cell
 from headlight.app.frame import notices
 from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.feature_view import FeatureView, find
@@ -153,8 +153,15 @@ def _take_click(view: FeatureView) -> None:
 def _maps(view: FeatureView) -> None:
     sides = maps.active(view)
     for side in sides:
-        maps.feature_map(view, sides, side, _key(side), _cell(view), selection.epoch())
-    maps.missed_map(view, selection.widget_key("features_missed"))
+        cell_map(
+            maps.feature_map(view, sides, side),
+            choosable=True,
+            chosen=_cell(view),
+            epoch=selection.epoch(),
+            group=maps.GROUP,
+            key=_key(side),
+        )
+    cell_map(maps.missed_map(view), group=maps.GROUP, key=selection.widget_key("features_missed"))
 
 
 def _options(comparison: Comparison, view: FeatureView | None = None) -> None:

@@ -3,13 +3,12 @@
 import torch
 
 from headlight.app.components import FlowChoice
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
+from headlight.app.exports.drawings import Drawing, Drawings
 from headlight.app.exports.script import report
 from headlight.app.pages.flow.choices import Choices
 from headlight.app.pages.flow.chosen import change_in, chosen_in
-from headlight.app.pages.flow.graph import draw, draw_change
+from headlight.app.pages.flow.graph import of_change, of_run
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.flow.change import FlowChange
@@ -62,13 +61,14 @@ def _changed_arrays(change: FlowChange) -> dict[str, Measure]:
     }
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file with the graphs of A and, with a B, of B and of the change under it."""
-    with recorded() as mounted:
-        for side, graph in graphs(comparison, chosen).items():
-            choice = FlowChoice(graph.start.position, chosen_in(comparison, side, chosen))
-            draw(comparison, side, graph, choice, epoch=0, key=f"flow {side}", in_file=True)
-        if (change := change_in(comparison, chosen)) is not None:
-            choice = FlowChoice(place_of(comparison, chosen), chosen.choices_of(Choices).flow_chosen)
-            draw_change(comparison, change, choice, epoch=0, key="flow B - A", in_file=True)
-    return document("Information flow", comparison, mounted, "plain")
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The graphs of A and, with a B, of B and of the change under them."""
+    runs = [
+        Drawing(of_run(comparison, side, graph), FlowChoice(graph.start.position, chosen_in(comparison, side, chosen)))
+        for side, graph in graphs(comparison, chosen).items()
+    ]
+    rows = [runs]
+    if (change := change_in(comparison, chosen)) is not None:
+        choice = FlowChoice(place_of(comparison, chosen), chosen.choices_of(Choices).flow_chosen)
+        rows.append([Drawing(of_change(comparison, change), choice)])
+    return Drawings("Information flow", comparison, rows)

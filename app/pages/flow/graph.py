@@ -1,6 +1,6 @@
 """The flow's graphs as components: of one run, and of the change from A to B."""
 
-from headlight.app.components import FlowChoice, GraphEdge, GraphNode, flow_graph
+from headlight.app.components import FlowGraph, GraphEdge, GraphNode
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.parts.sides import DIFFERENCE
@@ -10,23 +10,17 @@ from headlight.model.flow.shares import ROUNDING
 from headlight.model.runs.comparison import Comparison
 
 
-def draw(
-    comparison: Comparison, side: str, flow: Flow, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
-) -> None:
-    """A run's graph as a component; in a file there is nothing that could start from another token."""
+def of_run(comparison: Comparison, side: str, flow: Flow) -> FlowGraph:
+    """A run's graph."""
     run = comparison.sides[side]
-    flow_graph(
+    return FlowGraph(
         [GraphNode(*node.place, node.flow, node.bias, node.rest) for node in flow.nodes],
         [GraphEdge(*_ends(edge), edge.kind, edge.share, numbers.carriers(run, edge)) for edge in flow.edges],
         labels=run.labels,
         states=state_names(run.cfg),
         threshold=flow.threshold,
-        choice=choice,
         places=comparison.places(run),
         title=side if comparison.b is not None else "",
-        startable=not in_file,
-        epoch=epoch,
-        key=key,
     )
 
 
@@ -34,11 +28,9 @@ def _ends(edge: Edge | EdgePair) -> tuple[int, int, int]:
     return edge.target.depth, edge.source.position, edge.target.position
 
 
-def draw_change(
-    comparison: Comparison, change: FlowChange, choice: FlowChoice, epoch: int, key: str, in_file: bool = False
-) -> None:
-    """The graph of what has changed from A to B as a component, over the places that they have in common."""
-    flow_graph(
+def of_change(comparison: Comparison, change: FlowChange) -> FlowGraph:
+    """The graph of what has changed from A to B, over the places that they have in common."""
+    return FlowGraph(
         [
             GraphNode(
                 *pair.place,
@@ -54,13 +46,9 @@ def draw_change(
         labels=comparison.labels,
         states=states_of(comparison, change),
         threshold=change.threshold,
-        choice=choice,
         limit=limit_of(change),
         presence=comparison.presence,
         title=DIFFERENCE,
-        startable=not in_file,
-        epoch=epoch,
-        key=key,
     )
 
 

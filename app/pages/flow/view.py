@@ -3,13 +3,13 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import FlowChoice, Slider, flow_choice
+from headlight.app.components import FlowChoice, Slider, flow_choice, flow_graph
 from headlight.app.glossary import TERMS
 from headlight.app.pages.flow import choice_panel
 from headlight.app.pages.flow import figures as numbers
 from headlight.app.pages.flow.choices import THRESHOLDS, Choices
 from headlight.app.pages.flow.chosen import change_in, chosen_in, flow_in, lacks_change
-from headlight.app.pages.flow.graph import draw, draw_change
+from headlight.app.pages.flow.graph import of_change, of_run
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import place_of
@@ -102,7 +102,8 @@ def _side(comparison: Comparison, side: str) -> None:
     if selection.current().table:
         _tables(comparison, run, flow, side if comparison.b is not None else "")
     else:
-        draw(comparison, side, flow, _choice(comparison, side), selection.epoch(), _key(side))
+        graph = of_run(comparison, side, flow)
+        flow_graph(graph, choice=_choice(comparison, side), epoch=selection.epoch(), key=_key(side))
     st.caption(plain(numbers.spelled(flow)))
     if change_in(comparison, selection.current()) is None:
         choice_panel.of_one(comparison, side, flow)
@@ -116,7 +117,8 @@ def _change(comparison: Comparison, change: FlowChange) -> None:
         heading(f"Nodes {DIFFERENCE}")
         tables.draw(numbers.changed_nodes_of(comparison, change), f"Nodes of the flow {DIFFERENCE}")
     else:
-        draw_change(comparison, change, _choice(comparison, DIFFERENCE), selection.epoch(), _key(DIFFERENCE))
+        choice, key = _choice(comparison, DIFFERENCE), _key(DIFFERENCE)
+        flow_graph(of_change(comparison, change), choice=choice, epoch=selection.epoch(), key=key)
     st.caption(plain(numbers.spelled_change(change)), help=TERMS["flow_change"])
     choice_panel.of_both(comparison, change)
 

@@ -2,9 +2,9 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import WRITE, View
-from headlight.app.pages.generate import charts, exports, picture, view
+from headlight.app.pages.generate import exports, view
 from headlight.app.pages.generate.choices import Choices
 
-EXPORT = Export("generate", exports.script, exports.data, picture.draw, exports.page, charts.rows_for)
+EXPORT = Export("generate", exports.script, exports.data, exports.drawings, has_plots=True)
 
 VIEW = View("generate", "Generate", view.render, lambda: EXPORT, view.needs, group=WRITE, choices=Choices)

@@ -1,18 +1,9 @@
 """The plots of the page *Generate*: how likely each written token was, and how undecided the model, step by step."""
 
 from headlight.app.figures import several
-from headlight.app.pages.generate import generation
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.sides import named, with_difference
-from headlight.app.selection.chosen import Selection
 from headlight.model.decoding.compared import Continuations
-from headlight.model.runs.comparison import Comparison
-
-
-def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
-    """The plots of what is written; none where there was no room."""
-    continuations = generation.both(comparison, chosen)
-    return rows(continuations) if continuations.a.labels else []
 
 
 def rows(continuations: Continuations) -> Rows:

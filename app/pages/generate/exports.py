@@ -1,15 +1,18 @@
 """What is taken along of the page *Generate*: its script, its numbers, and a file of every step."""
 
+import numpy as np
 import torch
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
+from headlight.app.exports.drawings import Drawing, Drawings, on_paper, on_screen
+from headlight.app.exports.openable_heads import pattern_maps
 from headlight.app.exports.script import report
-from headlight.app.pages.generate import generation, heads, steps
+from headlight.app.pages.generate import charts, generation, heads, steps
 from headlight.app.pages.generate.choices import Choices
-from headlight.app.pages.generate.written import axis, heads_of, panel, step_of
+from headlight.app.pages.generate.written import GROUP, axis, heads_of, panel, step_of
+from headlight.app.parts.first_heads import clearest
 from headlight.app.selection.chosen import Selection
+from headlight.model.attention import fields
 from headlight.model.attention import fields as cells
 from headlight.model.attention.fields import How
 from headlight.model.decoding.compared import Continuations
@@ -99,13 +102,44 @@ def _arrays(continuations: Continuations, chosen: Selection, step: int) -> dict[
     return arrays
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which the steps can be gone through; nothing is written anew there."""
-    continuations = generation.both(comparison, chosen)
-    with recorded() as mounted:
-        if continuations.a.labels:
-            steps.bars(continuations, chosen, in_file=True)
-            if panels := [panel(continuations, head) for head in heads_of(continuations, chosen)]:
-                heads.draw_strip(continuations, panels, chosen, "strip")
-                heads.draw_large(continuations, panels, chosen, 0, "heads")
-    return document("What follows a prompt, step by step,", comparison, mounted, "plain")
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The steps, to be gone through, and where the chosen heads looked; nothing is written anew in a file."""
+    continuations, title = generation.both(comparison, chosen), "What follows a prompt, step by step,"
+    bars = Drawing(steps.described(continuations, chosen), group=GROUP)
+    if not continuations.a.labels:
+        return Drawings(title, comparison, [[on_paper(*bars.for_paper)]])
+    rows = [[bars], *([Drawing(plot) for plot in row] for row in charts.rows(continuations))]
+    if panels := [panel(continuations, head) for head in heads_of(continuations, chosen)]:
+        large, pin = heads.large(continuations, panels, chosen)
+        rows.append([on_screen(heads.tokens(continuations, panels, chosen), group=GROUP), on_screen(large, pin, GROUP)])
+    return Drawings(title, comparison, [*rows, *_looked(continuations, chosen)])
+
+
+def _looked(continuations: Continuations, chosen: Selection) -> list[list[Drawing]]:
+    """Where each head looked when each token was written: a row a token."""
+    places, listed = (
+        [continuations.place(step) for step in range(len(continuations.a.labels))],
+        heads_of(continuations, chosen),
+    )
+    listed = listed or clearest(continuations.comparison)
+    cells = {
+        name: np.stack(
+            [
+                fields.on_axis(continuations.comparison, side, head, How(), axis(continuations))[places].numpy()
+                for head in listed
+            ]
+        )
+        for name, side in sides_of(continuations.b is not None).items()
+    }
+    title = "attention weight when each token was written"
+    return pattern_maps(
+        listed,
+        cells,
+        continuations.a.labels,
+        continuations.comparison.labels,
+        title=title,
+        unit_limit=True,
+        signed=False,
+        root=True,
+        own_scale=False,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import HeadPanel, Pin, heads, token_strip
+from headlight.app.components import HeadPanel, HeadPanels, Pin, TokenStrip, heads, token_strip
 from headlight.app.pages.generate.steps import key
 from headlight.app.pages.generate.written import GROUP, axis, heads_of, panel, step_of, token_axis
 from headlight.app.parts import grid, options
@@ -31,39 +31,30 @@ def title(continuations: Continuations) -> None:
 
 def draw(continuations: Continuations) -> None:
     """The strip of tokens, the grid of all heads and the chosen ones."""
-    all_heads, strip, large = grid.places(continuations.b is not None)
+    all_heads, strip, beside = grid.places(continuations.b is not None)
     now = selection.current()
     with all_heads:
         chosen = _grid(continuations)
-    with large:
+    with beside:
         if not chosen:
             grid.say_none_is_chosen()
             return
         panels = [panel(continuations, head) for head in chosen]
-        draw_large(continuations, panels, now, selection.epoch(), key("heads"))
+        drawn, pin = large(continuations, panels, now)
+        heads(drawn, pinned=pin, epoch=selection.epoch(), key=key("heads"), group=GROUP)
     with strip:
-        draw_strip(continuations, panels, now, key("strip"))
+        token_strip(tokens(continuations, panels, now), key=key("strip"), group=GROUP)
 
 
-def draw_large(
-    continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection, epoch: int, key: str
-) -> None:
-    """The chosen heads, with the row pinned where the step's token was written."""
-    heads(
-        panels,
-        token_axis(continuations),
-        pinned=Pin((continuations.place(step_of(continuations, chosen)),), ()),
-        epoch=epoch,
-        key=key,
-        group=GROUP,
-        scale=chosen.scale,
-        own_scale=chosen.own_scale,
-    )
+def large(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection) -> tuple[HeadPanels, Pin]:
+    """The chosen heads, and the row where the step's token was written, to be pinned."""
+    drawn = HeadPanels(panels, token_axis(continuations), scale=chosen.scale, own_scale=chosen.own_scale)
+    return drawn, Pin((continuations.place(step_of(continuations, chosen)),), ())
 
 
-def draw_strip(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection, key: str) -> None:
+def tokens(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection) -> TokenStrip:
     """The tokens, with where the first of the chosen heads looks."""
-    token_strip(token_axis(continuations), panels[0], key=key, group=GROUP, scale=chosen.scale)
+    return TokenStrip(token_axis(continuations), panels[0], scale=chosen.scale)
 
 
 def _grid(continuations: Continuations) -> tuple[Head, ...]:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import clicked, token_bars
+from headlight.app.components import TokenBars, clicked, token_bars
 from headlight.app.frame import notices
 from headlight.app.pages.generate import generation
 from headlight.app.pages.generate.choices import Choices
@@ -48,20 +48,21 @@ def _put(continuation: Written, token: int) -> None:
         selection.choose(Choices, written=(*continuation.tokens[:step].tolist(), token), step=step)
 
 
-def bars(continuations: Continuations, chosen: Selection, in_file: bool = False) -> None:
-    """Every step as a chip, and the tokens that the one looked at chose from, of A and of B."""
+def described(continuations: Continuations, chosen: Selection) -> TokenBars:
+    """Every step, and the tokens that the one looked at chose from, of A and of B."""
     steps = steps_of(continuations)
-    token_bars(
+    return TokenBars(
         continuations.a.run.labels[: continuations.a.n_prompt],
         steps["A"],
         queries=[continuations.place(step) for step in range(len(continuations.a.labels))],
         step=step_of(continuations, chosen),
-        epoch=0 if in_file else selection.epoch(),
-        key="bars" if in_file else key("bars"),
-        group=GROUP,
         beside=None if continuations.b is None else beside(continuations, steps["B"]),
-        in_file=in_file,
     )
+
+
+def bars(continuations: Continuations, chosen: Selection) -> None:
+    """Every step as a chip, and the bars of the one looked at."""
+    token_bars(described(continuations, chosen), epoch=selection.epoch(), key=key("bars"), group=GROUP)
 
 
 def how_it_ended(continuations: Continuations) -> None:

@@ -2,10 +2,10 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import BELOW, View
-from headlight.app.pages.graph import exports, picture, plot, view
+from headlight.app.pages.graph import exports, view
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import needs
 
-EXPORT = Export("graph", exports.script, exports.data, picture.draw, exports.page, plot.taken)
+EXPORT = Export("graph", exports.script, exports.data, exports.drawings, has_plots=True)
 
 VIEW = View("graph", "Graph", view.render, lambda: EXPORT, needs, group=BELOW, choices=Choices)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, row_table
+from headlight.app.components import Column, Table, row_table
 from headlight.app.components.options.kinds import Link
 from headlight.app.figures.graph import graph
 from headlight.app.frame import progress
@@ -68,12 +68,14 @@ def _part(comparison: Comparison, drawn: CircuitView) -> None:
     if node:
         options.row(*links, clear, name="circuit_part", whole=True)
     slot = row_table(
-        [
-            Column("from", [source for source, *_ in lines]),
-            Column("to", [f"{target}.{read}" if read else target for _, target, read, _ in lines]),
-            Column("score (logits)", [score for *_, score in lines], 4, signed=True),
-        ],
-        title="Edges of the circuit",
+        Table(
+            [
+                Column("from", [source for source, *_ in lines]),
+                Column("to", [f"{target}.{read}" if read else target for _, target, read, _ in lines]),
+                Column("score (logits)", [score for *_, score in lines], 4, signed=True),
+            ],
+            title="Edges of the circuit",
+        ),
         epoch=selection.epoch(node, len(lines)),
         key=selection.widget_key("circuit_edges"),
     )

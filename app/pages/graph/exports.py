@@ -1,12 +1,13 @@
 """What is taken along of the page *Graph*: its script, its numbers, and a file of its tables."""
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
+from headlight.app.figures.graph import graph
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.circuit import against_of, measured_of
 from headlight.app.pages.graph.graph_view import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
+from headlight.app.pages.graph.plot import scenes
 from headlight.app.parts.pair import place_of, said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.circuits.of_runs import circuit_of
@@ -98,11 +99,13 @@ def _told(settings: GraphSettings) -> dict[str, object]:
     }
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file with every node and edge that is kept."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The graph as the page draws it, and every node and edge that is kept."""
     tables = data(comparison, chosen).tables
-    with recorded() as mounted:
-        for name, title in TITLES.items():
-            if name in tables and next(iter(tables[name].values())):
-                file_table(title, tables[name])
-    return document("Graph", comparison, mounted, "plain", note=said_of_cap(comparison.runs))
+    sheets = [
+        [table(title, tables[name])]
+        for name, title in TITLES.items()
+        if name in tables and next(iter(tables[name].values()))
+    ]
+    plots = [[Drawing(graph(scene))] for scene in scenes(comparison, chosen)]
+    return Drawings("Graph", comparison, [*plots, *sheets], note=said_of_cap(comparison.runs))

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, Option, row_table
+from headlight.app.components import Column, Option, Table, row_table
 from headlight.app.components.options.kinds import Link
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.graph.choices import Choices
@@ -81,12 +81,14 @@ def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) 
         st.caption("It begins here." if begins else "No edges shown.")
         return
     slot = row_table(
-        [
-            Column("node", [view.called(edge[end]) for edge in edges]),
-            Column("weight", [float(graph.edges[edge]) for edge in edges], 3, signed=True),
-            Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
-        ],
-        title=title,
+        Table(
+            [
+                Column("node", [view.called(edge[end]) for edge in edges]),
+                Column("weight", [float(graph.edges[edge]) for edge in edges], 3, signed=True),
+                Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
+            ],
+            title=title,
+        ),
         epoch=selection.epoch(view.ids[view.chosen]),
         key=selection.widget_key(f"graph_edges_{end}"),
     )

@@ -2,11 +2,10 @@
 
 import torch
 
-from headlight.app.figures.graph import Line, Mark, Scene, graph
+from headlight.app.figures.graph import Line, Mark, Scene
 from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import GraphView, sides_of
-from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE, side_of
 from headlight.app.selection.chosen import Selection
@@ -95,8 +94,3 @@ def scenes(comparison: Comparison, chosen: Selection) -> list[Scene]:
 def _titled(view: GraphView, side: str) -> str:
     kept = f"{view.graph.target_name}: {view.pruned.node_share:.0%} of the influence"
     return f"{side}: {kept}" if side else kept
-
-
-def taken(comparison: Comparison, chosen: Selection) -> Rows:
-    """All of the page's graphs as a file's plots."""
-    return [[graph(scene)] for scene in scenes(comparison, chosen)]

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
+from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, Table, row_table
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
@@ -206,8 +206,10 @@ def _outcomes(view: RunGraphView, check: Check) -> None:
     names, *values = ([*column] for column in zip(*rows, strict=True))
     ways = zip(("predicted", "frozen", "measured"), values, strict=True)
     slot = row_table(
-        [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
-        title="What ablating each node changes (logits): predicted, with patterns and scales frozen, and measured",
+        Table(
+            [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
+            title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
+        ),
         epoch=selection.epoch(check.nodes),
         key=selection.widget_key("graph_check_rows"),
     )

@@ -5,16 +5,17 @@ from dataclasses import replace
 
 import torch
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, of_sides
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings
+from headlight.app.exports.drawings import table as file_table
 from headlight.app.exports.script import Expression, loading, printing
+from headlight.app.pages.heads import charts
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.head_map import draw_map, limit_of
+from headlight.app.pages.heads.head_map import cells, head_map, limit_of
 from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed, changes_table, find, table
 from headlight.app.pages.heads.subjects import Subject, subjects
 from headlight.app.parts import detection
-from headlight.app.parts.labels import SCORES, FinderScore
+from headlight.app.parts.labels import SCORES, FinderScore, by_kind, words
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import HeadlightError, InputError
@@ -130,23 +131,37 @@ def roles_of(subject: Subject) -> Roles:
     return Roles(seen, known, detection.copying(subject.model))
 
 
-def page(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every head tells its score, interval, rank and label; with a B on both sides, and the change."""
+def drawings(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Drawings:
+    """Every head with its score, interval, rank and label; with a B on both sides, and the change."""
     rankings = rankings_of(texts, comparison, chosen)
     maps: dict[str, Ranking] = {**rankings}
-    limit, title, numbers = (
-        limit_of([*rankings.values()]),
-        SCORES[rankings["A"].score].title.lower(),
-        table(rankings["A"]),
-    )
+    limit, score, numbers = limit_of([*rankings.values()]), SCORES[rankings["A"].score].title, table(rankings["A"])
+    heading = f"Heads by {score.lower()}"
     if "B" in rankings:
         change = changed(rankings["A"], rankings["B"])
         maps[DIFFERENCE], numbers = change, changes_table(change)
-    with recorded() as mounted:
-        for side, each in maps.items():
-            scale = limit_of([each]) if side == DIFFERENCE else limit
-            draw_map(each, chosen, 0, f"finder {side}", scale, side if "B" in rankings else "")
-        file_table(f"Heads by {title}" if "B" not in rankings else f"Heads by how much {title} changes", numbers)
-    return document(
-        "Heads", comparison if "B" in rankings else Comparison(comparison.a), mounted, "plain", tokens=False
-    )
+        heading = f"Heads by how much {score.lower()} changes"
+    drawn = []
+    for side, scored in maps.items():
+        scale, name = limit_of([scored]) if side == DIFFERENCE else limit, side if "B" in rankings else ""
+        grid, on_its_side = head_map(scored, chosen, scale, name), cells(scored, scale, name)
+        drawn.append(Drawing(grid, chosen.heads, "finder", on_paper=[on_its_side]))
+    plots = [[Drawing(plot) for plot in row] for row in charts.rows(rankings)]
+    runs = comparison if "B" in rankings else Comparison(comparison.a)
+    rows = [drawn, *plots, [file_table(heading, numbers)]]
+    return Drawings(f"Heads: {_over(rankings['A'], chosen)}", runs, rows, tokens=False, note=_icons(rankings))
+
+
+def _over(ranking: HeadRanking, chosen: Selection) -> str:
+    """The score, and what it is measured on."""
+    title = SCORES[ranking.score].title
+    if ranking.score == "copying":
+        return title
+    kind = "random repeats" if chosen.choices_of(Choices).finder_data == "repeats" else "prompts"
+    return f"{title} over {ranking.n_sequences:,} {kind}"
+
+
+def _icons(rankings: Mapping[str, HeadRanking]) -> str:
+    """What the icons of the labels stand for."""
+    kinds = dict.fromkeys(kind for scored in rankings.values() for kind in by_kind(scored.labels))
+    return "   ".join(map(words, kinds))

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.app.components import encode_positive, encode_signed, head_grid
+from headlight.app.components import CellMap, HeadGrid, encode_positive, encode_signed
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
-from headlight.app.pages.heads.ranking import Change, Ranking
+from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking
+from headlight.app.parts.grid import head_axes
 from headlight.app.parts.labels import SCORES
 from headlight.app.selection.chosen import Selection
 from headlight.model.runs.edits import Head
@@ -23,24 +24,38 @@ def limit_of(rankings: Sequence[Ranking]) -> float:
     return max(LEAST_EFFECT, *(float(np.nanmax(np.abs(each.values), initial=0.0)) for each in rankings))
 
 
-def draw_map(
-    ranking: Ranking, chosen: Selection, epoch: int, key: str, limit: float, side: str = ""
-) -> tuple[Head, ...]:
-    """The score of every head as a colour, the first of them numbered; returns the heads that are chosen."""
+def head_map(ranking: Ranking, chosen: Selection, limit: float, side: str = "") -> HeadGrid:
+    """The score of every head as a colour, the first of them numbered."""
     encode = encode_signed if ranking.signed else encode_positive
     order = ranking.order()[: chosen.choices_of(Choices).finder_top or FIRST]
-    return head_grid(
+    return HeadGrid(
         encode(ranking.values[..., None, None], limit),
-        selected=chosen.heads or (),
-        epoch=epoch,
-        key=key,
-        group="finder",
         captions=captions(ranking),
         marks=_marks(order, ranking.values.shape),
         largest=PITCH,
         kind="signed" if ranking.signed else "positive",
         legend_title=f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
         legend_limit=limit,
+    )
+
+
+def cells(ranking: Ranking, limit: float, side: str = "") -> CellMap:
+    """The same as a map of numbers, each with the icons of its head's labels."""
+    labels = ranking.labels if isinstance(ranking, HeadRanking) else {}
+    texts = [
+        [
+            f"{value:.2f}\n{' '.join(SCORES[kind].icon for kind in labels.get((layer, head), ()))}".strip()
+            for head, value in enumerate(row)
+        ]
+        for layer, row in enumerate(ranking.values.tolist())
+    ]
+    return CellMap(
+        ranking.values,
+        *head_axes(ranking.values.shape),
+        title=f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
+        scale="signed" if ranking.signed else "linear",
+        ends=(0.0, limit),
+        texts=[[text.replace("-", "−") for text in row] for row in texts],
     )
 
 

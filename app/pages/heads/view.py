@@ -6,14 +6,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Number, Slider, Switch, row_table
+from headlight.app.components import (
+    Choice,
+    Column,
+    HeadGrid,
+    Listed,
+    Number,
+    Slider,
+    Switch,
+    Table,
+    head_grid,
+    row_table,
+)
 from headlight.app.exports.csv_files import Cell
 from headlight.app.frame import progress, prompt_list
 from headlight.app.glossary import TERMS
 from headlight.app.pages.heads import charts as own
 from headlight.app.pages.heads import finding
 from headlight.app.pages.heads.choices import Choices, FinderData
-from headlight.app.pages.heads.head_map import FIRST, draw_map, limit_of
+from headlight.app.pages.heads.head_map import FIRST, head_map, limit_of
 from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking, changed, changes_table, find, table
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
 from headlight.app.parts import charts, detection, options, over_corpus
@@ -141,13 +152,19 @@ def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
     """The map and the table of A; returns the room beside the map."""
     left, right = st.columns([1, 2], gap="large")
     with left:
-        clicked = draw_map(ranking, now, selection.epoch(), selection.widget_key("finder"), limit_of([ranking]))
+        clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
         _open(clicked, "the first by this score")
         _say_over_corpus(ranking, clicked, now)
     _table(ranking, now)
     return right
+
+
+def _map(drawn: HeadGrid, name: str) -> tuple[Head, ...]:
+    """Show a map; returns the heads that are chosen in it."""
+    chosen, key = selection.current().heads or (), selection.widget_key(name)
+    return head_grid(drawn, selected=chosen, epoch=selection.epoch(), key=key, group="finder")
 
 
 def _say_over_corpus(ranking: HeadRanking, clicked: tuple[Head, ...], now: Selection) -> None:
@@ -179,7 +196,7 @@ def _compared(a: HeadRanking, b: HeadRanking, now: Selection) -> DeltaGenerator:
     clicked = list[tuple[Head, ...]]()
     for column, (side, scored, scale) in zip(st.columns(3, gap="large"), maps, strict=True):
         with column:
-            heads = draw_map(scored, now, selection.epoch(), selection.widget_key(f"finder_{side}"), scale, side)
+            heads = _map(head_map(scored, now, scale, side), f"finder_{side}")
             n_layers, n_heads = change.values.shape  # only what both have can be chosen
             clicked.append(tuple(head for head in heads if head[0] < n_layers and head[1] < n_heads))
     if new := [heads for heads in clicked if heads != chosen]:
@@ -229,8 +246,10 @@ def _table(ranking: HeadRanking, chosen: Selection) -> None:
         means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
         cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]
     row_table(
-        _columns(cells, ranking.n_ranked, explained, []),
-        title="The first heads by the score, with interval, rank, label and what supports it",
+        Table(
+            _columns(cells, ranking.n_ranked, explained, []),
+            title="The first heads by the score, with interval, rank, label and what supports it",
+        ),
         key=selection.widget_key("finder_table"),
         choosable=False,
     )
@@ -243,13 +262,15 @@ def _with_interval(mean: Cell, interval: Cell) -> str | None:
 def _changes(change: Change, chosen: Selection) -> None:
     signed = [DIFFERENCE]
     row_table(
-        _columns(
-            changes_table(change, chosen.choices_of(Choices).finder_top or FIRST),
-            change.n_ranked,
-            dict.fromkeys([DIFFERENCE, f"{DIFFERENCE} 95%", "rank"], TERMS["finder_change"]),
-            signed,
+        Table(
+            _columns(
+                changes_table(change, chosen.choices_of(Choices).finder_top or FIRST),
+                change.n_ranked,
+                dict.fromkeys([DIFFERENCE, f"{DIFFERENCE} 95%", "rank"], TERMS["finder_change"]),
+                signed,
+            ),
+            title=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
         ),
-        title=f"The heads whose score changes most: A, B and {DIFFERENCE} with intervals, rank and labels",
         key=selection.widget_key("finder_changes"),
         choosable=False,
     )

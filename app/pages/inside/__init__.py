@@ -2,9 +2,9 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.inside import exports, picture, view
+from headlight.app.pages.inside import exports, view
 from headlight.app.pages.inside.choices import Choices
 
-EXPORT = Export("inside", exports.script, exports.data, picture.draw, exports.page)
+EXPORT = Export("inside", exports.script, exports.data, exports.drawings)
 
 VIEW = View("inside", "Head internals", view.render, lambda: EXPORT, choices=Choices, formerly=("head",))

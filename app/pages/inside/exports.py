@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
+from headlight.app.exports.drawings import Drawings
 from headlight.app.exports.script import report
 from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import Inside, key_of, query_of, sides_of
-from headlight.app.pages.inside.view import draw
+from headlight.app.pages.inside.view import for_file
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
@@ -49,19 +48,11 @@ def _arrays(sides: Mapping[str, Inside]) -> dict[str, Measure]:
     return arrays
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every matrix tells its numbers; those spelled out are of the key and component chosen."""
-    sides = sides_of(comparison, chosen)
-    with recorded() as mounted:
-        for side in [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]:
-            title = "" if comparison.b is None else side
-            draw(
-                comparison,
-                sides,
-                side,
-                chosen.choices_of(Choices).convention,
-                epoch=0,
-                key=f"steps {side}",
-                in_file=title,
-            )
-    return document(f"Inside {head_name(head_of(comparison, chosen))}", comparison, mounted, "plain")
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """Every step's matrices; those spelled out are of the key and component chosen."""
+    sides, convention = sides_of(comparison, chosen), chosen.choices_of(Choices).convention
+    names = [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]
+    row = [for_file(comparison, sides, side, convention) for side in names]
+    place = query_of(comparison, chosen)
+    head = head_name(head_of(comparison, chosen))
+    return Drawings(f"Inside {head} at {comparison.labels[place]}, place {place},", comparison, [row])

@@ -7,7 +7,8 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Followed, Listed, Option, StepKeys, followed, head_steps
+from headlight.app.components import Choice, Followed, HeadSteps, Listed, Option, StepKeys, followed, head_steps
+from headlight.app.exports.drawings import Drawing
 from headlight.app.glossary import TERMS
 from headlight.app.pages.inside.choices import Choices, Convention
 from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
@@ -42,7 +43,8 @@ def render(comparison: Comparison) -> None:
         )
     table = selection.current().table
     if not table:
-        draw(comparison, sides, side, selection.current().choices_of(Choices).convention, selection.epoch(), _key(side))
+        steps, following = described(comparison, sides, side, selection.current().choices_of(Choices).convention)
+        head_steps(steps, value=following, epoch=selection.epoch(), key=_key(side))
         _say_which_keys(sides, side)
     if comparison.b is not None and len(sides) == 2:
         _compared(comparison, sides)
@@ -50,19 +52,10 @@ def render(comparison: Comparison) -> None:
         _tables(comparison, sides, side)
 
 
-def draw(
-    comparison: Comparison,
-    sides: Mapping[str, Inside],
-    side: str,
-    convention: Convention,
-    epoch: int,
-    key: str,
-    in_file: str | None = None,
-) -> None:
-    """The steps of one side as a component; those of the difference are of the keys that both windows can hold.
-
-    `in_file` is the title in a file, which hears no click and so holds what every key would be answered with.
-    """
+def described(
+    comparison: Comparison, sides: Mapping[str, Inside], side: str, convention: Convention, title: str = ""
+) -> tuple[HeadSteps, Followed]:
+    """The steps of one side, of the difference those of the keys in both windows, and the number followed."""
     if side == DIFFERENCE:
         at, b = on_common_keys(comparison, sides["A"], sides["B"])
         steps = difference(steps_of(at, convention), steps_of(b, convention))
@@ -71,16 +64,19 @@ def draw(
         steps = steps_of(at, convention)
     places = [_place(comparison, at, position) for position in at.window]
     labels = [comparison.labels[place] for place in places]
-    head_steps(
-        steps,
-        StepKeys(places, labels, len(at.run.tokens), _place(comparison, at, at.query)),
-        title=in_file or "",
-        entry=None if side == DIFFERENCE else at.entry,
-        value=_followed(comparison, at),
-        epoch=epoch,
-        key=key,
-        spelled=None if in_file is None else _for_each_key(at, places, side),
-    )
+    keys = StepKeys(places, labels, len(at.run.tokens), _place(comparison, at, at.query))
+    entry = None if side == DIFFERENCE else at.entry
+    return HeadSteps(steps, keys, title, entry), _followed(comparison, at)
+
+
+def for_file(comparison: Comparison, sides: Mapping[str, Inside], side: str, convention: Convention) -> Drawing:
+    """The steps of one side with what each key would be answered with, since a file hears no click."""
+    title = "" if comparison.b is None else side
+    steps, following = described(comparison, sides, side, convention, title)
+    at = on_common_keys(comparison, sides["A"], sides["B"])[0] if side == DIFFERENCE else sides[side]
+    on_page = replace(steps, spelled=_for_each_key(at, steps.keys.places, side))
+    rows = described(comparison, sides, side, "row", title)[0]
+    return Drawing(on_page, following, on_paper=[rows])
 
 
 def _for_each_key(at: Inside, places: Sequence[int], side: str) -> dict[int, list[tuple[str, ...]]]:

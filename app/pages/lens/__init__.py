@@ -6,14 +6,14 @@ from dataclasses import replace
 from headlight.app import selection
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.lens import exports, picture, view
+from headlight.app.pages.lens import exports, view
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import lens_by_side
 from headlight.app.parts import needs
 from headlight.app.runs import comparisons
 from headlight.model.base.errors import HeadlightError
 
-EXPORT = Export("lens", exports.script, exports.data, picture.draw, exports.page, exports.plots)
+EXPORT = Export("lens", exports.script, exports.data, exports.drawings, has_plots=True)
 
 
 def export() -> Export | None:

@@ -1,15 +1,13 @@
 """What is taken along of the lens page: its script, its numbers, a file of every layer, and its plots."""
 
 from headlight.app.components import LensPin
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document
+from headlight.app.exports.drawings import Drawing, Drawings
 from headlight.app.exports.script import report
 from headlight.app.pages.lens import divergence, lens_cell, scope
 from headlight.app.pages.lens import view as lens
 from headlight.app.pages.lens.choices import Choices
 from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, scope_of, title_of
-from headlight.app.parts.charts import Rows
 from headlight.app.selection.chosen import Selection
 from headlight.model.lens.kinds import TITLES
 from headlight.model.lens.tables import lens_tables, measures_of, readings
@@ -54,18 +52,16 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     return Data("lens", shows, tables, arrays)
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file with the lens in the colours chosen."""
-    own = chosen.choices_of(Choices)
-    lenses = lens.lenses_of(comparison, lens_by_side(comparison, chosen))
-    values = lens.coloured(comparison, own.measure, followed_token(comparison, chosen), lenses)
-    with recorded() as mounted:
-        lens.grid(comparison, values, own.measure, lenses, LensPin(*cell_of(comparison, chosen)), epoch=0, key="lens")
-    return document(title_of(comparison, chosen), comparison, mounted, "plain")
-
-
-def plots(comparison: Comparison, chosen: Selection) -> Rows:
-    """The page's plots: of the chosen cell and token, of every lens, and of what the patchscope says."""
-    pin, by = LensPin(*cell_of(comparison, chosen)), lens_by_side(comparison, chosen)
-    cell = lens_cell.rows(comparison, pin, followed_token(comparison, chosen), by)
-    return [*cell, *divergence.rows(comparison, by, chosen), *scope.rows(comparison, pin, scope_of(comparison, chosen))]
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The lens in the colours chosen, and the page's plots: of the cell and the token, of every lens, and the scope."""
+    own, pin, by = chosen.choices_of(Choices), LensPin(*cell_of(comparison, chosen)), lens_by_side(comparison, chosen)
+    token, lenses = followed_token(comparison, chosen), lens.lenses_of(comparison, by)
+    values = lens.coloured(comparison, own.measure, token, lenses)
+    grid = Drawing(lens.described(comparison, values, own.measure, lenses, pin.position), pin)
+    plots = [
+        *lens_cell.rows(comparison, pin, token, by),
+        *divergence.rows(comparison, by, chosen),
+        *scope.rows(comparison, pin, scope_of(comparison, chosen)),
+    ]
+    rows = [[grid], *([Drawing(plot) for plot in row] for row in plots)]
+    return Drawings(title_of(comparison, chosen), comparison, rows)

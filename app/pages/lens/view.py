@@ -8,7 +8,7 @@ import streamlit as st
 from jaxtyping import Float, Int
 
 from headlight.app import selection
-from headlight.app.components import Choice, LensCells, LensColours, LensPin, Listed, Option, Text, lens_grid
+from headlight.app.components import Choice, LensCells, LensColours, LensGrid, LensPin, Listed, Option, Text, lens_grid
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
 from headlight.app.pages.lens import divergence, lens_cell, reading, scope
@@ -199,30 +199,23 @@ def _ends(measure: ColourBy, values: Cells) -> tuple[float, float]:
 def _grid(comparison: Comparison, values: Cells, measure: ColourBy, lenses: Lenses) -> LensPin | None:
     now = selection.current()
     before = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
-    pin = grid(comparison, values, measure, lenses, before, selection.epoch(), selection.widget_key("lens"))
+    drawn, key = described(comparison, values, measure, lenses), selection.widget_key("lens")
+    pin = lens_grid(drawn, pinned=before, epoch=selection.epoch(), key=key)
     if pin != before:
         selection.update(layer=pin and pin.layer, position=pin and pin.position)
     return pin
 
 
-def grid(
-    comparison: Comparison,
-    values: Cells,
-    measure: ColourBy,
-    lenses: Lenses,
-    pinned: LensPin | None,
-    epoch: int,
-    key: str,
-) -> LensPin | None:
-    """The lens as a component, coloured by these values of each run."""
-    return lens_grid(
+def described(
+    comparison: Comparison, values: Cells, measure: ColourBy, lenses: Lenses, place: int | None = None
+) -> LensGrid:
+    """The lens, coloured by these values of each run."""
+    return LensGrid(
         *(_cells(comparison, side, lenses, values[side]) for side in comparison.sides),
         labels=comparison.labels,
         vocabulary=lenses.vocabulary,
         colours=LensColours(*COLOURED[measure], _ends(measure, values), _called(lenses)),
-        pinned=pinned,
-        epoch=epoch,
-        key=key,
+        place=-1 if place is None else place,
     )
 
 

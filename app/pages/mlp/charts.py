@@ -1,20 +1,12 @@
 """The plot of the page *MLP*: the first neurons' bars, and what the others and the biases add to the MLPs' write."""
 
 from headlight.app.figures import Plot, Row, bar_list
-from headlight.app.pages.mlp.neuron_view import NeuronView, find
-from headlight.app.parts.charts import Rows
+from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.app.parts.labels import signed
-from headlight.app.selection.chosen import Selection
 from headlight.model.neurons.tables import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
-from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import neuron_name
 
 SERIES = ("direct, all else held still", "measured, without it")
-
-
-def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
-    """The page's plot, as a file."""
-    return [[neurons(find(comparison, chosen))]]
 
 
 def neurons(view: NeuronView) -> Plot:

@@ -1,10 +1,10 @@
 """What is taken along of the page *MLP*: its script, its numbers, and a file of its tables."""
 
-from headlight.app.components import token_values
-from headlight.app.components.shared.mount import recorded
+from headlight.app.components import TokenValues
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
+from headlight.app.pages.mlp.charts import neurons
 from headlight.app.pages.mlp.neuron_view import find
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import by_side, named
@@ -47,16 +47,12 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     return Data("mlp", shows, mlp_tables(comparison, question), arrays)
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file whose tables can be sorted, and in which every token tells the neuron's activation."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The first neurons' bars, the chosen neuron's activation at every token, and tables that can be sorted."""
     view = find(comparison, chosen)
     tables, name = mlp_tables(comparison, view.question), neuron_name(view.neuron)
-    with recorded() as mounted:
-        file_table("Neurons", tables["neurons"])
-        lines = named(comparison, by_side(strip_of(comparison, view.neuron)), "")
-        title = f"activation of {name}"
-        token_values(comparison.labels, lines, title=title, signed=True, chosen=view.question.place, key="strip")
-        for table, called in TABLES.items():
-            if any(tables[table].values()):
-                file_table(called.format(name), tables[table])
-    return document(f"MLP neurons, {name}", comparison, mounted, "plain", note=said_of_cap(comparison.runs))
+    lines = named(comparison, by_side(strip_of(comparison, view.neuron)), "")
+    strip = TokenValues(comparison.labels, lines, title=f"activation of {name}", signed=True)
+    sheets = [[table(title.format(name), tables[each])] for each, title in TABLES.items() if any(tables[each].values())]
+    rows = [[Drawing(neurons(view))], [Drawing(strip, view.question.place)], *sheets]
+    return Drawings(f"MLP neurons, {name}", comparison, rows, note=said_of_cap(comparison.runs))

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, Number, Option, row_table, token_values
+from headlight.app.components import Column, Number, Option, Table, TokenValues, row_table, token_values
 from headlight.app.components.options.kinds import Listed
 from headlight.app.frame.edits import drawer
 from headlight.app.pages.mlp.neuron_view import NeuronView
@@ -86,10 +86,9 @@ def _said(view: NeuronView) -> str:
 
 def _strip(view: NeuronView) -> None:
     place = token_values(
-        view.comparison.labels,
-        strip(view),
-        title=f"activation of {neuron_name(view.neuron)}",
-        signed=True,
+        TokenValues(
+            view.comparison.labels, strip(view), title=f"activation of {neuron_name(view.neuron)}", signed=True
+        ),
         chosen=view.question.place,
         epoch=selection.epoch(),
         key=selection.widget_key("neuron_strip"),
@@ -126,14 +125,16 @@ def _table(view: NeuronView, title: str, sides: tuple[str, str], tokens: Promote
     raised, lowered = (label(each.values[:MAX_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
     by = [each.values[:MAX_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
     row_table(
-        [
-            Column(sides[0], raised),
-            Column("by", by[0], 3, signed=True),
-            Column(sides[1], lowered),
-            Column("by ", by[1], 3, signed=True),
-        ],
-        title=f"{title}: tokens of neuron {neuron_name(view.neuron)}",
-        caption=f"{title}. {caption}",
+        Table(
+            [
+                Column(sides[0], raised),
+                Column("by", by[0], 3, signed=True),
+                Column(sides[1], lowered),
+                Column("by ", by[1], 3, signed=True),
+            ],
+            title=f"{title}: tokens of neuron {neuron_name(view.neuron)}",
+            caption=f"{title}. {caption}",
+        ),
         key=selection.widget_key(f"neuron_{title}"),
         choosable=False,
         whole=True,
@@ -149,13 +150,15 @@ def _heads(view: NeuronView) -> None:
         return
     random = neuron_composition(run, view.neuron).random
     place = row_table(
-        [
-            Column("head", [head_name(head) for _, head, _ in rows]),
-            Column("how", [how for how, _, _ in rows]),
-            Column("composition", [score for *_, score in rows], 3),
-        ],
-        title=f"Heads that {neuron_name(view.neuron)} composes with",
-        caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
+        Table(
+            [
+                Column("head", [head_name(head) for _, head, _ in rows]),
+                Column("how", [how for how, _, _ in rows]),
+                Column("composition", [score for *_, score in rows], 3),
+            ],
+            title=f"Heads that {neuron_name(view.neuron)} composes with",
+            caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",
+        ),
         epoch=selection.epoch(view.neuron),
         key=selection.widget_key("neuron_heads_table"),
         whole=True,

@@ -8,7 +8,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from headlight.app import selection
-from headlight.app.components import Column, row_table, token_values
+from headlight.app.components import Column, Table, TokenValues, row_table, token_values
 from headlight.app.frame import means, notices, progress
 from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.app.parts import options
@@ -85,23 +85,22 @@ def known(view: NeuronView, wanted: Sequence[Inputs]) -> list[Row]:
 
 def _draw(view: NeuronView, rows: Sequence[Row]) -> None:
     place = row_table(
-        [
-            Column("prompt", [row.text[:CUT] for row in rows]),
-            Column("largest", [float(row.values.max()) for row in rows], 3),
-            Column("at", [f"{row.at}  {row.labels[row.at]}" for row in rows]),
-            Column("mean", [float(row.values.mean()) for row in rows], 3),
-        ],
-        title=f"Prompts by how active {neuron_name(view.neuron)} is",
-        caption=f"{len(rows):,} prompts. Choose a row to look at it there.",
+        Table(
+            [
+                Column("prompt", [row.text[:CUT] for row in rows]),
+                Column("largest", [float(row.values.max()) for row in rows], 3),
+                Column("at", [f"{row.at}  {row.labels[row.at]}" for row in rows]),
+                Column("mean", [float(row.values.mean()) for row in rows], 3),
+            ],
+            title=f"Prompts by how active {neuron_name(view.neuron)} is",
+            caption=f"{len(rows):,} prompts. Choose a row to look at it there.",
+        ),
         epoch=selection.epoch(view.neuron, len(rows)),
         key=selection.widget_key("neuron_prompts_table"),
     )
     row = rows[place or 0]
     token_values(
-        row.labels,
-        {"": row.values},
-        title=f"activation of {neuron_name(view.neuron)}",
-        signed=True,
+        TokenValues(row.labels, {"": row.values}, title=f"activation of {neuron_name(view.neuron)}", signed=True),
         chosen=row.at,
         epoch=selection.epoch(view.neuron, row.text),
         key=selection.widget_key("neuron_prompt"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Listed, Option, Switch, row_table
+from headlight.app.components import Choice, Column, Listed, Option, Switch, Table, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.mlp import charts as own
@@ -117,15 +117,19 @@ def _list(view: NeuronView) -> None:
     known = (name for name in view.values if name in MEASURES.values())  # a gate is listed with the chosen neuron
     names = [*known, *([MEASURED] if view.question.measured else [])]
     place = row_table(
-        [
-            Column("neuron", [neuron_name(neuron) for neuron in view.neurons]),
-            *(
-                Column(_short(name), view.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name))
-                for name in names
-            ),
-        ],
-        title=f"The first neurons by {view.ranked_by}",
-        caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if view.called == DIFFERENCE else ""),
+        Table(
+            [
+                Column("neuron", [neuron_name(neuron) for neuron in view.neurons]),
+                *(
+                    Column(
+                        _short(name), view.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name)
+                    )
+                    for name in names
+                ),
+            ],
+            title=f"The first neurons by {view.ranked_by}",
+            caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if view.called == DIFFERENCE else ""),
+        ),
         epoch=selection.epoch(view.side, tuple(view.neurons)),
         key=selection.widget_key("neurons_table"),
         whole=len(view.neurons) <= Choices().neurons_count,

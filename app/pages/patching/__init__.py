@@ -3,12 +3,12 @@
 from headlight.app import selection
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View
-from headlight.app.pages.patching import exports, picture, view
+from headlight.app.pages.patching import exports, view
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts import needs
 from headlight.app.runs import comparisons
 
-EXPORT = Export("patching", exports.script, exports.data, picture.draw, exports.page)
+EXPORT = Export("patching", exports.script, exports.data, exports.drawings)
 
 
 def export() -> Export | None:

@@ -2,14 +2,14 @@
 
 import torch
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
 from headlight.app.pages.patching import analysis
 from headlight.app.pages.patching.choices import Choices
-from headlight.app.pages.patching.patches import axes, finished, question_of, said_after, said_of_b, table, title
-from headlight.app.pages.patching.view import draw_map, drawn
+from headlight.app.pages.patching.patches import axes, finished, question_of, said_after, said_of_b, title
+from headlight.app.pages.patching.patches import table as cells_table
+from headlight.app.pages.patching.view import drawn, patch_map
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.selection.chosen import Selection
 from headlight.model.measure import Measure
@@ -55,13 +55,10 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     return Data("patching", shows, tables, arrays)
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every cell tells its share."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """Every cell's share, with the estimate where one was asked for."""
     patched = finished(comparison, chosen)
-    with recorded() as mounted:
-        for matrix, called in drawn(patched):
-            draw_map(patched, matrix, called, called)
-        file_table("Cells, that which moves the prediction most first", table(patched))
-    return document(
-        f"Patching, {title(patched.question)},", comparison, mounted, "plain", note=said_of_cap(comparison.runs)
-    )
+    rows = [[Drawing(patch_map(patched, matrix, called))] for matrix, called in drawn(patched)]
+    cells = table("Cells, that which moves the prediction most first", cells_table(patched))
+    note = said_of_cap(comparison.runs)
+    return Drawings(f"Patching, {title(patched.question)},", comparison, [*rows, [cells]], note=note)

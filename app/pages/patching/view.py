@@ -5,7 +5,18 @@ from collections.abc import Iterator, Sequence
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import CellAxis, Choice, Column, Listed, MapCell, Option, Switch, cell_map, row_table
+from headlight.app.components import (
+    CellAxis,
+    CellMap,
+    Choice,
+    Column,
+    Listed,
+    Option,
+    Switch,
+    Table,
+    cell_map,
+    row_table,
+)
 from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
 from headlight.app.pages.patching import analysis, cell
@@ -206,7 +217,8 @@ def _draw(comparison: Comparison, patched: PatchedMap) -> None:
     with left:
         for matrix, called in drawn(patched):
             key = selection.widget_key(f"patched {called}")
-            _choose(draw_map(patched, matrix, called, key, cell.chosen_cell(patched), choosable=True))
+            before, drawn_map = cell.chosen_cell(patched), patch_map(patched, matrix, called)
+            _choose(cell_map(drawn_map, choosable=True, chosen=before, epoch=selection.epoch(), key=key))
         left_out = LEFT_OUT if comparison.a.cfg.attention_dir == "causal" else ""
         st.caption(
             plain(
@@ -225,8 +237,10 @@ def _largest(patched: PatchedMap) -> None:
     heading("Largest effects")
     cells = table(patched, MAX_LISTED)
     place = row_table(
-        [Column(name, each, None if name in axes(patched.question) else 3) for name, each in cells.items()],
-        title="The strongest cells",
+        Table(
+            [Column(name, each, None if name in axes(patched.question) else 3) for name, each in cells.items()],
+            title="The strongest cells",
+        ),
         epoch=selection.epoch(patched.question),
         key=selection.widget_key("patching_largest"),
     )
@@ -247,12 +261,10 @@ def drawn(patched: PatchedMap) -> list[tuple[Matrix, str]]:
     return [(patched.exact, f"{SHARE}{nothing}"), *estimate]
 
 
-def draw_map(
-    patched: PatchedMap, matrix: Matrix, called: str, key: str, chosen: MapCell | None = None, choosable: bool = False
-) -> MapCell | None:
-    """A map of shares; returns the chosen cell."""
+def patch_map(patched: PatchedMap, matrix: Matrix, called: str) -> CellMap:
+    """A map of shares."""
     rows, columns = axes(patched.question)
-    return cell_map(
+    return CellMap(
         matrix.values,
         CellAxis(rows, matrix.rows),
         CellAxis(columns, matrix.columns),
@@ -261,10 +273,6 @@ def draw_map(
         ends=(0.0, patched.limit(matrix)),
         centre=patched.unpatched,
         lacks="not matched" if patched.complete else "not done yet",
-        choosable=choosable,
-        chosen=chosen,
-        epoch=selection.epoch(),
-        key=key,
     )
 
 

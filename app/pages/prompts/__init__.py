@@ -1,8 +1,10 @@
 """The list of prompts, and each head's scores over all of them."""
 
-from headlight.app.exports.export import Export, export_of
+from functools import partial
+
+from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.prompts import exports, picture, view
+from headlight.app.pages.prompts import exports, view
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.view import Listed
 
@@ -11,7 +13,13 @@ def export(listed: tuple[Listed, ...]) -> Export | None:
     """What the page offers, with the list as it is now; nothing where no prompt has been run."""
     if not any(each.run for each in listed):
         return None
-    return export_of(listed, "prompts", exports.script, exports.data, picture.draw, exports.page, exports.plots)
+    return Export(
+        "prompts",
+        partial(exports.script, listed),
+        partial(exports.data, listed),
+        partial(exports.drawings, listed),
+        has_plots=True,
+    )
 
 
 VIEW = View("prompts", "Prompts", view.render, lambda: export(view.listed()), choices=Choices)

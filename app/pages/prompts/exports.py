@@ -6,15 +6,13 @@ from typing import get_args
 
 import torch
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Count, Data, Table
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import loading, printing
 from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.prompts import view as prompts
 from headlight.app.pages.prompts.choices import Choices
 from headlight.app.pages.prompts.view import Listed, Row, cut
-from headlight.app.parts.charts import Rows
 from headlight.app.parts.scores import SCORES
 from headlight.app.runs import runs
 from headlight.app.selection.chosen import Selection
@@ -102,22 +100,16 @@ def _statistic(statistics: PromptStatistics, chosen: Selection) -> Measure:
     return Measure(first.name, first.unit, ("prompt", *first.axes), values)
 
 
-def page(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every head can be looked at; long prompts are cut as on the page."""
-    statistics = statistics_of(listed, comparison, chosen)
-    prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(statistics, chosen).items()}
-    title = f"{SCORES[chosen.choices_of(Choices).statistic].title} {statistics.over}"
-    with recorded() as mounted:
-        for which in get_args(prompt_statistics.Measured):
-            prompt_statistics.draw_map(statistics.spread, which, f"statistic {which}")
-        file_table("Heads", prompt_statistics.by_mean(statistics.spread))
-        file_table("Prompts", prompts)
-    return document(f"Prompts, {title},", Comparison(comparison.a), mounted, "plain", tokens=False)
-
-
-def plots(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Rows:
-    """The page's plots, of the prompts that were run."""
-    statistics = statistics_of(listed, comparison, chosen)
-    return prompt_statistics.rows(
-        prompts.distinct(statistics.rows), statistics.head, chosen.choices_of(Choices).statistic
-    )
+def drawings(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> Drawings:
+    """Every head's two numbers, the prompts that were run as plots, and tables; long prompts are cut as on the page."""
+    statistics, statistic = statistics_of(listed, comparison, chosen), chosen.choices_of(Choices).statistic
+    cut_prompts = {name: list(map(cut, cells)) for name, cells in prompts_table(statistics, chosen).items()}
+    maps = [
+        Drawing(prompt_statistics.head_map(statistics.spread, which), group=prompt_statistics.GROUP)
+        for which in get_args(prompt_statistics.Measured)
+    ]
+    plots = prompt_statistics.rows(prompts.distinct(statistics.rows), statistics.head, statistic)
+    tables = [table("Heads", prompt_statistics.by_mean(statistics.spread)), table("Prompts", cut_prompts)]
+    title = f"Prompts, {SCORES[statistic].title} {statistics.over},"
+    rows = [maps, *([Drawing(plot) for plot in row] for row in plots), tables]
+    return Drawings(title, Comparison(comparison.a), rows, tokens=False)

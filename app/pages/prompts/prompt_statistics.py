@@ -8,7 +8,7 @@ import streamlit as st
 from jaxtyping import Shaped
 
 from headlight.app import selection
-from headlight.app.components import Column, Listed, cell_map, row_table
+from headlight.app.components import CellMap, Column, Listed, Table, cell_map, row_table
 from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.figures import several
 from headlight.app.glossary import TERMS
@@ -27,6 +27,7 @@ from headlight.model.runs.run import Run
 
 PerHead = Shaped[np.ndarray, "layer head"]
 Measured = Literal["mean", "standard deviation"]
+GROUP = "statistic"
 
 
 def choose(run: Run, known: Sequence[HeadStatistics]) -> None:
@@ -76,27 +77,29 @@ def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
     heading(f"{title} over {many}", "over_prompts", key="over")
     left, right = st.columns(2, gap="large")
     with left:
-        draw_map(over_prompts, "mean", selection.widget_key("statistic mean"))
+        _draw_map(over_prompts, "mean")
     with right:
         if over_prompts.sd.values.isnan().all():
             st.caption("There is no standard deviation before two prompts with such a token have been run.")
         else:
-            draw_map(over_prompts, "standard deviation", selection.widget_key("statistic standard deviation"))
+            _draw_map(over_prompts, "standard deviation")
     _table(by_mean(over_prompts))
 
 
-def draw_map(over_prompts: Spread, which: Measured, key: str) -> None:
+def _draw_map(over_prompts: Spread, which: Measured) -> None:
+    cell_map(head_map(over_prompts, which), group=GROUP, key=selection.widget_key(f"statistic {which}"))
+
+
+def head_map(over_prompts: Spread, which: Measured) -> CellMap:
     """One of a statistic's two numbers of every head, which tells the other one too."""
     numbers = _numbers(over_prompts)
     values = numbers.pop(which)
-    cell_map(
+    return CellMap(
         values,
         *head_axes(values.shape),
         title=f"{which} ({over_prompts.mean.unit})",
         lacks="in no prompt so far",
-        extra=numbers,
-        group="statistic",
-        key=key,
+        details=numbers,
     )
 
 
@@ -122,8 +125,13 @@ def by_mean(over_prompts: Spread) -> dict[str, list[Cell]]:
 
 def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
     row_table(
-        [Column(name, cells, decimals=None if name in ("head", "prompts") else 3) for name, cells in columns.items()],
-        title="Every head's mean and standard deviation over the prompts, the largest mean first",
+        Table(
+            [
+                Column(name, cells, decimals=None if name in ("head", "prompts") else 3)
+                for name, cells in columns.items()
+            ],
+            title="Every head's mean and standard deviation over the prompts, the largest mean first",
+        ),
         key=selection.widget_key("heads_table"),
         choosable=False,
     )

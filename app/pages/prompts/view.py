@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Column, row_table
+from headlight.app.components import Column, Table, row_table
 from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.frame import notices, progress, prompt_list
 from headlight.app.frame.prompt_list import Prompt
@@ -173,9 +173,11 @@ def _table(rows: Sequence[Row], head: Head) -> None:
     text, value, *others = (Column(name, list(map(cut, cells))) for name, cells in [*own.items(), *labels.items()])
     value = replace(value, decimals=3, help=TERMS[SCORES[statistic].term])
     chosen = row_table(
-        [text, value, *others],
-        title="All prompts with their statistic, number of tokens and status",
-        caption="Choose a row to open its prompt, a column's name to sort.",
+        Table(
+            [text, value, *others],
+            title="All prompts with their statistic, number of tokens and status",
+            caption="Choose a row to open its prompt, a column's name to sort.",
+        ),
         epoch=selection.epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),
     )
@@ -251,13 +253,17 @@ def _past_runs() -> None:
     heading("Last runs", "past_runs")
     past = prompt_list.past_runs()
     chosen = row_table(
-        [
-            Column("A", [cut(run.selection.prompt) for run in past]),
-            Column("B", [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past]),
-            Column("Model", [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past]),
-            Column("Page", [run.title for run in past]),
-        ],
-        title="The last runs, newest first",
+        Table(
+            [
+                Column("A", [cut(run.selection.prompt) for run in past]),
+                Column("B", [cut(run.selection.prompt_b) or edits_said(run.selection) for run in past]),
+                Column(
+                    "Model", [" | ".join(filter(None, (run.selection.model, run.selection.model_b))) for run in past]
+                ),
+                Column("Page", [run.title for run in past]),
+            ],
+            title="The last runs, newest first",
+        ),
         epoch=selection.epoch(tuple(run.inputs for run in past)),
         key=selection.widget_key("past_runs"),
     )

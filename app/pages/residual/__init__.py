@@ -2,8 +2,8 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
-from headlight.app.pages.residual import charts, exports, picture, view
+from headlight.app.pages.residual import exports, view
 
-EXPORT = Export("residual", exports.script, exports.data, picture.draw, exports.page, charts.rows)
+EXPORT = Export("residual", exports.script, exports.data, exports.drawings, has_plots=True)
 
 VIEW = View("residual", "Residual stream", view.render, lambda: EXPORT)

@@ -1,11 +1,10 @@
 """What is taken along of the residual page: its script, its numbers, and a file of its maps and bars."""
 
 from headlight.app.components import MapCell
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.signed_bars import bars_by_place
+from headlight.app.exports.drawings import BarsByPlace, Drawing, Drawings, of_side, on_paper, on_screen
 from headlight.app.exports.script import report
+from headlight.app.pages.residual import charts
 from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
 from headlight.app.parts import needs
 from headlight.app.parts.pair import place_of
@@ -44,21 +43,31 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     return Data("residual", shows, residual_tables(comparison, place), arrays)
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every token can be looked at."""
-    norms, place, names = by_side(stream_norms(comparison)), place_of(comparison, chosen), component_names(comparison)
-    called = {side: "" if comparison.b is None else f"{side}: " for side in norms}
-    added = {"component norms (L2)": by_side(component_norms(comparison))}
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The maps of norms and cosines, and the components' bars at a token, of which a file can choose another."""
+    norms, place, compares = by_side(stream_norms(comparison)), place_of(comparison, chosen), comparison.b is not None
+    maps = [
+        Drawing(of_side(norm_map(comparison, norms, side), side, compares), MapCell(0, place), GROUP) for side in norms
+    ]
+    cosines = [
+        on_screen(of_side(cosine_map(comparison, values, side), side, compares))
+        for side, values in by_side(layer_cosines(comparison)).items()
+    ]
+    plots = [[on_paper(plot) for plot in row] for row in charts.rows(comparison, chosen)]
+    return Drawings("Residual stream", comparison, [maps, _bars(comparison, place), cosines, *plots])
+
+
+def _bars(comparison: Comparison, place: int) -> list[Drawing]:
+    """What each component writes at every token, and its share of the final stream where that is their sum."""
+    names, measures = component_names(comparison), {"component norms (L2)": component_norms(comparison)}
     if not needs.split(comparison):
-        added["share of the final stream"] = by_side(component_shares(comparison))
-    with recorded() as mounted:
-        for side in norms:
-            norm_map(comparison, norms, side, f"norms {side}", called[side], MapCell(0, place))
-        for title, sides in added.items():
-            for side, values in sides.items():
-                bars_by_place(
-                    names, values, comparison.labels, title=f"{called[side]}{title}", place=place, group=GROUP
-                )
-        for side, cosines in by_side(layer_cosines(comparison)).items():
-            cosine_map(comparison, cosines, side, called[side])
-    return document("Residual stream", comparison, mounted, "plain")
+        measures["share of the final stream"] = component_shares(comparison)
+    return [
+        on_screen(
+            BarsByPlace(names, values, comparison.labels, title if comparison.b is None else f"{side}: {title}"),
+            place,
+            GROUP,
+        )
+        for title, sides in measures.items()
+        for side, values in by_side(sides).items()
+    ]

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Listed
+from headlight.app.components import Listed, cell_map
 from headlight.app.pages.residual import charts as own
-from headlight.app.pages.residual.maps import norm_map
+from headlight.app.pages.residual.maps import GROUP, norm_map
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import place_of
@@ -62,7 +62,7 @@ def _norm_maps(comparison: Comparison, norms: own.Norms) -> None:
             st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
         elif comparison.b is not None:
             st.caption(plain(side))
-        norm_map(comparison, norms, side, selection.widget_key(f"norms {side}"))
+        cell_map(norm_map(comparison, norms, side), group=GROUP, key=selection.widget_key(f"norms {side}"))
 
 
 def _token(comparison: Comparison, place: int) -> Listed:

@@ -2,7 +2,7 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import WRITE, Kind, View
-from headlight.app.pages.translate import choices, exports, picture, source_bar, view
+from headlight.app.pages.translate import choices, exports, source_bar, view
 from headlight.app.runs import translations
 
 TRANSLATED = Kind(
@@ -15,7 +15,7 @@ TRANSLATED = Kind(
     source_bar.look_at,
     source_bar.on_default,
 )
-EXPORT = Export("translate", exports.script, exports.data, picture.draw, exports.page)
+EXPORT = Export("translate", exports.script, exports.data, exports.drawings)
 
 VIEW = View(
     "translate",

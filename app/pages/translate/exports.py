@@ -1,18 +1,20 @@
 """What is taken along of the page *Translate*: its script, its numbers, and a file of all heads."""
 
+import numpy as np
+
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.grid import opened_from_grid
+from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import call, printing
 from headlight.app.pages.translate.choices import Choices
-from headlight.app.pages.translate.heads import chosen_of, panel, thumbnails, token_axes
+from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of, panel, thumbnails, token_axes
 from headlight.app.pages.translate.view import ATTENDS
 from headlight.app.runs import models
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention.fields import How
 from headlight.model.decoding.translate_tables import translate_tables
 from headlight.model.decoding.translation import Translation
-from headlight.model.decoding.translations import Translations
+from headlight.model.decoding.translations import Translations, clearest
 from headlight.model.measure import Measure
 from headlight.model.measure.difference import Side, sides_of
 from headlight.model.runs.edits import head_name
@@ -80,19 +82,35 @@ def data(translations: Translations, chosen: Selection) -> Data:
     return Data("translate", shows, translate_tables(translations, own.attends, heads, own.rows), arrays)
 
 
-def page(translations: Translations, chosen: Selection) -> bytes:
-    """A file in which every head can be opened from the grid."""
+def drawings(translations: Translations, chosen: Selection) -> Drawings:
+    """Every head, to be opened from the grid; in a picture the chosen ones, or the clearest."""
     own = chosen.choices_of(Choices)
     attends, selected = own.attends, chosen_of(translations, chosen)
     n_layers, n_heads = translations.shape(attends)
     every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
-    heads = (*selected, *(head for head in every if head not in selected))
-    panels = [panel(translations, head, attends, own.rows) for head in heads]
+    listed = (*selected, *(head for head in every if head not in selected))
+    panels = [panel(translations, head, attends, own.rows) for head in listed]
     rows, columns = token_axes(translations, attends, own.rows)
     side: Side = "a" if translations.b is None else chosen.side or "difference"
-    seen = thumbnails(translations, side, attends, own.rows)
-    title = "attention weight"
-    mounted = opened_from_grid(
-        seen, panels, rows, columns, chosen, selected=selected, title=title, side=side, how=How()
+    title, pooled = "attention weight", thumbnails(translations, side, attends, own.rows)
+    openable = openable_heads(
+        pooled, panels, rows, columns, chosen, selected=selected, title=title, side=side, how=How()
     )
-    return document(f"Attention, {ATTENDS[attends]},", translations, mounted, "attention")
+    heads = selected or clearest(translations, attends, FIRST_HEADS)
+    sides = sides_of(translations.b is not None)
+    cells = {
+        name: np.stack([translations.cells(of, attends, own.rows)[head].numpy() for head in heads])
+        for name, of in sides.items()
+    }
+    patterns = pattern_maps(
+        heads,
+        cells,
+        rows.labels,
+        (columns or rows).labels,
+        title=title,
+        unit_limit=True,
+        signed=False,
+        root=chosen.scale == "sqrt",
+        own_scale=chosen.own_scale,
+    )
+    return Drawings(f"Attention, {ATTENDS[attends]},", translations, [[openable], *patterns])

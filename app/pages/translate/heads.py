@@ -6,10 +6,12 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import (
     HeadPanel,
+    HeadPanels,
     HeadPattern,
     Pin,
     Switch,
     TokenAxis,
+    TokenStrip,
     encode_weights,
     heads,
     token_strip,
@@ -59,7 +61,7 @@ def pictures(translations: Translations) -> None:
         _heads(panels, rows, across, group)
     with strip:
         key = selection.widget_key(f"strip.{own.attends}")
-        token_strip(rows, panels[0], columns=across, key=key, group=group, scale=now.scale)
+        token_strip(TokenStrip(rows, panels[0], columns=across, scale=now.scale), key=key, group=group)
 
 
 def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
@@ -136,16 +138,18 @@ def _heads(panels: list[HeadPanel], rows: TokenAxis, across: TokenAxis | None, g
     own = now.choices_of(Choices)
     before = Pin(own.pair_queries, own.pair_keys) if own.pair_queries or own.pair_keys else None
     pin = heads(
-        panels,
-        rows,
-        columns=across,
+        HeadPanels(
+            panels,
+            rows,
+            columns=across,
+            scale=now.scale,
+            own_scale=now.own_scale,
+            title=grid.chosen_title("target token" if now.choices_of(Choices).attends == "decoder" else "source token"),
+        ),
         pinned=before,
         epoch=selection.epoch(),
         key=selection.widget_key(f"heads.{own.attends}"),
         group=group,
-        scale=now.scale,
-        own_scale=now.own_scale,
-        title=grid.chosen_title("target token" if now.choices_of(Choices).attends == "decoder" else "source token"),
     )
     if pin != before:
         selection.update(Choices, pair_queries=pin.queries if pin else (), pair_keys=pin.keys if pin else ())

@@ -1,11 +1,10 @@
 """What is taken along of the page *Weights*: its script, its numbers, and a file of its tables and maps."""
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.html.document import document, file_table
+from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import Expression, loading, printing
 from headlight.app.pages.weights.analysis import circuit_of
-from headlight.app.pages.weights.view import called, draw_map
+from headlight.app.pages.weights.view import called, composition_map
 from headlight.app.pages.weights.weight_tables import (
     Weights,
     above_random,
@@ -87,24 +86,26 @@ def looked_up(run: Run, chosen: Selection) -> int | None:
         return None
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every pair, every direction and every earlier head tells its numbers."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """Every pair and every direction in tables, and the maps of earlier heads."""
     of = weights_of(comparison, chosen)
     pairs, token = circuit_of(of.key).pairs(), looked_up(of.run, chosen)
     where = f" in {listed(of)}" if of.compares else ""
-    with recorded() as mounted:
-        file_table(f"Highest pairs of all{where}", pairs_table(of, pairs.highest))
-        file_table(f"Lowest pairs of all{where}", pairs_table(of, pairs.lowest))
-        for title, columns in ({} if token is None else partners_tables(of, token)).items():
-            file_table(title, columns)
-        if of.compares:
-            file_table("Singular values", strengths_table(of))
-        file_table(f"Singular directions{where}", directions_table(of, circuit_of(of.key).directions()))
-        if of.head[0]:
-            above = above_random(compositions_of(of))
-            for side, maps in above.items():
-                for through in THROUGH:
-                    key = f"composition_{through}_{side}"
-                    draw_map(maps[through], called(through, side, of), farthest(above), key)
+    directions = directions_table(of, circuit_of(of.key).directions())
+    tables = {
+        f"Highest pairs of all{where}": pairs_table(of, pairs.highest),
+        f"Lowest pairs of all{where}": pairs_table(of, pairs.lowest),
+        **({} if token is None else partners_tables(of, token)),
+        **({"Singular values": strengths_table(of)} if of.compares else {}),
+    }
+    rows = [[table(title, columns)] for title, columns in tables.items()]
+    rows.append([table(f"Singular directions{where}", directions, in_picture=True)])
+    if of.head[0]:
+        above = above_random(compositions_of(of))
+        limit = farthest(above)
+        rows += [
+            [Drawing(composition_map(maps[through], called(through, side, of), limit)) for through in THROUGH]
+            for side, maps in above.items()
+        ]
     title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit,"
-    return document(title, comparison if of.compares else Comparison(comparison.a), mounted, "plain", tokens=False)
+    return Drawings(title, comparison if of.compares else Comparison(comparison.a), rows, tokens=False)

@@ -8,7 +8,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from headlight.app import selection
-from headlight.app.components import Choice, Column, Number, Text, cell_map, row_table
+from headlight.app.components import CellMap, Choice, Column, Number, Table, Text, cell_map, row_table
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights import analysis
@@ -239,7 +239,7 @@ def _composition(of: Weights) -> None:
             with column:
                 key = selection.widget_key(f"composition_{through}_{side}")
                 said = spelled_composition(compositions[side], through) if side in compositions else ""
-                draw_map(maps[through], called(through, side, of), farthest(above), key, said)
+                cell_map(composition_map(maps[through], called(through, side, of), farthest(above), said), key=key)
 
 
 def called(through: Through, side: str, of: Weights) -> str:
@@ -247,12 +247,13 @@ def called(through: Through, side: str, of: Weights) -> str:
     return f"{LETTERS[through]}-{COMPOSITION}{f', {side}' if of.compares else ''}"
 
 
-def draw_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, key: str, caption: str = "") -> None:
+def composition_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, caption: str = "") -> CellMap:
     """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
-    cell_map(values, *head_axes(values.shape), title=title, caption=caption, scale="signed", ends=(0, limit), key=key)
+    axes = head_axes(values.shape)
+    return CellMap(values, *axes, title=title, caption=caption, scale="signed", ends=(0, limit))
 
 
 def _table(columns: tables.Columns, title: str, key: str, caption: str = "", whole: bool = False) -> None:
     """Tokens with their numbers, to four digits."""
     drawn = [Column(each, list(cells)) for each, cells in columns.items()]
-    row_table(drawn, title=title, caption=caption, key=selection.widget_key(key), choosable=False, whole=whole)
+    row_table(Table(drawn, title=title, caption=caption), key=selection.widget_key(key), choosable=False, whole=whole)

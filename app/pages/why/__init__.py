@@ -2,10 +2,10 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View
-from headlight.app.pages.why import charts, exports, picture, view
+from headlight.app.pages.why import exports, view
 from headlight.app.pages.why.choices import Choices
 from headlight.app.parts import needs
 
-EXPORT = Export("why", exports.script, exports.data, picture.draw, exports.page, charts.rows_for)
+EXPORT = Export("why", exports.script, exports.data, exports.drawings, has_plots=True)
 
 VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.attribution, group=EXPLAIN, choices=Choices)

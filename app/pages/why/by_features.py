@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
+from headlight.app.components import cell_map
 from headlight.app.components.options.kinds import Link
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import panels, spelled
@@ -73,7 +74,7 @@ def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matri
 def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
     matrices = score_matrices(reader, sides)
-    panels.score(matrices, side, selection.widget_key("score_features"))
+    cell_map(panels.score(matrices, side), key=selection.widget_key("score_features"))
     if side == DIFFERENCE:
         return
     at, why = sides[side], reader.why(sides[side])
@@ -173,11 +174,8 @@ def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
     strongest = {each: condensed(matrix, MAX_MOVED) for each, matrix in matrices.items()}
     if side != DIFFERENCE:
         _link_moved(comparison, reader, matrices[side])
-    panels.plain_map(
-        strongest,
-        side,
-        ("moved", "token"),
-        selection.widget_key("moved_features"),
-        panels.EFFECT,
-        f"What {head} adds, by the feature that it moves and the token that it takes it from; the sums are all of it.",
+    said = (
+        f"What {head} adds, by the feature that it moves and the token that it takes it from; the sums are all of it."
     )
+    moved = panels.plain_map(strongest, side, ("moved", "token"), panels.EFFECT, said)
+    cell_map(moved, key=selection.widget_key("moved_features"))

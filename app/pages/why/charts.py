@@ -6,23 +6,14 @@ from dataclasses import replace
 from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import panels
-from headlight.app.pages.why.chosen import sides_of
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import number, signed
-from headlight.app.parts.sides import DIFFERENCE, compared_parts, is_there, side_of
-from headlight.app.selection.chosen import Selection
+from headlight.app.parts.sides import DIFFERENCE, compared_parts
 from headlight.model.attribution.explanation import Explained
 from headlight.model.attribution.tables import Change, effect_by_name
 from headlight.model.runs.comparison import Comparison
 
 MAX_TOKENS = 5  # tokens that a cell promotes, and that it suppresses
-
-
-def rows_for(comparison: Comparison, chosen: Selection) -> Rows:
-    """The plots of the side that is explained; none where there is no such cell."""
-    sides, _ = sides_of(comparison, chosen)
-    side = side_of(comparison, chosen)
-    return rows(comparison, sides, side) if is_there(sides, side) else []
 
 
 def rows(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:

@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import torch
 
-from headlight.app.components import MapCell
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports.data import Data
-from headlight.app.exports.html.document import document
-from headlight.app.exports.html.signed_bars import signed_bars
+from headlight.app.exports.drawings import BarList, Drawing, Drawings
 from headlight.app.exports.script import names_of, opening, report, runs_made, written
 from headlight.app.pages.why import by_features, panels, spelled
 from headlight.app.pages.why import figures as numbers
@@ -17,8 +14,7 @@ from headlight.app.pages.why.by_features import Reader, wanted
 from headlight.app.pages.why.chosen import query_place, question_of, sides_of
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
-from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.pair import pair_of, place_of, said_of_cap
+from headlight.app.parts.pair import Pair, pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import CellQuestion, Explained
@@ -122,63 +118,67 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
     return arrays
 
 
-def page(comparison: Comparison, chosen: Selection) -> bytes:
-    """A file in which every map and bar tells its numbers."""
+def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
+    """The score in parts, what the cell writes and what cutting it changes, and who made the prediction, by side."""
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
-    scores, maps, layers, taken = (
-        compared(sides, of)
-        for of in (
-            numbers.score_matrix,
-            numbers.effect_map,
-            numbers.by_layer,
-            lambda at: numbers.by_source(comparison, at),
-        )
-    )
-    effects = compared_parts(sides, effect_by_name)
-    changes = numbers.changes_of(sides)
+    head = head_of(comparison, chosen)
+    columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    if comparison.b is None:  # two beside each other
+        rows = [columns[0][at : at + 2] for at in range(0, len(columns[0]), 2)]
+    if (reader := by_features.wanted(comparison, chosen, head[0])) is not None:
+        rows += _by_features(comparison, reader, sides)
     target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
-    with recorded() as mounted:
-        for side in scores:
-            called = "" if comparison.b is None else f"{side}: "
-            said = spelled.score(comparison, sides[side]) if side in sides else ""
-            panels.score(scores, side, f"score {side}", f"{called}{panels.SCORE}", said)
-            _cell(sides, side, called)
-            changed = panels.outcome_rows(changes[side])
-            signed_bars(changed, title=f"{called}{panels.CHANGE}", series=panels.SERIES, key=f"outcomes {side}")
-            _attribution((maps, layers, taken), called, sides.get(side), side, head_of(comparison, chosen))
-            fall = panels.fall_rows(effects[side], f"{called}{target} − {distractor}")
-            signed_bars(fall, title=f"{called}{panels.EFFECT}", key=f"fall {side}")
-        if (reader := by_features.wanted(comparison, chosen, head_of(comparison, chosen)[0])) is not None:
-            _features(comparison, reader, sides)
-    title = f"Why {target} and not {distractor}, and {head_name(head_of(comparison, chosen))}"
-    return document(title, comparison, mounted, "plain", note=said_of_cap(comparison.runs))
+    title = f"Why {target} and not {distractor}, and {head_name(head)}"
+    return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs))
 
 
-def _features(comparison: Comparison, reader: by_features.Reader, sides: Mapping[str, Explained]) -> None:
+def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, head: Head, pair: Pair) -> list[Drawing]:
+    """All that is said of one side, from the score down to the sum of the direct effects."""
+    called, at = "" if comparison.b is None else f"{side}: ", sides.get(side)
+    scores, effects = compared(sides, numbers.score_matrix), compared(sides, numbers.effect_map)
+    layers = compared(sides, numbers.by_layer)
+    sources = compared(sides, lambda explained: numbers.by_source(comparison, explained))
+    score = "" if at is None else spelled.score(comparison, at)
+    said = "" if at is None else spelled.effects(at)
+    target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    difference, by_head = "target − distractor (logits)", f"{called}{head_name(head)}'s {panels.EFFECT}"
+    rows = panels.outcome_rows(numbers.changes_of(sides)[side])
+    fall = panels.fall_rows(compared_parts(sides, effect_by_name)[side], f"{called}{target} − {distractor}")
+    return [
+        Drawing(panels.score(scores, side, f"{called}{panels.SCORE}", score)),
+        *_promoted(sides, side, called),
+        Drawing(BarList(rows, f"{called}{panels.CHANGE}", "logits", panels.SERIES)),
+        Drawing(panels.effect_map(effects, side, f"{called}{panels.EFFECT}", said)),
+        Drawing(panels.plain_map(layers, side, ("", "after layer"), f"{called}{difference}")),
+        Drawing(panels.plain_map(sources, side, ("head", "token"), by_head)),
+        Drawing(BarList(fall, f"{called}{panels.EFFECT}", "logits")),
+    ]
+
+
+def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Drawing]:
+    """The tokens that the cell's write raises, and those that it lowers."""
+    tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
+    halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
+    return [
+        Drawing(
+            BarList(
+                panels.promoted_rows(at.run, ids.values.tolist(), by.values.tolist()),
+                f"{called}the cell's write {title}",
+                "logits",
+            )
+        )
+        for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True)
+    ]
+
+
+def _by_features(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> list[list[Drawing]]:
     """The score by pairs of features, and what the head moves, of each side."""
     scores = by_features.score_matrices(reader, sides)
-    moved = {each: condensed(of) for each, of in by_features.moved_matrices(comparison, reader, sides).items()}
-    for side in scores:
-        called = "" if comparison.b is None else f"{side}: "
-        panels.score(scores, side, f"score by features {side}", f"{called}{panels.SCORE}, by features")
-        axes = ("moved", "token")
-        panels.plain_map(moved, side, axes, f"moved {side}", f"{called}what the head moves, {panels.EFFECT}")
-
-
-def _cell(sides: Mapping[str, Explained], side: str, called: str) -> None:
-    tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
-    raised, lowered = (f"{called}the cell's write {title}" for title in panels.PROMOTES[side == DIFFERENCE])
-    halves = ((raised, tokens.raised, tokens.raised_by), (lowered, tokens.lowered, tokens.lowered_by))
-    for title, ids, by in halves:
-        rows = panels.promoted_rows(at.run, ids.values.tolist(), by.values.tolist())
-        signed_bars(rows, title=title, key=title)
-
-
-def _attribution(
-    tables: tuple[dict[str, Matrix], ...], called: str, at: Explained | None, side: str, head: Head
-) -> None:
-    effects, layers, taken = tables
-    title, said = f"{called}{panels.EFFECT}", "" if at is None else spelled.effects(at)
-    panels.effect_map(effects, side, MapCell(*head), 0, f"map {side}", title, said, choosable=False)
-    panels.plain_map(layers, side, ("", "after layer"), f"layers {side}", f"{called}target − distractor (logits)")
-    panels.plain_map(taken, side, ("head", "token"), f"source {side}", f"{called}{head_name(head)}'s {panels.EFFECT}")
+    moved = {side: condensed(of) for side, of in by_features.moved_matrices(comparison, reader, sides).items()}
+    called = {side: "" if comparison.b is None else f"{side}: " for side in scores}
+    moves = f"what the head moves, {panels.EFFECT}"
+    return [
+        [Drawing(panels.score(scores, side, f"{called[side]}{panels.SCORE}, by features")) for side in scores],
+        [Drawing(panels.plain_map(moved, side, ("moved", "token"), f"{called[side]}{moves}")) for side in scores],
+    ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from headlight.app.components import CellAxis, MapCell, cell_map
+from headlight.app.components import CellAxis, CellMap
 from headlight.app.figures import Row
 from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.labels import number, signed
@@ -22,11 +22,11 @@ PROMOTES = {
 SERIES = ("direct, all else held still", "total, measured")
 
 
-def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE, caption: str = "") -> None:
+def score(sides: Mapping[str, Matrix], side: str, title: str = SCORE, caption: str = "") -> CellMap:
     """The score's strongest parts, row the query's and column the key's."""
     parts = {each: condensed(matrix) for each, matrix in sides.items()}
     side_parts = parts[side]
-    cell_map(
+    return CellMap(
         side_parts.values,
         CellAxis("query's part", side_parts.rows),
         CellAxis("key's part", side_parts.columns),
@@ -35,7 +35,6 @@ def score(sides: Mapping[str, Matrix], side: str, key: str, title: str = SCORE, 
         scale="signed",
         ends=(0, limit_of(parts, side)),
         sums=True,
-        key=key,
     )
 
 
@@ -51,43 +50,17 @@ def _kind(step: Step) -> Literal["", "rest"]:
     return "rest" if step.name.startswith("the other ") else ""
 
 
-def effect_map(
-    sides: Mapping[str, Matrix],
-    side: str,
-    chosen: MapCell | None,
-    epoch: int,
-    key: str,
-    title: str = EFFECT,
-    caption: str = "",
-    choosable: bool = True,
-    leads_to: str = "",
-) -> MapCell | None:
+def effect_map(sides: Mapping[str, Matrix], side: str, title: str = EFFECT, caption: str = "") -> CellMap:
     """Layer by head: what each adds directly."""
-    matrix = sides[side]
-    return cell_map(
-        matrix.values,
-        CellAxis("layer", matrix.rows),
-        CellAxis("head", matrix.columns),
-        title=title,
-        caption=caption,
-        scale="signed",
-        ends=(0, limit_of(sides, side)),
-        choosable=choosable,
-        leads_to=leads_to,
-        chosen=chosen,
-        epoch=epoch,
-        key=key,
-    )
+    return plain_map(sides, side, ("layer", "head"), title, caption)
 
 
-def plain_map(
-    sides: Mapping[str, Matrix], side: str, names: tuple[str, str], key: str, title: str, caption: str = ""
-) -> None:
+def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], title: str, caption: str = "") -> CellMap:
     """A matrix as it is."""
     matrix = sides[side]
     rows, columns = CellAxis(names[0], matrix.rows), CellAxis(names[1], matrix.columns)
     ends = 0, limit_of(sides, side)
-    cell_map(matrix.values, rows, columns, title=title, caption=caption, scale="signed", ends=ends, key=key)
+    return CellMap(matrix.values, rows, columns, title=title, caption=caption, scale="signed", ends=ends)
 
 
 def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Button, Choice, Link, Listed, MapCell, chosen_cell
+from headlight.app.components import Button, Choice, Link, Listed, MapCell, cell_map, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import as_numbers, by_features, follow, panels, spelled
@@ -209,7 +209,8 @@ def _why(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> N
     if (reader := _reader(comparison)) is not None:
         by_features.draw_score(comparison, reader, sides, side)
     else:
-        panels.score(compared(sides, numbers.score_matrix), side, selection.widget_key("score_parts"))
+        score = panels.score(compared(sides, numbers.score_matrix), side)
+        cell_map(score, key=selection.widget_key("score_parts"))
         if side != DIFFERENCE:
             st.text(spelled.score(comparison, sides[side]))
     of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
@@ -246,25 +247,21 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
     if side != DIFFERENCE:
         st.text(spelled.effects(at))
         by_features.link_to_carriers(comparison, at)
-    panels.effect_map(
-        compared(sides, numbers.effect_map),
-        side,
-        MapCell(at.cell.layer, at.cell.head),
-        selection.epoch(),
-        selection.widget_key(MAP),
-        caption="By layer and head. Choose a head to explain it.",
+    caption = "By layer and head. Choose a head to explain it."
+    cell_map(
+        panels.effect_map(compared(sides, numbers.effect_map), side, caption=caption),
+        choosable=True,
         leads_to=f"headlight-head-{CELL}",
+        chosen=MapCell(at.cell.layer, at.cell.head),
+        epoch=selection.epoch(),
+        key=selection.widget_key(MAP),
     )
     if not needs.neurons(comparison):
         options.row(_neurons(), name="neurons", whole=True)
-    panels.plain_map(
-        compared(sides, numbers.by_layer),
-        side,
-        ("", "after layer"),
-        selection.widget_key("by_layer"),
-        "target − distractor (logits)",
-        "Accumulated over the layers at the final norm's scale, beside each layer's logit lens at its own scale.",
-    )
+    caption = "Accumulated over the layers at the final norm's scale, beside each layer's logit lens at its own scale."
+    layers, names = compared(sides, numbers.by_layer), ("", "after layer")
+    drawn = panels.plain_map(layers, side, names, "target − distractor (logits)", caption)
+    cell_map(drawn, key=selection.widget_key("by_layer"))
 
 
 def _neurons() -> Link:
@@ -274,14 +271,10 @@ def _neurons() -> Link:
 
 def _by_source(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
-    panels.plain_map(
-        compared(sides, lambda each: numbers.by_source(comparison, each)),
-        side,
-        ("head", "token"),
-        selection.widget_key("by_source"),
-        panels.EFFECT,
-        f"What {head_name(at.head)} adds, by the token that it takes it from.",
-    )
+    sources = compared(sides, lambda each: numbers.by_source(comparison, each))
+    caption = f"What {head_name(at.head)} adds, by the token that it takes it from."
+    drawn = panels.plain_map(sources, side, ("head", "token"), panels.EFFECT, caption)
+    cell_map(drawn, key=selection.widget_key("by_source"))
     if (reader := _reader(comparison)) is not None:
         by_features.draw_moved(comparison, reader, sides, side)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.app.components import beam_tree, heads, token_strip
+from headlight.app.components import HeadPanels, TokenStrip, beam_tree, heads, token_strip
 from tests.app.components import crossed
 
 st.set_page_config(layout="wide")
@@ -20,7 +20,8 @@ if "tree" in query:
     st.text(f"chosen {beam_tree(nodes, selected=best, epoch=epoch, key='tree')}")
 else:
     panels = [crossed.panel(head) for head in range(int(query.get("heads", 2)))]
-    common: dict[str, Any] = {"columns": crossed.COLUMNS, "group": "cross", **options}
-    token_strip(crossed.ROWS, panels[0], key="strip", **common)
-    pin = heads(panels, crossed.ROWS, pinned=None, epoch=0, key="heads", own_scale="own" in query, **common)
+    look: dict[str, Any] = {"columns": crossed.COLUMNS, **options}
+    token_strip(TokenStrip(crossed.ROWS, panels[0], **look), key="strip", group="cross")
+    large = HeadPanels(panels, crossed.ROWS, own_scale="own" in query, **look)
+    pin = heads(large, pinned=None, epoch=0, key="heads", group="cross")
     st.text(f"pinned {pin}")

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from headlight.app.components import HeadPanel, HeadPattern, TokenAxis, encode_weights, heads, token_strip
+from headlight.app.components import (
+    HeadPanel,
+    HeadPanels,
+    HeadPattern,
+    TokenAxis,
+    TokenStrip,
+    encode_weights,
+    heads,
+    token_strip,
+)
 from tests.app.components import compared
 
 st.set_page_config(layout="wide")
@@ -31,6 +40,7 @@ else:
     panels = [compared.panel(head, compare="b" in query) for head in range(count)]
     if "pair" in query:
         panels = [HeadPanel(compared.pattern("a", 0), compared.pattern("a", 1))]
-token_strip(axis, panels[0], key="strip", group="heads", **options)
-pin = heads(panels, axis, pinned=None, epoch=0, key="heads", group="heads", own_scale="own" in query, **options)
+token_strip(TokenStrip(axis, panels[0], **options), key="strip", group="heads")
+large = HeadPanels(panels, axis, own_scale="own" in query, **options)
+pin = heads(large, pinned=None, epoch=0, key="heads", group="heads")
 st.text(f"pinned {pin}")

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from headlight.app.components import CellAxis, cell_map
+from headlight.app.components import CellAxis, CellMap, cell_map
 
 LINK = '<a href="%">&'
 TOKENS = ["the", "the", "<b>x</b>", LINK, "2019", "2020"]
@@ -22,37 +22,42 @@ def main() -> None:
     if "deep" in st.query_params:
         layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
         for names in (["H0", "H1"], ["a long name of a column", "another one of that length"]):
-            cell_map(np.zeros((DEEP, 2)), layers, CellAxis("head", names), title="nothing", key=names[0])
+            cell_map(CellMap(np.zeros((DEEP, 2)), layers, CellAxis("head", names), title="nothing"), key=names[0])
         return
     if "many" in st.query_params:
         place = np.arange(MANY)
         tokens = CellAxis("token", [TOKENS[at % len(TOKENS)] for at in place], numbered=True)
         values = np.stack([1.0 + place, np.full(MANY, 1.0)])
         cell_map(
-            values, CellAxis("after", ["L0", "embed"]), tokens, title="length", scale="log", ends=(1, MANY), key="many"
+            CellMap(values, CellAxis("after", ["L0", "embed"]), tokens, title="length", scale="log", ends=(1, MANY)),
+            key="many",
         )
         return
     tokens = CellAxis("token", TOKENS, numbered=True)
     cell_map(
-        NORMS,
-        CellAxis("after", LAYERS),
-        tokens,
-        title="length",
-        scale="log",
-        ends=(1, 100),
-        lacks="not in this run",
-        extra={"prompts": np.arange(18).reshape(3, 6)},
+        CellMap(
+            NORMS,
+            CellAxis("after", LAYERS),
+            tokens,
+            title="length",
+            scale="log",
+            ends=(1, 100),
+            lacks="not in this run",
+            details={"prompts": np.arange(18).reshape(3, 6)},
+        ),
         key="norms",
     )
     cell_map(
-        CHANGE, CellAxis("layer", ["L0", "L1"]), CellAxis("head", list("abc")), title="change", scale="signed", key="c"
+        CellMap(CHANGE, CellAxis("layer", ["L0", "L1"]), CellAxis("head", list("abc")), title="change", scale="signed"),
+        key="c",
     )
     cell_map(
-        COSINES, CellAxis("after", LAYERS), CellAxis("and after", LAYERS), title="cosine", ends=(0, 1), key="cosines"
+        CellMap(COSINES, CellAxis("after", LAYERS), CellAxis("and after", LAYERS), title="cosine", ends=(0, 1)),
+        key="cosines",
     )
     rows, columns = CellAxis("part", ["one", "sum"]), CellAxis("", ["a", "b", "sum"])
     chosen = cell_map(
-        SUMS, rows, columns, title="parts", scale="signed", ends=(0, 3), sums=True, choosable=True, key="sums"
+        CellMap(SUMS, rows, columns, title="parts", scale="signed", ends=(0, 3), sums=True), choosable=True, key="sums"
     )
     st.text(f"chosen {chosen and tuple(chosen)}")
 

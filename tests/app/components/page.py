@@ -3,7 +3,16 @@
 import numpy as np
 import streamlit as st
 
-from headlight.app.components import HeadPanel, encode_positive, head_grid, heads, token_strip
+from headlight.app.components import (
+    HeadGrid,
+    HeadPanel,
+    HeadPanels,
+    TokenStrip,
+    encode_positive,
+    head_grid,
+    heads,
+    token_strip,
+)
 from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
 
 st.set_page_config(layout="wide")
@@ -14,16 +23,15 @@ if st.button("reset"):
 
 thumbnails = encode_positive(np.where(MASKED, np.nan, [[band(layer)] * N_HEADS for layer in range(N_LAYERS)]), 1.0)
 selected = head_grid(
-    thumbnails,
+    HeadGrid(thumbnails, captions=CAPTIONS),
     selected=st.session_state.get("selected", ((1, 1), (2, 0))),
     epoch=epoch,
     key="grid",
     group="attention",
-    captions=CAPTIONS,
 )
 st.session_state["selected"] = selected
 st.text(f"selected {selected}")
-token_strip(AXIS, HeadPanel(shown(1, 1)), key="strip", group="attention")
+token_strip(TokenStrip(AXIS, HeadPanel(shown(1, 1))), key="strip", group="attention")
 panels = [HeadPanel(shown(*head)) for head in selected]
 
 
@@ -31,6 +39,6 @@ def opened(head: tuple[int, int]) -> None:
     st.session_state["opened"] = head
 
 
-pin = heads(panels, AXIS, pinned=None, epoch=epoch, key="heads", group="attention", open_head=opened)
+pin = heads(HeadPanels(panels, AXIS), pinned=None, epoch=epoch, key="heads", group="attention", open_head=opened)
 st.text(f"pinned {pin}")
 st.text(f"opened {st.session_state.pop('opened', None)}")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from headlight.app.components import Column, row_table
+from headlight.app.components import Column, Table, row_table
 from tests.app.components import rows
 
 st.set_page_config(layout="wide")
@@ -19,6 +19,6 @@ if st.toggle("first two", on_change=lambda: st.session_state.update(epoch=epoch 
 epoch = st.session_state["epoch"]
 choosable = st.query_params.get("choosable", "yes") == "yes"
 chosen = row_table(
-    columns, title="Some fruit", epoch=epoch, key="rows", choosable=choosable, whole="kinds" in st.query_params
+    Table(columns, title="Some fruit"), epoch=epoch, key="rows", choosable=choosable, whole="kinds" in st.query_params
 )
 st.text(f"chosen {chosen}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from headlight.app.components import Pin, heads
+from headlight.app.components import HeadPanels, Pin, heads
 from headlight.app.components.shared.mount import recorded
 from tests.app.components import crossed, panels
 from tests.app.components.conftest import FIRST_DRAWING, go
@@ -71,7 +71,9 @@ def test_a_pin_beyond_either_sequence_is_none() -> None:
     inside, beyond = Pin((8,), (11,)), [Pin((9,), (0,)), Pin((0,), (12,)), Pin((), (12,))]
     with recorded():
         found = [
-            heads([], crossed.ROWS, columns=crossed.COLUMNS, pinned=pin, epoch=0, key="heads", group="cross")
+            heads(
+                HeadPanels([], crossed.ROWS, columns=crossed.COLUMNS), pinned=pin, epoch=0, key="heads", group="cross"
+            )
             for pin in [inside, *beyond]
         ]
     assert found == [inside, None, None, None]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from headlight.app.components import Beside, TokenChoice, WritingStep, clicked, token_bars
+from headlight.app.components import Beside, TokenBars, TokenChoice, WritingStep, clicked, token_bars
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LABELS = [HOSTILE, "␣the", "שלום", "␣the", "$x$"]
@@ -54,14 +54,16 @@ def main() -> None:
     st.text(f"asked {tuple(clicked(0, epoch, 'bars'))}")
     prompt = [f"word{place}" for place in range(40)]
     token_bars(
-        prompt,
-        steps(count),
-        queries=[39 + step for step in range(count)],
+        TokenBars(
+            prompt,
+            steps(count),
+            queries=[39 + step for step in range(count)],
+            beside=beside(count) if "beside" in st.query_params else None,
+        ),
         step=0,
         epoch=epoch,
         key="bars",
         group="bars",
-        beside=beside(count) if "beside" in st.query_params else None,
         in_file="file" in st.query_params,
     )
 

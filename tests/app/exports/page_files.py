@@ -32,7 +32,7 @@ class Files:
 
     @property
     def figure(self) -> Figure:
-        return self.export.draw(self.comparison, self.chosen, LIGHT)
+        return self.export.picture(self.comparison, self.chosen, LIGHT)
 
     @property
     def mounted(self) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:

@@ -184,7 +184,7 @@ def test_translate(attends: str, fields: dict[str, str], settings: dict[str, obj
     expected = log_probs.gather(-1, written[:, None])[:, 0]
     np.testing.assert_allclose(target["its log-probability (nats)"], expected, **NEAR)
     assert target["token written"] == [VOCABULARY[each] for each in written.tolist()]
-    panels = [axes for axes in TRANSLATE.draw(found, chosen, LIGHT).axes if axes.get_title().startswith("L")]
+    panels = [axes for axes in TRANSLATE.picture(found, chosen, LIGHT).axes if axes.get_title().startswith("L")]
     assert panels
     for axes in panels:
         layer, head = map(int, axes.get_title().removeprefix("L").split("H"))

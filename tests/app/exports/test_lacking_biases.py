@@ -61,7 +61,7 @@ def words(files: Files) -> str:
     packed = zipfile.ZipFile(io.BytesIO(archive(files.comparison, files.export.data(files.comparison, files.chosen))))
     said = [files.export.script(files.comparison, files.chosen), *packed.namelist()]
     said += [packed.read(name).decode() for name in packed.namelist() if name != "arrays.npz"]
-    said.append(style.file(lambda: files.export.draw(files.comparison, files.chosen, LIGHT), LIGHT, "svg").decode())
+    said.append(style.file(lambda: files.export.picture(files.comparison, files.chosen, LIGHT), LIGHT, "svg").decode())
     said += [str(props) for props, _ in files.mounted]
     text = "\n".join(said)
     for term in TERMS.values():

@@ -38,7 +38,7 @@ def texts(svg: bytes) -> list[str]:
 def test_tokens_stay_text(export: Export, alone: Comparison, folder: str) -> None:
     """Dollars are no mathematics, angle brackets no markup, and every character has some sign: warnings are errors."""
     near_the_beginning = chosen(folder, layer=1, position=3)
-    svg = style.file(lambda: export.draw(alone, near_the_beginning, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: export.picture(alone, near_the_beginning, LIGHT), LIGHT, "svg")
     assert {"$", "␣two", "␣<", "</", "<U+0000>"} <= set(texts(svg))
     assert not re.findall(rb"""(?:href|src)=["'](?!#|data:)""", svg)
     assert b"@import" not in svg
@@ -49,12 +49,12 @@ def test_a_comparison_is_drawn_dark_as_pixels(
     export: Export, two: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(style, "DPI", 50)  # quick to draw
-    png = style.file(lambda: export.draw(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
+    png = style.file(lambda: export.picture(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
     assert png.startswith(PNG)
 
 
 def test_the_same_picture_has_the_same_bytes(alone: Comparison, folder: str) -> None:
-    made = [style.file(lambda: RESIDUAL.draw(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
+    made = [style.file(lambda: RESIDUAL.picture(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
     assert made[0] == made[1]
 
 
@@ -71,7 +71,7 @@ def test_every_character_has_a_sign() -> None:
 
 
 def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
-    figure = ATTENTION.draw(alone, chosen(folder), LIGHT)
+    figure = ATTENTION.picture(alone, chosen(folder), LIGHT)
     panels = [axes for axes in figure.axes if axes.get_title(loc="left") or axes.get_title()]
     for axes, (layer, head) in zip(panels, ((1, 2), (0, 4)), strict=True):
         cells = axes.images[0].get_array()
@@ -82,16 +82,16 @@ def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
 def test_maps_hold_mean_and_deviation(alone: Comparison, folder: str) -> None:
     selection = chosen(folder)
     found = PROMPTS.data(alone, selection).arrays
-    maps = [axes.images[0].get_array() for axes in PROMPTS.draw(alone, selection, LIGHT).axes if axes.images]
+    maps = [axes.images[0].get_array() for axes in PROMPTS.picture(alone, selection, LIGHT).axes if axes.images]
     for cells, name in zip(maps, ("mean", "standard deviation"), strict=True):
         np.testing.assert_array_equal(cells, found[name].values)
-    svg = style.file(lambda: PROMPTS.draw(alone, selection, LIGHT), LIGHT, "svg")
-    assert {"mean", "L2", "H4", "mean (probability)"} <= set(texts(svg))
+    svg = style.file(lambda: PROMPTS.picture(alone, selection, LIGHT), LIGHT, "svg")
+    assert {"L2", "H4", "mean (probability)", "standard deviation (probability)"} <= set(texts(svg))
 
 
 def test_one_prompt_has_no_deviation_to_draw(alone: Comparison, folder: str) -> None:
     """Nor has it a statistic where no token is repeated: both maps are empty."""
-    drawn = listing(LISTED[:1]).draw(alone, chosen(folder, statistic="first_token"), LIGHT)
+    drawn = listing(LISTED[:1]).picture(alone, chosen(folder, statistic="first_token"), LIGHT)
     mean, sd = (axes.images[0].get_array() for axes in drawn.axes if axes.images)
     assert not np.ma.is_masked(mean)
     assert sd.mask.all()
@@ -100,7 +100,7 @@ def test_one_prompt_has_no_deviation_to_draw(alone: Comparison, folder: str) -> 
 def test_one_scale_for_all_heads_or_one_for_each(two: Comparison, folder: str) -> None:
     def limits(own_scale: bool) -> set[float]:
         selection = chosen(folder, prompt_b=OTHER, show="score", own_scale=own_scale)
-        drawn = [axes.images[0] for axes in ATTENTION.draw(two, selection, LIGHT).axes if axes.images]
+        drawn = [axes.images[0] for axes in ATTENTION.picture(two, selection, LIGHT).axes if axes.images]
         assert all(image.norm.vmin == -image.norm.vmax for image in drawn)
         return {image.norm.vmax for image in drawn}
 
@@ -129,7 +129,7 @@ def test_neither_the_picture_nor_the_page_says_where_on_this_machine_a_model_lie
 ) -> None:
     """A typed path is the user's own to know; the script needs it."""
     parent, name = folder.rsplit("/", 1)
-    svg = style.file(lambda: ATTENTION.draw(alone, chosen(folder), LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: ATTENTION.picture(alone, chosen(folder), LIGHT), LIGHT, "svg")
     assert f"{name} (sha256" in "".join(texts(svg))
     page = ATTENTION.page(alone, chosen(folder)).decode()
     assert f"<title>Attention of {name}</title>" in page

@@ -124,7 +124,7 @@ def test_files_list_what_tokens_there_are(slug: str, size: int, folders: dict[in
         runs = comparisons.for_selection(chosen)
         if not BY_SLUG[slug].needs(runs) and (more or slug != "patching"):  # which puts one run into another
             assert archive(runs, export.data(runs, chosen))
-            assert export.draw(runs, chosen, LIGHT)
+            assert export.picture(runs, chosen, LIGHT)
             assert export.page(runs, chosen)
             assert export.script(runs, chosen)
 

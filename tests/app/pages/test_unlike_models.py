@@ -120,7 +120,7 @@ def test_files_name_a_head_that_both_models_have(a: str, b: str, slug: str, plac
     runs, export = comparisons.for_selection(chosen), import_module(f"headlight.app.pages.{slug}").EXPORT
     data = export.data(runs, chosen)
     assert archive(runs, data)
-    assert export.draw(runs, chosen, LIGHT)
+    assert export.picture(runs, chosen, LIGHT)
     page, script = export.page(runs, chosen).decode(), export.script(runs, chosen)
     heads = {head_name(head) for head in product(range(runs.n_layers), range(runs.n_heads))}
     named = set(re.findall(r"\bL\d+H\d+\b", f"{data.shows} {script}"))

@@ -176,5 +176,5 @@ def test_what_is_taken_along_says_which_edits_were_made(folder: str, export: Exp
     assert about["runs"]["B"]["edits"] == list(map(repr, chosen.edits))
     said = "; ".join(map(describe, chosen.edits))
     assert f"edited: {said}" in export.page(found, chosen).decode()
-    picture = style.file(lambda: export.draw(found, chosen, style.LIGHT), style.LIGHT, "svg").decode()
+    picture = style.file(lambda: export.picture(found, chosen, style.LIGHT), style.LIGHT, "svg").decode()
     assert f"B is edited: {said}" in picture

@@ -37,7 +37,7 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
 def test_picture_figure_and_page_hold_the_heads_and_no_markup(run: Run, scans: Path) -> None:
     for fields in CASES:
         found, selection = Comparison(run), selection_of(**fields)
-        picture = style.file(lambda f=found, s=selection: EXPORT.draw(f, s, LIGHT), LIGHT, "svg").decode()
+        picture = style.file(lambda f=found, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
         assert "Induction" in picture
         assert "<b>" not in picture
         assert EXPORT.plots is not None

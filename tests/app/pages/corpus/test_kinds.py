@@ -38,6 +38,6 @@ def test_a_scan_of_any_kind_is_shown_and_taken_along(kind: str, tmp_path: Path, 
     chosen = selection_of(model=model, prompt=PROMPT, heads=((1, 2),), scan="one")
     runs = comparisons.for_selection(chosen)
     assert archive(runs, EXPORT.data(runs, chosen))
-    assert EXPORT.draw(runs, chosen, LIGHT)
+    assert EXPORT.picture(runs, chosen, LIGHT)
     assert EXPORT.page(runs, chosen)
     assert EXPORT.script(runs, chosen)

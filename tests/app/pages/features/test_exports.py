@@ -61,7 +61,7 @@ def test_picture_and_page_hold_the_features_and_no_markup(folder: str, saved: Pa
     for fields in CASES[:2]:
         selection = chosen(folder, **fields)
         found = comparisons.for_selection(selection)
-        picture = style.file(lambda f=found, s=selection: EXPORT.draw(f, s, LIGHT), LIGHT, "svg").decode()
+        picture = style.file(lambda f=found, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
         assert "features of blocks" in picture
         page = EXPORT.page(found, selection).decode()
         outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
@@ -107,6 +107,6 @@ def test_features_of_every_kind_of_model_are_shown(kind: str, tmp_path: Path, se
             at = page("features", found, table=table, **fields)
             assert not at.exception
         assert archive(found, EXPORT.data(found, selection))
-        assert EXPORT.draw(found, selection, LIGHT)
+        assert EXPORT.picture(found, selection, LIGHT)
         assert EXPORT.page(found, selection)
         assert EXPORT.script(found, selection)

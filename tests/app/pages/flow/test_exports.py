@@ -60,7 +60,7 @@ def test_the_change_is_a_table_of_its_own(two: Comparison, alone: Comparison, fo
 def test_tokens_stay_text_in_the_picture(two: Comparison, folder: str, palette: style.Palette) -> None:
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, prompt_b=OTHER)
-    svg = style.file(lambda: FLOW.draw(two, selection, palette), palette, "svg")
+    svg = style.file(lambda: FLOW.picture(two, selection, palette), palette, "svg")
     assert {"L0 MLP", "embed", "$", "B − A"} <= set(texts(svg))
 
 

@@ -42,7 +42,7 @@ def test_arrays_are_the_distributions_and_the_rows_of_the_heads(alone: Compariso
 def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None:
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, **fields(alone))
-    svg = style.file(lambda: GENERATE.draw(alone, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: GENERATE.picture(alone, selection, LIGHT), LIGHT, "svg")
     found = generation.continuation_of(alone.a, selection.choices_of(Choices))
     assert found.labels[:2] == ("$", "</")
     assert set(found.labels) <= set(texts(svg))
@@ -89,7 +89,7 @@ def test_a_full_context_leaves_files_without_steps(folder: str) -> None:
     data = GENERATE.data(full, selection)
     assert data.tables["steps"]["step"] == data.tables["choices"]["rank"] == data.tables["heads"]["place"] == []
     assert GENERATE.page(full, selection)
-    assert style.file(lambda: GENERATE.draw(full, selection, LIGHT), LIGHT, "svg")
+    assert style.file(lambda: GENERATE.picture(full, selection, LIGHT), LIGHT, "svg")
     assert "99,␣one" in run_here(GENERATE.script(full, selection))
 
 
@@ -125,5 +125,5 @@ def test_the_differences_are_those_of_the_two(two: Comparison, folder: str) -> N
     torch.testing.assert_close(attention["B-A"].nansum(-1), torch.zeros(6), rtol=0, atol=1e-5)  # two softmaxes
     page = GENERATE.page(two, selection)
     assert len(page) < 1_500_000
-    svg = style.file(lambda: GENERATE.draw(two, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: GENERATE.picture(two, selection, LIGHT), LIGHT, "svg")
     assert {"B − A", "attention weight, B − A"} <= set(texts(svg))

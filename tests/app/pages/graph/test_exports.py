@@ -36,7 +36,7 @@ def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: 
 def test_tokens_stay_text(folder: str) -> None:
     selection = chosen(folder, **SMALL)
     found = comparisons.for_selection(selection)
-    picture = style.file(lambda: EXPORT.draw(found, selection, LIGHT), LIGHT, "svg").decode()
+    picture = style.file(lambda: EXPORT.picture(found, selection, LIGHT), LIGHT, "svg").decode()
     assert "of the influence" in picture
     page = EXPORT.page(found, selection).decode()
     outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)

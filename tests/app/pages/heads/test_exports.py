@@ -83,7 +83,7 @@ def test_a_picture_and_a_page_have_all_three_maps(browser: Browser, tmp_path: Pa
     fields = {"finder_count": 3, "finder_half": 6, **SIDES[0]}
     selection = chosen(folder, **fields)
     found = comparisons.for_selection(selection)
-    svg = style.file(lambda: HEADS.draw(found, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: HEADS.picture(found, selection, LIGHT), LIGHT, "svg")
     assert {"A", "B", "B − A"} <= set(texts(svg))
     window = Opened(browser, tmp_path / "page.html")
     page = window.open(HEADS.page(found, selection))
@@ -108,9 +108,9 @@ def test_the_numbers_say_what_they_were_measured_on(alone: Comparison, folder: s
 def test_every_score_is_drawn(score: str, alone: Comparison, folder: str) -> None:
     ablated(folder, alone.a.bos, (1, 0))
     selection = chosen(folder, finder_score=score)
-    svg = style.file(lambda: HEADS.draw(alone, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: HEADS.picture(alone, selection, LIGHT), LIGHT, "svg")
     assert {"H4", "L2"} <= set(texts(svg))
-    assert style.file(lambda: HEADS.draw(alone, selection, DARK), DARK, "png").startswith(PNG)
+    assert style.file(lambda: HEADS.picture(alone, selection, DARK), DARK, "png").startswith(PNG)
 
 
 def test_the_page_tells_every_heads_score_and_label(browser: Browser, tmp_path: Path) -> None:

@@ -39,13 +39,13 @@ def test_a_run_without_the_query_is_left_out(two: Comparison, folder: str) -> No
     data = INSIDE.data(two, selection)
     assert set(data.tables["keys"]["run"]) == {"A"}
     compare_tables(run_here(INSIDE.script(two, selection)), dict(data.tables))
-    assert style.file(lambda: INSIDE.draw(two, selection, LIGHT), LIGHT, "svg")
+    assert style.file(lambda: INSIDE.picture(two, selection, LIGHT), LIGHT, "svg")
 
 
 def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None:
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, queries=(QUERY,), keys=(KEY,))
-    svg = style.file(lambda: INSIDE.draw(alone, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: INSIDE.picture(alone, selection, LIGHT), LIGHT, "svg")
     at = inside_of(alone, selection, "A")
     assert at is not None
     labels = [alone.a.labels[position] for position in at.window]
@@ -59,7 +59,7 @@ def test_each_row_of_the_picture_is_one_step(models: tuple[str, str]) -> None:
     """mini-llama turns its queries and keys in a step that mini does not take, and its norm is another one."""
     selection = selection_of(model=models[0], model_b=models[1], prompt="one two", prompt_b="one two")
     both = comparisons.for_selection(selection)
-    figure = INSIDE.draw(both, selection, LIGHT)
+    figure = INSIDE.picture(both, selection, LIGHT)
     rows: dict[int, dict[str, list[str]]] = {}
     for axes in figure.axes:
         if axes.get_title() and (spec := axes.get_subplotspec()):

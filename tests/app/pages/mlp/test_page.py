@@ -139,7 +139,7 @@ def test_models_with_other_mlps_stand_side_by_side(unlike: tuple[str, str], orde
         cfg = both.sides[run].cfg if run in both.sides else None
         assert (effect is None) == (layer >= (cfg.n_layers if cfg else 2) or index >= (cfg.d_mlp if cfg else 22))
     assert EXPORT.page(both, selection)
-    assert EXPORT.draw(both, selection, LIGHT)
+    assert EXPORT.picture(both, selection, LIGHT)
 
 
 CASES: list[dict[str, object]] = [

@@ -206,7 +206,7 @@ def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: s
     data, exact = PATCHING.data(found, selection), finished(found, selection).exact
     torch.testing.assert_close(data.arrays["exact"].values, torch.tensor(exact.values), rtol=0, atol=0, equal_nan=True)
     np.testing.assert_array_equal(np.array(data.tables["map"]["share"], dtype=float), exact.values.ravel())
-    drawn = style.file(lambda: PATCHING.draw(found, selection, style.LIGHT), style.LIGHT, "svg").decode()
+    drawn = style.file(lambda: PATCHING.picture(found, selection, style.LIGHT), style.LIGHT, "svg").decode()
     assert exact.rows[0] in drawn
     assert b"Patching, " in PATCHING.page(found, selection)
 
@@ -240,7 +240,7 @@ def test_shares_that_do_not_matter_have_pale_colours(largest: float, limit: floa
     assert unpack(mounted[0].data)[0]["props"]["ends"] == pytest.approx([0, limit])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(picture, "finished", lambda found, selection: small)
-        figure = PATCHING.draw(found, selection, style.LIGHT)
+        figure = PATCHING.picture(found, selection, style.LIGHT)
     (norm,) = (image.norm for axes in figure.axes for image in axes.images)
     assert (norm.vmin, norm.vmax) == pytest.approx((-limit, limit))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.components import Column, row_table
+from headlight.app.components import Column, Table, row_table
 from headlight.app.frame.prompt_list import LIST_PAGE
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts import prompt_statistics
@@ -32,9 +32,9 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
     """What the page's tables are given."""
     drawn: Tables = {}
 
-    def noting(columns: Sequence[Column], *, key: str, epoch: int = 0, **others: Any) -> int | None:
-        drawn[key.removeprefix("headlight.")] = columns, epoch
-        return row_table(columns, key=key, epoch=epoch, **others)
+    def noting(table: Table, *, key: str, epoch: int = 0, **others: Any) -> int | None:
+        drawn[key.removeprefix("headlight.")] = table.columns, epoch
+        return row_table(table, key=key, epoch=epoch, **others)
 
     for view in (prompts, prompt_statistics):
         monkeypatch.setattr(view, "row_table", noting)

@@ -63,7 +63,7 @@ def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str)
     assert {"score in A", "score in B"} <= set(data.tables["composition"])
     assert len(data.tables["composition"]["score in A"]) == 3 * 2 * 4  # the heads that both have
     assert data.shows["strongest in"] == "B - A"
-    svg = style.file(lambda: WEIGHTS.draw(comparisons.for_selection(two), two, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: WEIGHTS.picture(comparisons.for_selection(two), two, LIGHT), LIGHT, "svg")
     assert "K-composition, B − A" in texts(svg)
     one = chosen(folder, prompt_b=OTHER)
     assert "value" in WEIGHTS.data(comparisons.for_selection(one), one).tables["pairs"]
@@ -81,12 +81,12 @@ def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison,
 @pytest.mark.parametrize("head", [(0, 1), (2, 4)])
 def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Comparison, folder: str) -> None:
     selection = chosen(folder, heads=(head,))
-    svg = style.file(lambda: WEIGHTS.draw(alone, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: WEIGHTS.picture(alone, selection, LIGHT), LIGHT, "svg")
     found = circuit_of(CircuitKey(alone.a.source.name, head, "qk")).directions()
     labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
     assert any(text.startswith(labels[0]) for text in texts(svg))
     assert ("K-composition" in texts(svg)) == (head[0] > 0)
-    assert style.file(lambda: WEIGHTS.draw(alone, selection, DARK), DARK, "png").startswith(PNG)
+    assert style.file(lambda: WEIGHTS.picture(alone, selection, DARK), DARK, "png").startswith(PNG)
 
 
 def test_a_head_that_does_nothing_has_files_too(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_head_that_does_nothing_has_files_too(tmp_path: Path) -> None:
     compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, str(folder))
     assert set(WEIGHTS.data(found, selection).tables["composition"]["score"]) == {None}
     assert WEIGHTS.page(found, selection)
-    assert style.file(lambda: WEIGHTS.draw(found, selection, LIGHT), LIGHT, "png").startswith(PNG)
+    assert style.file(lambda: WEIGHTS.picture(found, selection, LIGHT), LIGHT, "png").startswith(PNG)
 
 
 def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Comparison, folder: str) -> None:

@@ -77,7 +77,7 @@ def test_files_tell_what_soft_caps_make_and_list_no_bias_that_a_model_lacks(kind
     before = cap * float((truth["score"].double() / cap).atanh()) if capped else float(truth["score"])
     assert float(parts.sum()) == pytest.approx(before, abs=1e-3)  # near its end the cap is steep
     assert float(score) == pytest.approx(before, abs=1e-3)
-    said = style.file(lambda: WHY.draw(found, selection, LIGHT), LIGHT, "svg"), WHY.page(found, selection)
+    said = style.file(lambda: WHY.picture(found, selection, LIGHT), LIGHT, "svg"), WHY.page(found, selection)
     assert ("before the soft cap" in " ".join(texts(said[0]))) == (b"before the soft cap" in said[1]) == capped
     assert ("A score behind the soft cap" in data.arrays) == capped
     listed = {*data.tables["effects"]["part"], *data.tables["score"]["query's part"]}
@@ -99,20 +99,20 @@ def test_the_same_numbers_give_the_same_bytes(two: Comparison, folder: str) -> N
 def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None:
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, target="</script>"[:2], distractor="$")
-    svg = style.file(lambda: WHY.draw(alone, selection, LIGHT), LIGHT, "svg")
+    svg = style.file(lambda: WHY.picture(alone, selection, LIGHT), LIGHT, "svg")
     assert any("</ − $" in text for text in texts(svg))
 
 
 def test_a_cell_above_the_diagonal_gives_empty_files(alone: Comparison, folder: str) -> None:
     selection = chosen(folder, queries=(2,), keys=(5,))
     assert WHY.data(alone, selection).tables["score"]["score"] == []
-    assert style.file(lambda: WHY.draw(alone, selection, LIGHT), LIGHT, "svg")
+    assert style.file(lambda: WHY.picture(alone, selection, LIGHT), LIGHT, "svg")
     assert alone.a.source.sha256.encode() in WHY.page(alone, selection)
 
 
 def test_a_comparison_is_drawn_dark_as_pixels(two: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "DPI", 50)  # quick to draw
-    png = style.file(lambda: WHY.draw(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
+    png = style.file(lambda: WHY.picture(two, chosen(folder, prompt_b=OTHER), DARK), DARK, "png")
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
 
 

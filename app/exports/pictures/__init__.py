@@ -1,0 +1,94 @@
+"""Pictures for papers: what a page describes, drawn by matplotlib row by row."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headlight.app.components import CellMap, FlowGraph, HeadSteps, LensGrid, Table, TokenBars, TokenValues
+from headlight.app.exports.drawings import BarList, Description, Drawings
+from headlight.app.exports.facts import called, inputs, sources
+from headlight.app.exports.pictures import flow, maps, plots, steps, texts, writing
+from headlight.app.exports.style import Palette
+from headlight.app.figures import Plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+WIDEST = 40.0  # inches
+STRETCH = 1.4  # times its width that a description may get
+TITLE, FOOT = 0.3, 0.2  # inches
+EMPTY = 4.0, 1.0  # inches of a picture that shows nothing
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """How a kind of description is drawn, and how many inches it wants across and down."""
+
+    size: Callable[[Any], tuple[float, float]]
+    draw: Callable[[Any, "SubFigure", Palette], None]
+
+
+DRAWERS: dict[type, Drawer] = {
+    CellMap: Drawer(maps.size, maps.draw),
+    TokenValues: Drawer(maps.size_of_lines, maps.draw_lines),
+    LensGrid: Drawer(maps.size_of_lens, maps.draw_lens),
+    Plot: Drawer(plots.size, plots.draw),
+    BarList: Drawer(plots.size_of_list, plots.draw_list),
+    FlowGraph: Drawer(flow.size, flow.draw),
+    HeadSteps: Drawer(steps.size, steps.draw),
+    TokenBars: Drawer(writing.size, writing.draw),
+    Table: Drawer(texts.size, texts.draw),
+}
+
+
+def picture(drawings: Drawings, palette: Palette) -> "Figure":
+    """All that can stand on paper, each row as wide as it wants to be, with the title above and the weights below."""
+    from matplotlib.figure import Figure
+
+    rows = [[one for drawing in row for one in drawing.for_paper if type(one) in DRAWERS] for row in drawings.rows]
+    rows = [row for row in rows if row]
+    sizes = [[DRAWERS[type(one)].size(one) for one in row] for row in rows]
+    heights = [max(height for _, height in row) for row in sizes]
+    width = max((sum(wide for wide, _ in row) for row in sizes), default=EMPTY[0])
+    total = sum(heights) or EMPTY[1]
+    figure = Figure(figsize=(min(width, WIDEST), total + TITLE + FOOT), layout="constrained")
+    figure.suptitle(drawings.title.rstrip(","), fontsize=10, x=0.01, ha="left")
+    if rows:
+        bands = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for band, row, across in zip(bands, rows, sizes, strict=True):
+            _row(band, row, across, width, palette)
+    _origin(figure, drawings, palette)
+    return figure
+
+
+def alone(description: Description, palette: Palette) -> "Figure":
+    """One description as a picture of its own."""
+    from matplotlib.figure import Figure
+
+    drawer = DRAWERS[type(description)]
+    figure = Figure(figsize=drawer.size(description), layout="constrained")
+    drawer.draw(description, figure.subfigures(1, 1, squeeze=False)[0, 0], palette)
+    return figure
+
+
+def _row(
+    band: "SubFigure", row: Sequence[Description], sizes: Sequence[tuple[float, float]], width: float, palette: Palette
+) -> None:
+    """Descriptions side by side, as high as they want to be and as wide, or somewhat wider."""
+    widths, high = [STRETCH * wide for wide, _ in sizes], max(height for _, height in sizes)
+    spare = width - sum(widths)
+    ratios = [*widths, spare] if spare > 0 else widths
+    parts = band.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios)[0]
+    for part, one, (_, height) in zip(parts, row, sizes, strict=False):
+        if high > STRETCH * height:
+            part = part.subfigures(2, 1, height_ratios=[height, high - height])[0]
+        DRAWERS[type(one)].draw(one, part, palette)
+
+
+def _origin(figure: "Figure", drawings: Drawings, palette: Palette) -> None:
+    """A small line that says which weights this is of, which edits were made, and what there is to note."""
+    parts = [drawings.note] if drawings.note else []
+    if drawings.runs is not None:
+        parts += [f"{called(source)} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]
+        parts += [f"{one.called} is edited: {'; '.join(one.edits)}" for one in inputs(drawings.runs) if one.edits]
+    figure.supxlabel("   ".join(parts), fontsize=6, color=palette.faded, x=0.995, ha="right")

@@ -1,0 +1,154 @@
+"""What several drawers have in common: colour scales and bars, labels along an axis, and text in cells."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.app.exports.style import Palette, colour_map
+from headlight.app.figures.colours import TICKS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.figure import SubFigure
+    from matplotlib.image import AxesImage
+
+MAX_FONT, MIN_FONT = 8.0, 4.0  # points
+MAX_LABEL = 14  # characters
+POINTS = 72  # an inch
+LETTER, TITLE_LETTER = 0.065, 0.075  # inches of a character of a label or a caption, and of a title
+TITLE_POINTS, CAPTION_POINTS = 8, 8.5
+Cells = Float[np.ndarray, "..."]
+
+
+def scale(limit: float, signed: bool, root: bool) -> "Normalize":
+    """From 0, or from -limit, to limit; by the square root of the size if asked."""
+    from matplotlib.colors import FuncNorm, Normalize
+
+    lowest = -limit if signed else 0.0
+    return FuncNorm((_root, _square), lowest, limit) if root else Normalize(lowest, limit)
+
+
+def ticks(limit: float, signed: bool, root: bool) -> list[float]:
+    """Values to write beside a colour bar."""
+    shares = TICKS["sqrt" if root else "linear"]["signed" if signed else "positive"]
+    return [limit * share for share in shares]
+
+
+def _root(values: Cells) -> Cells:
+    return np.sign(values) * np.sqrt(np.abs(values))
+
+
+def _square(values: Cells) -> Cells:
+    return np.sign(values) * np.square(values)
+
+
+def matrix(
+    axes: "Axes", values: Float[np.ndarray, "row column"], palette: Palette, norm: "Normalize", signed: bool
+) -> "AxesImage":
+    """Cells in their colours; where they are not numbers, hatched ground shows."""
+    image = axes.imshow(
+        np.ma.masked_invalid(values), cmap=colour_map(palette, signed), norm=norm, interpolation="none", aspect="auto"
+    )
+    axes.tick_params(length=0)
+    axes.patch.set(hatch="/////", edgecolor=palette.border, linewidth=0)
+    return image
+
+
+def write(
+    image: "AxesImage",
+    values: Float[np.ndarray, "row column"],
+    palette: Palette,
+    say: Callable[[int, int, float], str],
+    **look: Any,
+) -> None:
+    """What there is to `say` of each cell (row, column, value) that has one, in black or white on its colour."""
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):  # what is masked has no colour
+            colour = ink(tuple(image.cmap(image.norm(value))), palette) if np.isfinite(value) else palette.text
+            text = say(row, column, float(value))
+            image.axes.text(column, row, text, **{"ha": "center", "va": "center", "color": colour, **look})
+
+
+def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -> None:
+    """Labels at 0, 1, 2, ...: all where there is room, else every second, fifth, tenth, ..."""
+    pitch = inches * POINTS / max(1, len(labels))
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step * pitch >= MIN_FONT + 1)
+    places = list(range(0, len(labels), step))
+    texts = [short(labels[place]) if step <= 5 else str(place) for place in places]
+    size = min(MAX_FONT, max(MIN_FONT, 0.8 * pitch * step))
+    if which == "x":
+        level = max(map(len, texts), default=0) * LETTER < inches / max(1, len(places))
+        axes.set_xticks(places, texts, rotation=0 if level else 90, fontsize=size)
+    else:
+        axes.set_yticks(places, texts, fontsize=size)
+
+
+def short(label: str, most: int = MAX_LABEL) -> str:
+    """A label with what is beyond so many characters cut off."""
+    return label if len(label) <= most else f"{label[: most - 1]}…"
+
+
+def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette, legend_lines: int = 0) -> None:
+    """A title in as many lines as it needs, over a fainter caption and the room of a legend."""
+    small, large = lines(caption, inches, LETTER), lines(text, inches, TITLE_LETTER)
+    pad = 4 + CAPTION_POINTS * (len(small) + legend_lines)
+    axes.set_title("\n".join(large), fontsize=TITLE_POINTS, pad=pad)
+    axes.annotate(
+        "\n".join(small),
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 3 + CAPTION_POINTS * legend_lines),
+        textcoords="offset points",
+        fontsize=6.5,
+        color=palette.faded,
+    )
+
+
+def title_inches(text: str, caption: str, inches: float) -> float:
+    """How far a title and a caption reach beyond one line of title."""
+    more = TITLE_POINTS * (len(lines(text, inches, TITLE_LETTER)) - 1)
+    return 1.2 * (more + CAPTION_POINTS * len(lines(caption, inches, LETTER))) / POINTS
+
+
+def lines(text: str, inches: float, letter: float) -> list[str]:
+    """A text in lines that have room."""
+    width = max(24, round(inches / letter))
+    return [part for line in text.split("\n") for part in textwrap.wrap(line, width)]
+
+
+def letters(labels: Sequence[str]) -> float:
+    """Inches that the longest of these labels takes."""
+    return LETTER * max((len(short(label)) for label in labels), default=0)
+
+
+def colour_bar(
+    figure: "SubFigure",
+    image: "ScalarMappable",
+    axes: "Sequence[Axes]",
+    title: str,
+    ticks: Sequence[float],
+    read_as: Sequence[str] = (),
+) -> None:
+    """A slim bar under some axes, with numbers at these values: themselves, or others that they are read as."""
+    bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=0.8, aspect=30, pad=0.02)
+    bar.outline.set_linewidth(0.4)
+    bar.set_ticks(list(ticks), labels=list(read_as) or [number(tick) for tick in ticks])
+    bar.minorticks_off()
+    bar.ax.tick_params(labelsize=7, length=2)
+    bar.set_label(title, fontsize=7.5)
+
+
+def number(value: float, digits: str = ".3g") -> str:
+    """A number with a minus sign."""
+    return f"{value:{digits}}".replace("-", "−")
+
+
+def ink(colour: tuple[float, ...], palette: Palette) -> str:
+    """Black or white, whichever is easier to read on a colour."""
+    red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in colour[:3])
+    return "#101218" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 else "#ffffff"
