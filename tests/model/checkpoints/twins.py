@@ -1,6 +1,7 @@
 """A model as transformers has it and as we open it, and how far they are from each other."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ def noisy(case: Case) -> Any:
     """transformers' model of a case, with noise on every parameter."""
     torch.manual_seed(0)
     how = {"attn_implementation": "eager", "experts_implementation": "eager"}
-    model = case.model.from_config(case.config, **how).eval()
+    model = case.model.from_config(deepcopy(case.config), **how).eval()  # to save it in half precision writes there
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn(parameter.shape)
