@@ -52,7 +52,7 @@ class FormerNames(MetaPathFinder, Loader):
 
 
 def former_keywords(**renamed: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Accept keyword arguments of a function by their former names, each given with the present one."""
+    """Accept keyword arguments of a function by their former names; `renamed` maps each to the present one."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         @functools.wraps(function)

@@ -3,7 +3,7 @@
 `python -m headlight.recipes.classify` (`make train-classifier`) trains the embedded one, a head on
 `mini`'s frozen body; with `--data reviews.csv --text review --label stars --model gpt2 --out folder` one on a csv
 file's columns. With `--whole` the body is trained too. A run that was stopped goes on from its last checkpoint when
-the same command is given again.
+the same command is run again.
 """
 
 import argparse

@@ -26,7 +26,7 @@ class RepeatScores:
 def repeat_scores(
     model: Transformer, tokens: Int[Tensor, "batch pos"], fwd_hooks: Sequence[tuple[NamesFilter, HookFunction]] = ()
 ) -> RepeatScores:
-    """Scores on rows made of two equal halves, under the given edits."""
+    """Scores on rows made of two equal halves, under these edits."""
     names = [name for name in model.hook_names if name.endswith("hook_pattern")]
     induction, previous_token = Collect(names, induction_score), Collect(names, previous_token_score)
     logits = model(tokens, tap=Chain(model.edit(fwd_hooks), induction, previous_token))

@@ -73,7 +73,7 @@ def _make(model: Transformer, path: str, folder: Path, settings: ScanSettings) -
 def main() -> None:
     """Scan from the command line."""
     parser = argparse.ArgumentParser(description="Scan the embedded models over held-out text.")
-    parser.add_argument("models", nargs="*", help="those to scan: mini and mini-llama, if no steps are given either")
+    parser.add_argument("models", nargs="*", help="those to scan: mini and mini-llama, if there are no steps either")
     parser.add_argument("--steps", nargs="*", type=Path, default=[], help="models kept of mini's training")
     args = parser.parse_args()
     for each in args.models or ([] if args.steps else ["mini", "mini-llama"]):

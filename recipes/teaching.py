@@ -1,7 +1,7 @@
 """The folders of the models that were written by hand, with what each of their heads does in `heads.json`.
 
 They are written again by `python -m headlight.recipes.teaching`.
-Both read the same words, so that each can be shown beside the other.
+Both read the same words, so that they can be compared.
 """
 
 import json

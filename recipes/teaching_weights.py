@@ -1,4 +1,4 @@
-"""Models whose weights were written by hand, so that what every head does is known and not found.
+"""Models whose weights were written by hand, so that what every head does is known.
 
 Their stream has a part for each thing that is to be known of a position: which token, which place, which token came
 before, and which token is to come next. Without normalisation and MLPs a head moves one such part into another.

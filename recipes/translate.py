@@ -2,7 +2,7 @@
 
 `python -m headlight.recipes.translate` (`make train-translate`) trains the embedded one; with
 `--source text.de --target text.en --out folder` one on two files, one sentence a line. A run that was stopped goes on
-from its last checkpoint when the same command is given again.
+from its last checkpoint when the same command is run again.
 """
 
 import argparse

@@ -38,7 +38,7 @@ def translated(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> list[str]:
     """What greedy decoding writes for each sentence, up to its end token."""
     batches = [to_batch(model, part) for part in in_parts(pairs, AT_ONCE)]
     written = [each for batch in batches for each in greedy(model, batch.source, batch.source_mask)]
-    assert model.target_tokenizer is not None  # `to_batch` asked for it
+    assert model.target_tokenizer is not None  # needed by `to_batch`
     return [model.target_tokenizer.to_string(each.tokens) for each in written]
 
 

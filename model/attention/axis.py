@@ -31,7 +31,7 @@ class Axis:
 
 
 def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
-    """The axis of what is shown, in tokens, words or sentences."""
+    """The axis of the rows and columns, in tokens, words or sentences."""
     if unit == "token":
         positions = tuple(comparison.positions(run) for run in comparison.runs)
         return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))

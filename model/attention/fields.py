@@ -184,7 +184,7 @@ def largest_write(run: Run, head: Head) -> float:
 
 
 def head_score(run: Run, name: str, head: Head) -> float:
-    """One head's score in one run; the largest write takes its pattern, so it is computed for the heads asked for."""
+    """One head's score in one run; the largest write takes its pattern, so it is computed per head."""
     if name in run.scores:
         return float(run.scores[name].values[head])
     return run.keep((name, head), lambda: largest_write(run, head))

@@ -21,7 +21,7 @@ def stream_norms(resid: Iterable[Vectors]) -> Measure:
 def layer_cosine(resid: Iterable[Vectors]) -> Measure:
     """The cosine between every two layers' streams, averaged over positions; a stream of zeros has cosine 0."""
     streams = list(resid)
-    # Tiles of positions, so that the normalised copy of all layers is never held at once.
+    # Tiles of positions, so that the normalised copy of all layers is never in memory at once.
     tiles = zip(*(torch.split(stream, 128) for stream in streams), strict=True)
     directions = (F.normalize(torch.stack(tile), dim=-1) for tile in tiles)
     total = torch.stack([torch.einsum("apd,bpd->ab", unit, unit) for unit in directions]).sum(dim=0)

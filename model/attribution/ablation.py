@@ -26,7 +26,7 @@ ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample
 
 @dataclass(frozen=True, eq=False)
 class Replacements:
-    """What a head can be given in place of its own output, beside nothing.
+    """What can replace a head's output, besides zero.
 
     `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
     `mean_over` are the prompts over whose positions its mean is taken; without any it is the run's own.
@@ -53,7 +53,7 @@ DEFAULT_REPLACEMENTS = Replacements()
 class Outcomes:
     """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
 
-    `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else held still;
+    `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else fixed;
     `total` is measured, by running the model on from there. Both are of logits before any soft cap. `top` are the
     tokens predicted then.
     """

@@ -1,6 +1,6 @@
 """Who made a logit: what each part of the stream adds to the difference of two tokens' logits.
 
-The final LayerNorm's scale is held at the run's own, which makes the way from the stream to the logits linear: the
+The final LayerNorm's scale is fixed to the run's own, which makes the way from the stream to the logits linear: the
 effects of all parts add up to the difference. That is the direct effect alone; what later layers make of a part is
 counted as theirs.
 """

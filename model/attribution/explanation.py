@@ -20,7 +20,7 @@ from headlight.model.runs.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """One run's cell and question, and what its head can be given instead; all positions are the run's own."""
+    """One run's cell and question, and what can replace its head's output; positions are the run's own."""
 
     run: Run
     replacements: Replacements
@@ -93,7 +93,7 @@ def run_with(comparison: Comparison, place: int) -> tuple[Run, int]:
 
 
 def explain(comparison: Comparison, question: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
-    """What is asked, of every run that has it; and for the others why not."""
+    """Explain the cell in every run that has it; the second result is why others do not."""
     explained, failures = {}, {}
     for side in comparison.sides:
         try:
@@ -104,7 +104,7 @@ def explain(comparison: Comparison, question: CellQuestion) -> tuple[dict[str, E
 
 
 def explain_side(comparison: Comparison, question: CellQuestion, side: str) -> Explained:
-    """What is asked, in A or in B.
+    """Explain the cell in run A or B.
 
     Raises:
         HeadlightError: the run lacks one of the places, or the cell is above the diagonal; the message says what to do.

@@ -1,4 +1,4 @@
-"""Errors that a user can cause; each message says what was given, what is allowed and what to do next."""
+"""Errors that a user can cause; each message names the input, what is allowed and what to do next."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -79,6 +79,6 @@ def naming(files: Iterable[str]) -> Iterator[None]:
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
-    """The allowed names closest to the given one, as a phrase for an error message; empty when none is close."""
+    """The allowed names most similar to a wrong one, as a phrase for an error message; empty when none is close."""
     close = get_close_matches(name, list(allowed), n=3, cutoff=0.5)
     return f" Nearest: {', '.join(close)}." if close else ""

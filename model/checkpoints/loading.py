@@ -334,8 +334,8 @@ def questions(source: str | Path) -> Questions | None:
     name, settings = parted(source)
     path, _ = _locate(name, None)
     ask = FAMILIES[_family(path, path.name)].questions
-    asked = None if ask is None else ask(path, settings)
-    return asked if asked and asked.required else None
+    questions = None if ask is None else ask(path, settings)
+    return questions if questions and questions.required else None
 
 
 def is_here(source: str | Path) -> bool:

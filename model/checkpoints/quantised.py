@@ -1,4 +1,4 @@
-"""Matrices that a file holds in blocks of a few bits for each number: turned into numbers when these are asked for."""
+"""Matrices that are stored in blocks of a few bits per number, and dequantised when they are read."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

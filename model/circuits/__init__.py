@@ -1,4 +1,4 @@
-"""Circuits found by themselves: every edge between parts of a model is scored, and what is kept is measured."""
+"""Automatic circuit discovery: score every edge between parts of a model, keep the largest, measure the result."""
 
 from headlight.model.circuits.finding import Circuit, find_circuit, measure_circuit
 from headlight.model.circuits.scoring import edge_scores

@@ -28,10 +28,10 @@ def circuit_of(
 ) -> EdgeCircuit:
     """The circuit of A: edges whose score is at least a share of the largest, by so many gradients.
 
-    What an edge brings is held against what it brings in run B, or against its mean over A's own positions.
+    An edge's activation is compared with that in run B, or with its mean over A's own positions.
 
     Raises:
-        InputError: there is no B to be held against, or the runs have no circuit; it says why.
+        InputError: there is no run B, or the runs have no circuit; it says why.
     """
     a, b = comparison.a, comparison.b
     if against == "b" and b is None:

@@ -1,7 +1,7 @@
-"""The float32 product of matrices on the processor: the fastest that is exact here, found by measuring once.
+"""The float32 product of matrices on the processor: the fastest exact one, measured once.
 
 torch multiplies with the library that it was built with, mostly MKL. oneDNN, mostly built in besides, can be more than
-twice as fast at the same error. It is asked for by its own operator, which torch.compile puts for a linear layer, and
+twice as fast at the same error. It is called by its own operator, which torch.compile puts for a linear layer, and
 for these products alone: `torch.backends.mkldnn.matmul.fp32_precision = "bf16"` selects it too, but for the whole
 process, slows small products down, and permits bfloat16's error on processors with AMX.
 """

@@ -35,7 +35,7 @@ def product(
 
     In inference mode on the CPU, x times a large matrix, or many rows times a smaller one, comes to the same float32
     sums another way: their terms are added in another order, so that they differ by rounding. Where derivatives may be
-    asked for it is einsum.
+    needed it is einsum.
     """
     if W.dtype != x.dtype:
         return _widened(x, W, equation, b)

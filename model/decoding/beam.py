@@ -1,4 +1,4 @@
-"""Beam search: the best continuations that are found by following the best few at every step, and the tree of them."""
+"""Beam search: the best continuations, and the tree of all expansions."""
 
 import math
 from collections.abc import Collection, Sequence

@@ -83,7 +83,7 @@ class Continuations:
 
     def divergence(self) -> Float[Tensor, "two step"]:
         """How far A's and B's distributions are apart at each step that both have, before the cuts and after (nats)."""
-        a, b = self.sides.values()  # asked where there are two
+        a, b = self.sides.values()  # called only where there are two
         return self.a.run.host.keep(("apart", a.key, b.key), lambda: divergence(a, b, self.n_compared))
 
     @property
@@ -97,12 +97,12 @@ class Continuations:
 
 
 def generate_steps(comparison: Comparison, how: Writing, b_writes: BWrites = "same") -> Continuations:
-    """What follows each prompt, with the same settings and seed, behind the same given tokens.
+    """Generate after each prompt, with the same settings, seed and prefix.
 
     Beside A stands what B writes of its own, or B made to write the tokens that A wrote (`"same"`).
 
     Raises:
-        HeadlightError: a given token that a model does not have, or no room for those that are given.
+        HeadlightError: a token of the prefix that a model does not have, or no room for the prefix.
     """
     a = continue_run(comparison.a, how)
     if comparison.b is None:

@@ -23,7 +23,7 @@ from headlight.model.runs.run import Run, make_run, means_of
 
 @dataclass(frozen=True)
 class Writing:
-    """How a run's text goes on: `n_new` tokens, of which the first are those `given`, and the others are drawn.
+    """How to continue a run's text: `n_new` tokens, the first of which are `prefix`, and the others sampled.
 
     With `stop` nothing is written behind a token that ends a text.
     """
@@ -39,7 +39,7 @@ class Writing:
         return run.model.stop_tokens if self.stop else ()
 
     def given_to(self, run: Run) -> tuple[int, ...]:
-        """The tokens that are written already: as many as are asked for, and none behind the end of the text."""
+        """The prefix, cut to `n_new` tokens and behind the first token that ends the text."""
         prefix, ends = self.prefix[: self.n_new], self.ends_of(run)
         last = next((place for place, token in enumerate(prefix) if token in ends), len(prefix))
         return prefix[: last + 1]
@@ -85,7 +85,7 @@ class Written:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """How the written tokens are shown."""
+        """The written tokens' labels."""
         return self.run.labels[self.n_prompt :]
 
     def chances(self, step: int | slice = slice(None)) -> Distributions:
@@ -101,7 +101,7 @@ def continue_run(run: Run, how: Writing) -> Written:
     """What the run's model writes behind the run's prompt, with the run's edits at every step.
 
     Raises:
-        HeadlightError: a given token that the model does not have, or no room for those that are given.
+        HeadlightError: a token of the prefix that the model does not have, or no room for the prefix.
     """
     prefix, ends = how.given_to(run), how.ends_of(run)
     _check_given(run, prefix)

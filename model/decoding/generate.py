@@ -37,7 +37,7 @@ def greedy(
     """The likeliest token at every step, for each row of the prompt.
 
     An encoder-decoder reads `prompt` as its source and goes on from `target`, or from its start token; where no
-    `stop_tokens` are given a model stops at its own (`model.stop_tokens`; `()` for none). `attention_mask` is 1 for the
+    `stop_tokens` are set a model stops at its own (`model.stop_tokens`; `()` for none). `attention_mask` is 1 for the
     prompt's real tokens and 0 for its padding, left or right. Without `max_new_tokens` the context is the limit. `tap`
     sees, and may replace, every activation of each step: of the prompt first, then of each new token alone, whose keys
     and values are kept for the later steps as the tap left them. A row that has ended stays in the batch, unheard.

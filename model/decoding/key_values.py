@@ -41,7 +41,7 @@ class KeyValueCache(Tap):
 
 
 class _Within(Tap):
-    """The cache within a part of the model, where it looks at nothing that passes; asked at every activation."""
+    """The cache within a part of the model, where it reads no activation; called at every activation."""
 
     def __init__(self, cache: KeyValueCache, prefix: str) -> None:
         self._cache, self._prefix = cache, prefix

@@ -117,7 +117,7 @@ class _TargetSteps(Steps):
         self.prompt = source.new_full((len(source), 1), cfg.start_token) if target is None else target
         check_tokens("target", self.prompt, None, n_ctx=cfg.n_ctx, d_vocab=self.d_vocab)
         if len(self.prompt) != len(source):
-            raise InputError(f"{len(self.prompt)} beginnings of a target were given for {len(source)} sources.")
+            raise InputError(f"{len(self.prompt)} beginnings of a target do not match {len(source)} sources.")
         self.n_free = cfg.n_ctx - self.prompt.shape[1]
         self._model, self._mask = model, mask
         self._encode = partial(model.encode, source, mask, tap=tap)  # of its own, the cache is the decoder's

@@ -1,4 +1,4 @@
-"""One source read by an encoder-decoder, the target that it wrote or was given, and the attention between them.
+"""One source read by an encoder-decoder, the target that it wrote or read, and the attention between them.
 
 Sources are short, so every pattern is kept: encoder to encoder, decoder to decoder, and decoder to encoder (cross).
 """
@@ -71,12 +71,12 @@ class Translation:
 
     @cached_property
     def source_labels(self) -> tuple[str, ...]:
-        """How the source's tokens are shown."""
+        """The source tokens' labels."""
         return labels(self.model, "source", self.source_tokens.tolist())
 
     @cached_property
     def written_labels(self) -> tuple[str, ...]:
-        """How the target's tokens are shown."""
+        """The target tokens' labels."""
         return labels(self.model, "target", self.written.tolist())
 
     @property
@@ -86,7 +86,7 @@ class Translation:
 
     @cached_property
     def read_labels(self) -> tuple[str, ...]:
-        """How the tokens that the decoder read are shown."""
+        """Labels of the tokens that the decoder read."""
         return labels(self.model, "target", self.read)
 
     @property
@@ -100,7 +100,7 @@ class Translation:
 
 
 def labels(model: Seq2SeqTransformer, side: Side, tokens: Sequence[int]) -> tuple[str, ...]:
-    """How tokens of the source or the target are shown; ids where the model came without that tokenizer."""
+    """Labels of source or target tokens; ids where the model came without that tokenizer."""
     tokenizer = model.source_tokenizer if side == "source" else model.target_tokenizer
     return tuple(map(str, tokens) if tokenizer is None else tokenizer.labels(tokens))
 

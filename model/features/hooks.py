@@ -1,6 +1,6 @@
 """The names of activations in files of dictionaries, as transformers' modules or TransformerLens 3's bridge call them.
 
-A module's name stands for what it gives, `<module>.input` for what it is given. What that is of an activation with a
+A module's name stands for its output, `<module>.input` for its input. What that is of an activation with a
 name here depends on the architecture: behind an MLP stands a norm in some, and in others a factor.
 """
 
@@ -37,7 +37,7 @@ ROLES = {module: role for role, modules in PARTS.items() for module in modules}
 
 
 def translated(name: str, cfg: TransformerConfig) -> str:
-    """An activation's name as this project has it, of a name that a file has; one that is of neither is given back.
+    """An activation's name as this project has it, of a name that a file has; any other name is returned as it is.
 
     Raises:
         CheckpointError: a module of a layer that gives nothing that has a name here.
@@ -47,7 +47,7 @@ def translated(name: str, cfg: TransformerConfig) -> str:
         return name
     if match := LAYER.fullmatch(module):
         layer, inner = int(match[1]), match[2] or ""
-        if not inner and side == "output" and cfg.post_norm:  # the stream is normalised once more before it is given
+        if not inner and side == "output" and cfg.post_norm:  # the stream is normalised once more before the output
             layer, end = layer + 1, "hook_resid_pre" if layer + 1 < cfg.n_layers else None
         elif not inner:
             end = "hook_resid_pre" if side == "input" else "hook_resid_post"
@@ -76,7 +76,7 @@ def _sided(name: str) -> tuple[str, str]:
 
 
 def _inside(inner: str, side: str, cfg: TransformerConfig) -> str | None:
-    """The name within a layer of what a module is given or gives; None where there is none."""
+    """The name within a layer of a module's input or output; None where there is none."""
     role = ROLES.get(inner)
     if inner == "post_attention_layernorm":
         role = "ln1_post" if cfg.use_normalization_before_and_after else "ln2"
@@ -95,7 +95,7 @@ def _input_hook(role: str, cfg: TransformerConfig) -> str | None:
 
 def _output_hook(role: str, inner: str, cfg: TransformerConfig) -> str | None:
     is_bloom = cfg.post_embedding_ln and cfg.positional_embedding_type == "alibi"
-    if is_bloom and inner in ("self_attention", "mlp"):  # they add the stream that they were given
+    if is_bloom and inner in ("self_attention", "mlp"):  # they add their input, the stream
         return "hook_resid_mid" if role == "attn" else "hook_resid_post"
     normed = {"ln1": "attn.hook_in", "ln2": "mlp.hook_in"}
     added = {"attn": "hook_attn_out", "W_O": "hook_attn_out", "mlp": "hook_mlp_out", "W_out": "hook_mlp_out"}

@@ -15,7 +15,7 @@ MAX_FILES = 100_000  # of a repository that are looked through
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name can be asked for at the hub: `owner/name` or `owner/name/folder`."""
+    """Whether a name has the form of a hub name: `owner/name` or `owner/name/folder`."""
     return NAME.fullmatch(name) is not None and ".." not in name
 
 
@@ -34,7 +34,7 @@ def fetch(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     match = NAME.fullmatch(name)
-    assert match is not None  # asked before
+    assert match is not None  # checked before
     repository, folder = match[1], match[2].strip("/")
     patterns = [f"{folder}/{file}" if folder else file for file in FILES]
     known = _on_disk(repository, folder, patterns)

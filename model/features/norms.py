@@ -42,7 +42,7 @@ def named(dictionary: Dictionary, model: Transformer) -> Dictionary:
 def before_gain(dictionary: Dictionary, model: Transformer) -> Dictionary:
     """A dictionary of what heads or an MLP read as one of `hook_normalized`: the norm's gain and bias are its reading.
 
-    Any other dictionary is given back as it is.
+    Any other dictionary is returned as it is.
     """
     before = next((norm for behind, norm in BEHIND_NORM.items() if dictionary.hook_in.endswith(behind)), None)
     if before is None or dictionary.layer >= model.cfg.n_layers:

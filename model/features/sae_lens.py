@@ -178,7 +178,7 @@ def _with_threshold(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
-    """How the model was opened that it was trained on: SAELens processes no weights unless it is told to."""
+    """How the model was opened that it was trained on: SAELens processes no weights by default."""
     source = cfg.get("model_from_pretrained_kwargs")
     source = source if isinstance(source, dict) else {}
     known = any(came_from(repository, folder) for repository in CENTRED)

@@ -20,7 +20,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path, name: str) -> Dictionary:
-    """The dictionary in a folder: an autoencoder of what a module gives, or a transcoder from what it is given.
+    """The dictionary in a folder: an autoencoder of a module's output, or a transcoder from its input.
 
     Raises:
         CheckpointError: a file is damaged, or asks for what is not supported; it says what.

@@ -39,7 +39,7 @@ class FeatureOrder:
     distractor: int | None = None
 
     def question(self, position: int) -> Question | None:
-        """What is asked of a run; None where features are listed by how active they are."""
+        """The logit difference at a position of a run; None where features are ranked by activation."""
         if self.target is None or self.distractor is None:
             return None
         return Question(self.target, self.distractor, position)
@@ -119,7 +119,7 @@ def _sizes(
 
 
 def carried_by(run: Run, opened: Dictionaries, layer: int, question: Question | None) -> Carried | None:
-    """What features add to the prediction that is asked for; None where none is, or where there are no such sums."""
+    """Features' direct effects on a logit difference; None without one, or where the logits are no sums."""
     return None if question is None or no_reading(run.model) else carried(run, opened[layer], question)
 
 

@@ -24,7 +24,7 @@ def width_of(tensors: Mapping[str, Tensor], name: str, n_axes: int) -> tuple[int
 
 
 def checked(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """The tensors that are asked for, none of another shape or kind, and all values finite.
+    """Check that tensors have these shapes, a float dtype and finite values, and return them.
 
     Of a large dictionary these are looked at in what has one axis alone; the rest is where it is computed with.
 

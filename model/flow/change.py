@@ -95,7 +95,7 @@ def lacks_change(a: TransformerConfig, b: TransformerConfig) -> str:
 def flow_change(a: FlowOf, b: FlowOf, alignment: Alignment, states: int, start: int, threshold: float) -> FlowChange:
     """What flows into the last state at a place in two runs, by edges of at least the threshold in one of them.
 
-    Of runs with different numbers of layers, the states that both have are held against each other.
+    Of runs with different numbers of layers, the states that both have are compared.
 
     Raises:
         InputError: the threshold is no share, there is no layer, or one of the runs has no token at the start.

@@ -85,7 +85,7 @@ def flow(supply: Supply, n_layers: int, states: int, start: int, threshold: floa
     """The graph of what the stream after `n_layers` layers of 1 or 2 `states` each at position `start` was made of.
 
     An edge is kept where its share of its target is at least `threshold`; an attention edge's share is the sum of its
-    heads'. `supply(layer, positions)` gives what a layer adds up at these positions, in this order; it is asked from
+    heads'. `supply(layer, positions)` gives what a layer adds up at these positions, in this order; it is called from
     the last layer down, once a layer, and only for positions that were reached.
 
     Raises:

@@ -81,7 +81,7 @@ def shares(summands: Float[Tensor, "summand d_model"], total: Float[Tensor, " d_
 def mid_shares(layer: Summands) -> MidShares:
     """What the stream after attention takes, at each query, from itself, from every token by every head, and from b_O.
 
-    One head's writes [key, d_model] are held at a time, and as much again to compare them with one query's sum:
+    One head's writes [key, d_model] are in memory at a time, and as much again to compare them with one query's sum:
     393 kB at 64 tokens of GPT-2's shape, where all edges' writes at once would be 151 MB a layer.
     """
     near, far = torch.zeros_like(layer.weights), torch.zeros_like(layer.weights)

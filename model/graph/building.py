@@ -49,7 +49,7 @@ def graph_of(
 ) -> Graph:
     """The attribution graph of a prediction: heads' writes and the neurons or features of every MLP as nodes.
 
-    Patterns, norm scales and gates are held at the run's own. Of all heads' writes and units those `most` with the
+    Patterns, norm scales and gates are frozen to the run's own. Of all heads' writes and units those `most` with the
     largest effects on the target become nodes; the others are gathered, by layer and position, in nodes of their own
     that nothing flows into. With `folded` heads are no nodes but part of the edges, as in circuit-tracer; transcoders'
     skip connections always are.
@@ -57,7 +57,7 @@ def graph_of(
     Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
 
     Raises:
-        InputError: a model whose logits are no sums over what was written, or has no units of the kind that is asked.
+        InputError: a model whose logits are no sums over what was written, or has no units of this kind.
     """
     check_reading(run.model)
     _check(run, aim, most)
@@ -118,7 +118,7 @@ def _graph_of(
 
 
 def taken_apart(run: Run, position: int, dictionaries: Mapping[int, Dictionary] | None) -> Parts:
-    """All that a run is made of up to a position, held still."""
+    """Linearize a run up to a position, and split it into heads and MLP units."""
     linearized = LinearizedRun(run, position)
     return Parts(
         linearized, [linearized.heads(layer) for layer in range(run.cfg.n_layers)], units_of(linearized, dictionaries)

@@ -32,10 +32,10 @@ Way = Literal["frozen", "measured"]  # what an outcome has of the model
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an ablation does to the target (logits): by the graph, with patterns and scales held in the model, freely.
+    """Effect of an ablation on the target (logits): predicted by the graph, and measured in the model.
 
-    What lies between `predicted` and `held` is the MLPs', which the graph takes to be linear around this run; between
-    `held` and `measured`, that heads look elsewhere without what was ablated, and that norms divide by something else.
+    `frozen` is measured with patterns and norm scales frozen, `measured` without. `predicted` and `frozen` differ by
+    the MLPs, which the graph linearizes around this run; `frozen` and `measured` by patterns and norm scales.
     """
 
     predicted: float
@@ -47,7 +47,7 @@ class Outcome:
 class Check:
     """What ablating nodes (their places in the graph) does: each alone, all together, and all that was left out.
 
-    Predicted is by the graph, where what is ablated writes nothing and all else is held still. `value` is the target's
+    Predicted is by the graph, where what is ablated writes nothing and all else is frozen. `value` is the target's
     own.
     """
 
@@ -58,7 +58,7 @@ class Check:
     value: float
 
     def correlation(self, way: Way = "measured") -> float:
-        """Pearson's correlation of what is predicted and what is found of each node; NaN of fewer than two."""
+        """Pearson's correlation of predicted and measured effects over nodes; NaN for fewer than two."""
         if len(self.each) < 2:
             return float("nan")
         pairs = torch.tensor([[each.predicted, getattr(each, way)] for each in self.each], dtype=torch.float64)
@@ -123,11 +123,11 @@ def _check(
 
 
 def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[list[float], list[float]]:
-    """By how much the target changes with each of the taps: with patterns and scales held, and freely."""
+    """Change of the target with each of the taps: with patterns and scales frozen, and without."""
     steps, frozen, free = Steps(run.host, 2 * len(taps)), list[float](), list[float]()
     at_once = max(1, min(AT_ONCE, CELLS // (run.cfg.n_heads * len(run.tokens) ** 2) - 1))
     for start in range(0, len(taps), at_once):
-        some = [NO_TAP, *taps[start : start + at_once]]  # the first is the run as it was, which the others are held to
+        some = [NO_TAP, *taps[start : start + at_once]]  # the first is the unedited run, to which the others are frozen
         own, *changed = _last(run, aim, Chain(FreezeToFirst(), run.tap, abreast(some))).double() @ reading[aim.position]
         frozen += [float(each - own) for each in changed]
         steps.add(len(some) - 1)

@@ -85,7 +85,7 @@ class Graph:
     target in all: what it gives to each, times that one's slope, summed. The effects of all nodes that are not
     followed, and the biases times their slopes, add up to the target.
 
-    `tokens` are labels to be shown, `texts` the tokens themselves; `target_label` and `target_less`
+    `tokens` are labels, `texts` the tokens themselves; `target_label` and `target_less`
     are those of the target and the distractor ("" without one). `folded` says that no heads are nodes: they are then
     a part of the edges, as in circuit-tracer. A graph that was opened from a file can have several logits, each with
     its probability in `logit_probabilities`.

@@ -1,4 +1,4 @@
-"""A run held still: its attention patterns and the scales of its norms as they were, and all between them is linear.
+"""A linearized run: with attention patterns and norm scales frozen, everything between them is linear.
 
 A stage is one write to the stream: layer l's attention is stage 2l, its MLP stage 2l + 1, the embeddings are stage -1.
 What reads the stream reads what was written at the stages before a limit.
@@ -32,7 +32,7 @@ Stream = Float[Tensor, "pos d_model"]
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """A layer's heads, held still: pattern, what they mix and write, and the matrices on either side of the pattern.
+    """A layer's heads with frozen patterns: pattern, z, and the matrices on either side of the pattern.
 
     `W_V` has the norm before the layer folded in, `W_O` that behind it; `read_scales` and `write_scales` [pos] are what
     these divide by. `constant` says that an edit replaces what they give, so that nothing reaches it.
@@ -90,7 +90,7 @@ class LinearizedRun:
     def reads(self, layer: int) -> tuple[Stream, Norm | None, int]:
         """What a layer's MLP reads: the stream, the norm before it, and the stage from which on nothing is in it."""
         block = self.run.model.block(layer)
-        assert isinstance(block, Block)  # as is asked before: a block without an MLP has no units
+        assert isinstance(block, Block)  # checked before: a block without an MLP has no units
         if isinstance(block, ParallelBlock):
             return self.streams[layer], norm_of(block.ln1 if block.shares_norm else block.ln2), 2 * layer
         return self.mid(layer), norm_of(block.ln2), 2 * layer + 1

@@ -1,6 +1,6 @@
-"""A target pulled back through a run that is held still: by how much each write to the stream would move it.
+"""Backpropagate a target through a linearized run: by how much each write to the stream would change it.
 
-What is held still is linear, so that this is a derivative, and what a part wrote times it is that part's effect on the
+The run is linear, so that this is a derivative, and what a part wrote times it is that part's effect on the
 target, through every later part that is followed.
 """
 

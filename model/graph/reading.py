@@ -317,4 +317,4 @@ def _numbers(raw: Sequence[Mapping[str, Any]], name: str) -> Float[Tensor, " n"]
 
 def _check_number(name: str, number: int, most: int) -> None:
     if not 1 <= number <= most:
-        raise InputError(f"The file has {number:,} {name}; 1 to {most:,} can be shown. Cut more of the graph away.")
+        raise InputError(f"The file has {number:,} {name}; 1 to {most:,} can be opened. Cut more of the graph away.")

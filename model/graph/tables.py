@@ -144,7 +144,7 @@ def node_changes(*sides: tuple[Graph, Pruned, Sequence[int]]) -> Table:
 
 
 def check_rows(graph: Graph, check: Check, places: Sequence[int]) -> Rows:
-    """What each ablation does: by the graph, in the held and in the free model; all together, and all left out."""
+    """Effect of each ablation, predicted, frozen and measured; of all together, and of all that was left out."""
     named = [f"{node.name} at {places[node.position]}" for node in map(graph.nodes.__getitem__, check.nodes)]
     outcomes = zip(
         (*named, "all of these", "all that was left out"), (*check.each, check.together, check.rest), strict=True

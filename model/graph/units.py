@@ -1,7 +1,7 @@
 """What an MLP is taken apart into: its neurons, or the features of a transcoder that stands for it.
 
-An activation is held to be linear in what it reads. A feature that is active is that by itself: it is its encoder row
-times what is read, and a constant. A neuron's is x times a gate, GELU's x Φ(x) or a gated MLP's, and the gate is held
+An activation is taken as linear in what it reads. A feature that is active is that by itself: it is its encoder row
+times what is read, and a constant. A neuron's is x times a gate, GELU's x Φ(x) or a gated MLP's, and the gate is frozen
 still, as patterns and the scales of norms are.
 
 Source: Ameisen et al. 2025, "Circuit Tracing", for features; Jafari et al. 2025, "RelP", for the gates of neurons.
@@ -96,7 +96,7 @@ def check_transcoders(dictionaries: Mapping[int, Dictionary], n_layers: int) -> 
     """Refuse dictionaries that do not stand for every MLP of a model of so many layers.
 
     Raises:
-        InputError: it says which is lacking, or is no transcoder.
+        InputError: a layer has no dictionary, or one that is no transcoder.
     """
     for layer in range(n_layers):
         dictionary = dictionaries.get(layer)

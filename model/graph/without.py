@@ -15,7 +15,7 @@ class Without(Tap):
     """A run without some parts, by layer [pos, head] and [pos, neuron], or [pos, feature] where there are dictionaries.
 
     What a feature would have written is taken off what the MLP writes, as active as it is in the run that this makes.
-    Positions behind those that are given stay as they are.
+    Positions after those of the cells stay as they are.
     """
 
     def __init__(

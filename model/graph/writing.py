@@ -1,7 +1,7 @@
 """A graph as circuit-tracer writes one, which Neuronpedia opens: metadata, qParams, nodes and links in one json.
 
 A graph of features with heads folded into its edges is one of circuit-tracer's own kind; what was left out of it, and
-what edits add, are errors there, told from others by their numbers. Heads' writes and neurons are nodes of types that
+what edits add, are errors there, with numbers of their own. Heads' writes and neurons are nodes of types that
 it does not have (`attention head`, `neuron`), which are drawn as features without a page.
 
 Source: circuit-tracer's `frontend/graph_models.py` and `utils/create_graph_files.py`, and Neuronpedia's graph schema.

@@ -1,4 +1,4 @@
-"""The most probable words of every row, found while their logits pass a tile of the vocabulary at a time."""
+"""The top tokens of every row, collected while logits are computed a tile of the vocabulary at a time."""
 
 import torch
 from jaxtyping import Float, Int
@@ -12,7 +12,7 @@ class BestWords:
     """The k best words of each row so far, of equal ones those with the lowest ids.
 
     It is a list of candidates, which is cut to the best only when it has grown. A tile has few words as good as the
-    best of the tiles before it; whether it has any is told by the peaks of groups of its words.
+    best of the tiles before it; the peaks of groups of its words show whether it has any.
     """
 
     def __init__(self, k: int, least: Float[Tensor, " row"]) -> None:
@@ -22,7 +22,7 @@ class BestWords:
         self.rows, self.ids, self.logits = [none], [none], [least[:0]]
 
     def look_at(self, logits: Float[Tensor, "row word"], first: int) -> Float[Tensor, " row"]:
-        """Note what may be among the best of a tile, whose first word has the id given; returns each row's peak."""
+        """Collect candidates from a tile whose first word has the id `first`; returns each row's peak."""
         n_rows, n_words = logits.shape
         n_groups = GROUPS if n_words % GROUPS == 0 else n_words
         grouped = logits.view(n_rows, -1, n_groups)  # every `n_groups`th word is in the same group

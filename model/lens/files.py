@@ -194,7 +194,7 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
 
 
 def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
-    """Write a Jacobian lens as the `jlens` package does, of the states that the matrices are given for."""
+    """Write a Jacobian lens as the `jlens` package does, for the states in `jacobians`."""
     by_layer = {state - 1: J.half().contiguous() for state, J in sorted(jacobians.items())}
     content = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
     _save(content, folder / JACOBIANS)

@@ -51,7 +51,7 @@ def prompt_jacobians(
     if len(tokens) < skip + 2 or not states:
         raise InputError(
             f"A Jacobian takes a prompt of at least {skip + 2} tokens and one layer; {len(tokens)} tokens and "
-            f"{len(states)} layers were given."
+            f"{len(states)} layers were passed."
         )
     d_model, jacobians = model.cfg.d_model, {state: list[Tensor]() for state in states}
     watch = _Watch(states)

@@ -34,8 +34,8 @@ class Lens:
     """A lens by its kind, the name it was opened by, and the SHA-256 of what it was read from; the last tells it apart.
 
     `maps` are those of the states that it was made for. The logit lens has none and reads every state as it is. A tuned
-    lens adds its map of a state to the state, a Jacobian lens puts the map of the state in its place. `told` is what
-    the file says of how it was made.
+    lens adds its map of a state to the state, a Jacobian lens puts the map of the state in its place. `metadata`
+    is what the file says of how it was made.
 
     Source: nostalgebraist 2020 (logit lens); Belrose et al. 2023, arXiv 2303.08112 (tuned lens); the `jlens` package of
     Anthropic, 2026 (Jacobian lens).

@@ -1,7 +1,7 @@
 """The logit lens: what the model would predict if it stopped after each layer.
 
-The logits of all layers and positions are never held: they are computed once, a tile of positions x vocabulary at a
-time. All layers of a position are in the same tile, because the last one's distribution is what they are compared with.
+All layers' logits are never in memory at once: they are computed once, a tile of positions x vocabulary at a time. All
+layers of a position are in the same tile, because they are compared with the last one's distribution.
 
 Following tokens is apart from reading the layers: what is expensive does not depend on the token.
 """
@@ -38,7 +38,7 @@ def multiply_by_torch(rows: Rows, W: Words, b: Bias) -> Float[Tensor, "row word"
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """The lens at every layer and position, layers in the order given and the final distribution last.
+    """The lens at every layer and position, layers in order and the final distribution last.
 
     - top_tokens, top_probs [layer, pos, k]: the most probable token ids, best first, and their probabilities.
     - log_normalizer [layer, pos]: log of the sum of exp(logit) over the vocabulary, in nats; log p = logit - this.

@@ -37,7 +37,7 @@ def _lies(folder: Path, kind: Kind) -> bool:
 
 
 def located(kind: Kind, name: str, source: Source) -> Path:
-    """Where a lens lies: beside its model where no name is given, else in that folder or on the hub.
+    """Return a lens's path: beside its model without a name, else that folder or a download from the hub.
 
     A hub name is `owner/name`, `spaces/` before it for a space, a folder of the repository behind it:
     `spaces/AlignmentResearch/tuned-lens/lens/gpt2`.
@@ -69,7 +69,7 @@ def located(kind: Kind, name: str, source: Source) -> Path:
 
 
 def lens_of(run: Run, kind: Kind = "logit", name: str = "", read: Callable[[Kind, Path], Lens] = read_lens) -> Lens:
-    """A lens for a run's model, by the folder or hub name given, or the one beside the model; `read` reads its files.
+    """Open a lens for a run's model: by folder or hub name, or the one beside the model; `read` reads its files.
 
     Raises:
         CheckpointError: there is none, or its files are damaged.

@@ -100,15 +100,15 @@ def _patchscopes(run: Run, position: int, scope: Scope) -> Patchscopes:
 
 
 def _tokens(run: Run, scope: Scope) -> Int[Tensor, " pos"]:
-    """The tokens of the scope's prompt, if the model can do what is asked."""
+    """The tokens of the scope's prompt, after checking that the model can run it."""
     cfg = run.cfg
     if why := no_scope(run):
         raise InputError(why)
     tokens = tokenizer_of(run.model).to_tokens(scope.prompt, run.bos)[0]
     if not 0 <= scope.n_tokens <= MAX_TOKENS or (scope.layer is not None and not 0 <= scope.layer <= cfg.n_layers):
         raise InputError(
-            f"State {scope.layer} and {scope.n_tokens} tokens were asked for; the states are 0 to {cfg.n_layers}, and "
-            f"0 to {MAX_TOKENS} tokens can be written."
+            f"State {scope.layer} and {scope.n_tokens} tokens are out of range; the states are 0 to {cfg.n_layers}, "
+            f"and 0 to {MAX_TOKENS} tokens can be written."
         )
     if not 1 <= len(tokens) <= cfg.n_ctx - scope.n_tokens:
         raise InputError(

@@ -81,12 +81,12 @@ def title_of(lenses: Mapping[str, Lens]) -> str:
 
 
 def name_for(comparison: Comparison, run: Run, name: str) -> str:
-    """The folder or hub name of a run's lens: the one given is for A's model, and no other's."""
+    """The folder or hub name of a run's lens: `name` is for A's model only."""
     return name if run.same_model(comparison.a) else ""
 
 
 def comparable_lenses(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens] = lens_of) -> tuple[Lens, ...]:
-    """The lenses of a run's model that can be held against each other: the chosen one, and those beside the model.
+    """The lenses of a run's model to compare: the chosen one, and those beside the model.
 
     Of these one that cannot be opened is left out. `opened` opens them.
     """
@@ -98,7 +98,7 @@ def comparable_lenses(run: Run, chosen: Lens, opened: Callable[[Run, Kind], Lens
 
 
 def readings(comparison: Comparison, token: int, lenses: Mapping[str, Lens] | None = None) -> dict[str, Reading]:
-    """Every run's lens, following the same token; the logit lens, if no other is given for each side."""
+    """Every run's lens with a followed token; the logit lens by default."""
     by = lenses or dict.fromkeys(comparison.sides, LOGIT)
     return {
         side: Reading(run, by[side], logit_lens(run, by[side]), followed_probabilities(run, token, by[side]))

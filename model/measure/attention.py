@@ -63,7 +63,7 @@ def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor,
 def without_first_key(pattern: Float[Tensor, "*lead query key"], renormalise: bool) -> Float[Tensor, "*lead query key"]:
     """The pattern with weight 0 on the first key, on which many heads rest when they have nothing to do.
 
-    If asked, the weights that remain are rescaled to sum to 1; a row in which none remains becomes NaN.
+    With `renormalise` the weights that remain are rescaled to sum to 1; a row in which none remains becomes NaN.
 
     Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks".
     """

@@ -1,4 +1,4 @@
-"""The best of some values, of which there may be fewer than are asked for."""
+"""The k largest of some values, of which there may be fewer."""
 
 import torch
 from jaxtyping import Shaped
@@ -8,7 +8,7 @@ from headlight.model.base.errors import InputError
 
 
 def at_most(k: int, n: int) -> int:
-    """How many of n there are to list where k are asked for.
+    """The number of n values to list for a request of k.
 
     Raises:
         InputError: k is below 1.

@@ -66,7 +66,7 @@ def by_name(
 
 
 def subtract_parts(a: Mapping[Name, float], b: Mapping[Name, float]) -> dict[Name, float]:
-    """B - A of the parts of two sums: one that is lacking counts as 0."""
+    """B - A of the parts of two sums: a missing one counts as 0."""
     return {name: b.get(name, 0.0) - a.get(name, 0.0) for name in union(list(a), list(b))}
 
 

@@ -1,7 +1,7 @@
 """Why a head looks there: one pre-softmax score as a sum over the parts of the query's stream and of the key's.
 
 A stream is the sum of what wrote to it. A norm takes a mean off, if it is LayerNorm, and divides by a scale; with that
-scale held at the run's own, both are linear, and so is everything up to the score, the turning by rotary positions
+scale frozen to the run's own, both are linear, and so is everything up to the score, the turning by rotary positions
 included: it is a sum over pairs of parts, and nothing is left.
 """
 
@@ -89,7 +89,7 @@ def score_parts(
     score: float,
     bias: float | None = None,
 ) -> ScoreParts:
-    """The score of a query with a key, both given as the rows that `projected` makes, and what the run's score is.
+    """Split the score of a query and a key, both as rows from `projected`, into its parts.
 
     A `bias` that the model adds to the score has the last row and column, which are empty beside it.
 

@@ -1,7 +1,7 @@
 """Neurons of a run: what each reads and gives, all of them at a position or one over the prompt.
 
 A run keeps what MLPs wrote and no neuron's activation. They are computed anew from the stream, at the positions that
-are asked for; of a run with edits by another pass, because an edit finds a position by its place among all.
+are read; of a run with edits by another pass, because an edit finds a position by its place among all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ def mlp_of(model: Transformer, layer: int) -> MLP:
     block = model.block(layer)
     if reason := no_neurons(model.cfg):
         raise InputError(reason)
-    assert isinstance(block, Block)  # as no_neurons has told, and that it has no experts
+    assert isinstance(block, Block)  # checked by no_neurons, as that it has no experts
     assert isinstance(block.mlp, MLP)
     return block.mlp
 

@@ -111,7 +111,7 @@ def _values(run: Run, position: int, neurons: NeuronQuestion) -> Values:
 
 
 def ranked(comparison: Comparison, question: NeuronQuestion) -> list[Neuron]:
-    """The first neurons by the size of the measure, on the side that is asked for if it has the place."""
+    """The first neurons by the measure's absolute value, on the chosen side if it has the place."""
     sides = values_of(comparison, question)
     values = sides.get(question.side, next(iter(sides.values())))
     sizes = values.get(MEASURES[question.by], values[MEASURES["gradient"]]).values
@@ -126,7 +126,7 @@ def has_neuron(run: Run, neuron: Neuron) -> bool:
 
 
 def chosen(comparison: Comparison, question: NeuronQuestion) -> Neuron:
-    """The neuron that is shown in full: the one that is asked for, or the first that every run has."""
+    """The neuron listed in full: the one in the question, or the first that every run has."""
     wanted = [] if question.neuron is None else [question.neuron]
     neurons = (*wanted, *ranked(comparison, replace(question, count=sys.maxsize)))
     return next(neuron for neuron in neurons if all(has_neuron(run, neuron) for run in comparison.runs))

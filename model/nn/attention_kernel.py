@@ -59,7 +59,7 @@ def _is_long(q: Queries, k: Keys, mask: Mask) -> bool:
 
 
 def _attend_by_head(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap) -> Mixture:
-    """The mixtures, of patterns that are made, shown if somebody looks, and forgotten one after the other."""
+    """The mixtures, of patterns that are computed, passed to the tap if it reads them, and freed one by one."""
     seen, z, hidden = tap.look("hook_pattern") is Look.BY_HEAD, q.new_empty(*q.shape[:3], v.shape[-1]), _hidden(mask)
     for row, head in _heads(q):
         scores = _scores_of_one(q, k, hidden, attn_scale, row, head)

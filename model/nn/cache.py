@@ -48,7 +48,7 @@ class ActivationCache(Mapping[str, Tensor]):
         name = self._full_name(key)
         if name not in self._activations:
             raise HookError(
-                f"The cache holds no {name!r} (asked for as {key!r}).{nearest(name, self._activations)} "
+                f"The cache holds no {name!r} (from the key {key!r}).{nearest(name, self._activations)} "
                 "Name it in names_filter to keep it."
             )
         result = self._activations[name]

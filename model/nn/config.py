@@ -81,7 +81,7 @@ class TransformerConfig:
     Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
     query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
     stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
-    if that is given, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
+    if set, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
     `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
 
     "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for

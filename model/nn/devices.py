@@ -17,7 +17,7 @@ BEHIND = ("ln_final", "mlm_head", "unembed")
 def over_devices(model: Transformer, device_map: Mapping[str, str] | None = None) -> Transformer:
     """Put each part of a model on a device, by accelerate's hooks; gives the model, which is changed.
 
-    `device_map` is that of `device_map_of` if it is left out. Taps are shown activations on their layer's device, and
+    `device_map` is that of `device_map_of` if it is left out. Taps get activations on their layer's device, and
     what a pass returns is where its tokens are. Layers that are left on "cpu" beside GPUs are brought to the first of
     these in each pass; such a model makes one pass at a time.
 

@@ -46,7 +46,7 @@ class HookedModel(nn.Module):
         if names_filter is not None:
             return Collect(select_names(names_filter, self.hook_names))
         names = [name for name in self.hook_names if not name.endswith("hook_result")]
-        if not torch.is_inference_mode_enabled():  # derivatives may be asked for, which go through the pass itself
+        if not torch.is_inference_mode_enabled():  # gradients may be needed, which go through the pass itself
             return Collect(names)
         on_demand = [name for name in names if name.endswith(("hook_attn_scores", "hook_pattern"))]
         return CollectOnDemand(set(names) - set(on_demand), on_demand)

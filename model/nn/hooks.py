@@ -36,7 +36,7 @@ class Tap:
     def look(self, name: str) -> Look:
         """How it looks at an activation, of which the pass may leave out what nobody looks at.
 
-        Unless a tap says otherwise, it is shown all but those that would be computed for it alone.
+        By default a tap gets all activations but those that would be computed for it alone.
         """
         return Look.NEVER if name.endswith("hook_result") else Look.WHOLE
 
@@ -127,7 +127,7 @@ class CollectOnDemand(Collect):
 
 
 class HookPoint:
-    """What a hook function is told about where it stands; `ctx` is a dict of its own for one run."""
+    """The hook point that a hook function is called at; `ctx` is a dict of its own for one run."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -146,7 +146,7 @@ class HookPoint:
 
 
 class Edit(Tap):
-    """Replaces activations by what hook functions make of them, in the order given.
+    """Replace activations by the results of hook functions, in order.
 
     Each function gets a copy: an edit in place must reach neither the weights nor an activation already kept. A
     function that returns None has made its edit, if any, in place.
@@ -182,7 +182,7 @@ def _checked(name: str, before: Tensor, after: object) -> Tensor:
 
 
 class Chain(Tap):
-    """Several taps at every point, each given what the one before it gave."""
+    """Several taps at every point, each applied to the result of the one before it."""
 
     def __init__(self, *taps: Tap) -> None:
         self._taps = taps

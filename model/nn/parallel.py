@@ -1,4 +1,4 @@
-"""Every layer's heads divided over processes, each of which computes its own and is shown those of all.
+"""Every layer's heads divided over processes, each of which computes its own and taps see those of all.
 
     mesh = init_device_mesh("cuda", (int(os.environ["WORLD_SIZE"]),))
     model = shard_heads(load("owner/name"), mesh)  # in every process, as all that follows

@@ -152,7 +152,7 @@ class Seq2SeqTransformer(HookedModel):
         tap: Tap = NO_TAP,
         n_past: int = 0,
     ) -> Logits:
-        """Logits after each target token, given the encoder's output.
+        """Logits after each target token, from the encoder's output.
 
         With `n_past` the tokens follow as many that were run already, whose keys and values the tap puts before the
         new ones, those of `encoder_out` included; `target_mask` then covers both.

@@ -21,7 +21,7 @@ class Seq2SeqConfig:
     sqrt(d_model). `embeddings_ln` normalises embeddings with their positions; these are "relative" where attention has
     a bias for them. `shared_embeddings` is "none", "inputs" (source's and target's embedding are one matrix), "target"
     (target's and output's) or "all" three; an output that shares has a bias only with `output_bias`. A target begins
-    with `start_token` and ends with `end_token`, a source ends with `source_end_token` if that is given. The other
+    with `start_token` and ends with `end_token`, a source ends with `source_end_token` if set. The other
     names are `TransformerConfig`'s.
 
     Raises:

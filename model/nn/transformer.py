@@ -61,7 +61,7 @@ class Transformer(HookedModel):
         n_past: int = 0,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos d_out"]:
-        """Logits at every position, or the residual stream before block `stop_at_layer` if that is given.
+        """Logits at every position, or the residual stream before block `stop_at_layer`.
 
         `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
         that they get alone. `tap` sees, and may replace, every named activation on the way. With `n_past` the tokens
@@ -185,7 +185,7 @@ class Transformer(HookedModel):
     ) -> Float[Tensor, "batch pos d_out"]:
         """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
 
-        A function returns the activation to go on with, or None to keep the one it was given, edits in place included.
+        A function returns the activation to go on with, or None to keep its input, in-place edits included.
 
         Raises:
             HookError: a name that the model does not have, or a function that returns the wrong thing.

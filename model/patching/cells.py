@@ -1,4 +1,4 @@
-"""A map of patches, cell by cell: whole parts, heads, or paths into one head, as many at a time as are asked for."""
+"""A map of patches, cell by cell: whole parts, heads, or paths into one head, in batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class Patching:
     """Runs A and B, one of which (`into`) is to be patched with what the other computed.
 
     `a` and `b` are the logit difference in the two runs. `matches` says which positions of A and B belong together:
-    equal ones, unless it is given; what has no match is not patched. B can be the run of `model_b`, which has the same
+    equal ones by default; what has no match is not patched. B can be the run of `model_b`, which has the same
     shape, or one with edits, which `tap_b` makes.
 
     Where attention is causal, only the `reach` tokens up to the position at which it is measured have a say. Of a run

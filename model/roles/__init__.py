@@ -1,4 +1,4 @@
-"""What the heads of a model do, found on random tokens that come twice, or on prompts; a sequence at a time."""
+"""Detect what the heads of a model do on repeated random tokens or on prompts, a sequence at a time."""
 
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, ablation_losses, effect_differences, effects
 from headlight.model.roles.copying import copying

@@ -79,7 +79,7 @@ def chance_scores(
 
 
 def _mean_weight(name: str, pattern: Float[Tensor, "head pos pos"], cells: Bool[Tensor, "pos pos"]) -> Measure:
-    """The weight in the given cells, summed over a query's keys and averaged over the queries that have one."""
+    """The weight in these cells, summed over a query's keys and averaged over the queries that have one."""
     sums = torch.stack([head[cells].sum() for head in pattern])  # one head at a time: no fresh memory of a layer's size
     return Measure(name, "probability", ("head",), sums / cells.any(-1).sum())
 

@@ -99,7 +99,7 @@ def head_tables(
 
     Args:
         model: model A.
-        model_b: model B to compare with; by default A where `edits_b` are given.
+        model_b: model B to compare with; by default A where there are `edits_b`.
         edits_b: edits of B's runs.
         prepend_bos: how sequences begin.
         seed: of the random tokens.

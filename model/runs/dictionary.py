@@ -84,7 +84,7 @@ class Origin:
 class Dictionary:
     """A dictionary of features in one activation of a model.
 
-    Its weights are views of the mapped file, in which only the rows that are asked for are read; everything is computed
+    Its weights are views of the mapped file, of which only the requested rows are read; everything is computed
     in float32. `threshold` is what a feature has to exceed (jumprelu, batchtopk), `k` how many at most are active
     (topk); with `keep_sign` these can be below 0. With `b_dec_from_input` the decoder's bias is taken off what is read.
     `skip` is a linear map past the features, from what is read to the first output. `reading` is what comes before all
@@ -189,7 +189,7 @@ class Dictionary:
         if self.skip is None or out != 0:
             return written
         if x is None:
-            raise ValueError(f"{self.name} has a skip connection: decode has to be given what was read, as x.")
+            raise ValueError(f"{self.name} has a skip connection: decode needs its input, as x.")
         return written + self.reading.of(x.float()) @ widened(self.skip)
 
     def encoder_rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:

@@ -1,4 +1,4 @@
-"""Where things are computed: here and anew each time, or where a server keeps results, lets few in and has a device."""
+"""Where things are computed: here and anew each time, or on a server with a cache, a queue and a device."""
 
 import functools
 import inspect
@@ -24,16 +24,16 @@ class Keeper(Protocol):
     """What things are computed of, and whose host may keep them: a run, or two beside each other."""
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
-        """What `make` gives, or has given under this name."""
+        """Return the cached result under this name, calling `make` on a miss."""
 
 
 Of = TypeVar("Of", bound=Keeper)
 
 
 def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Concatenate[Of, Arguments], Value]:
-    """A function of a run, or of two, whose results are kept by its name and what else it is given.
+    """Cache a function of a run, or of two, by its name and its other arguments.
 
-    What is given is hashable, or has an `identity` that tells it from all others.
+    These are hashable, or have an `identity` that is.
     """
     signature = inspect.signature(compute)
 
@@ -49,9 +49,9 @@ def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Conca
 
 
 class Host:
-    """What a notebook or a script needs: everything is computed when it is asked for, on the model itself.
+    """The host of a notebook or script: computes everything anew, on the model itself, without a cache.
 
-    A server makes one of its own, and hands it to its runs.
+    A server passes its runs a subclass with a cache, a bound on concurrent passes and a device.
     """
 
     @property
@@ -60,15 +60,15 @@ class Host:
         return torch.device("cpu")
 
     def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
-        """What `make` gives, or has given under this key."""
+        """Return the cached result under this key, calling `make` on a miss; this host never caches."""
         return make()
 
     def turn(self) -> AbstractContextManager[None]:
-        """A place among the passes under way, for the length of a `with` block."""
+        """Wait for a slot among the concurrent passes, for the length of a `with` block."""
         return nullcontext()
 
     def tell(self, done: int, total: int) -> None:
-        """Hear how many of a computation's steps are done; what is raised here ends it."""
+        """Receive the progress of a computation; an exception raised here stops it."""
 
     def on_device(self, model: Transformer) -> Transformer:
         """The model where passes are to be made."""

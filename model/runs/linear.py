@@ -1,4 +1,4 @@
-"""What of a model is linear once the scales of its norms are held still, which is how parts of a stream are told apart.
+"""What is linear in a model with frozen norm scales, so that parts of a stream can be separated.
 
 A norm takes off a mean, if it is LayerNorm, and divides by a scale. With the scale that it had in a run it is a linear
 map, so that what each part of a stream becomes adds up to what the whole becomes.

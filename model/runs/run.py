@@ -298,7 +298,7 @@ def once_more(
 ) -> Float[Tensor, "pos width"]:
     """What the model returns for a run's tokens, logits or the stream before a layer, from another pass with this tap.
 
-    The run's edits are made before the tap sees anything. It is a pass over the first `most` tokens, if that is given.
+    The run's edits are made before the tap sees anything. It is a pass over the first `most` tokens, by default all.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.

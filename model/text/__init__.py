@@ -1,1 +1,1 @@
-"""The tokenizer, and how tokens are shown."""
+"""The tokenizer, and visible labels of tokens."""

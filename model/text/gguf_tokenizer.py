@@ -32,17 +32,17 @@ def read_gguf_tokenizer(name: str, architecture: str, metadata: Mapping[str, Any
     Raises:
         CheckpointError: it is of a kind that transformers does not know, or damaged.
     """
-    told = {theirs: metadata[AT + ours] for ours, theirs in NAMES.items() if AT + ours in metadata}
-    tokens = told.get("tokens")
-    if not tokens or told.get("tokenizer_type") == "none":
+    settings = {theirs: metadata[AT + ours] for ours, theirs in NAMES.items() if AT + ours in metadata}
+    tokens = settings.get("tokens")
+    if not tokens or settings.get("tokenizer_type") == "none":
         return None
     if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
         raise CheckpointError(f"{name} has tokens that are no texts. Copy or download it again.")
-    if "merges" not in told and sum(len(token) ** 2 for token in tokens) > MAX_SQUARES:
+    if "merges" not in settings and sum(len(token) ** 2 for token in tokens) > MAX_SQUARES:
         raise CheckpointError(f"{name} has tokens longer than any vocabulary's. Copy or download it again.")
     config = {f"{role}_token": _token(tokens, metadata.get(AT + told_as)) for role, told_as in ROLES.items()}
     for side in ("bos", "eos"):  # what a text begins and ends with; SentencePiece's begin where the file says nothing
-        usual = {"add_bos_token": True} if told.get("tokenizer_type") == "llama" and side == "bos" else {}
+        usual = {"add_bos_token": True} if settings.get("tokenizer_type") == "llama" and side == "bos" else {}
         flag = metadata.get(f"{AT}add_{side}_token")
         config |= usual if flag is None else {f"add_{side}_token": bool(flag)}
     with IMPORTING:
@@ -54,7 +54,7 @@ def read_gguf_tokenizer(name: str, architecture: str, metadata: Mapping[str, Any
             from transformers.integrations import convert_gguf_tokenizer  # type: ignore[attr-defined,no-redef]
 
     try:
-        backend, more = convert_gguf_tokenizer(architecture, told)
+        backend, more = convert_gguf_tokenizer(architecture, settings)
         made: Any = TokenizersBackend(tokenizer_object=backend, **config, **more)
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -70,7 +70,7 @@ def check_steps(*parts: Any) -> float:
 
 
 def max_bytes(backend: "tokenizers.Tokenizer") -> int:
-    """The bytes of a text that a tokenizer which is open can be given, by how long it makes it and takes for it.
+    """The most bytes of text that a tokenizer accepts, by the time and length of its output.
 
     Raises:
         CheckpointError: it lengthens texts, or what it makes of tokens, beyond measure.
@@ -100,7 +100,7 @@ def check_length(text: str, most: int) -> None:
         InputError: it has more.
     """
     if len(text) > most or len(text.encode()) > most:
-        raise InputError(f"The text has more than {most:,} bytes, the most that this tokenizer is given. Shorten it.")
+        raise InputError(f"The text has more than {most:,} bytes, the most that this tokenizer accepts. Shorten it.")
 
 
 def growth_of(*parts: Any) -> float:

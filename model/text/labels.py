@@ -1,4 +1,4 @@
-"""How a token is shown: text in which everything can be seen, and told apart.
+"""Labels of tokens: text in which every character is visible and distinct.
 
 A label is text of strangers like the prompt itself: it has to be escaped wherever markup is read.
 """

@@ -1,7 +1,7 @@
 """Tables of texts, read as a stream: csv with any of `DELIMITERS`, JSON lines, and a JSON list of objects.
 
 Memory is bounded by the longest record, whatever the file's size. What would shift columns or swallow lines is refused
-with its line; a JSON record that cannot be read is given with its fault, which a caller may refuse or count.
+with its line; a JSON record that cannot be read comes with its fault, which a caller may refuse or count.
 """
 
 import csv
@@ -77,7 +77,7 @@ def quote(text: str) -> str:
 
 
 def as_text(value: object) -> str:
-    """A value as it is shown: a text as it is, all else as JSON."""
+    """A value as text: a string as it is, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Text to token ids and back, and how a token is shown."""
+"""Text to token ids and back, and visible labels of tokens."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -305,11 +305,11 @@ class Tokenizer:
         return next((token for token in ids if token in self._added and self._added[token].special), None)
 
     def labels(self, tokens: TokenIds) -> list[str]:
-        """How each token is shown, every character of it visible; `<id 50300>` for an id without a token."""
+        """Return a label for each token with every character visible; `<id 50300>` for an id without a token."""
         return [self._label(token) for token in _ids(tokens)]
 
     def label_together(self, tokens: TokenIds) -> str:
-        """How tokens in a row are shown as one: their labels, but characters that are split between them are whole."""
+        """Return one label for consecutive tokens, in which characters split between them are whole."""
         if self._of_parts:
             return label(self.to_string(tokens).encode())
         return label(b"".join(map(self._bytes, _ids(tokens))))

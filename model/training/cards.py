@@ -46,7 +46,7 @@ class Card(Generic[Model]):
     """An embedded model's card: its figures, and the template that they and other facts are put into.
 
     `module` is the one whose command prints a figure; `facts` gives what the template names besides `$table`. Values
-    are shown with `digits` digits.
+    have `digits` digits.
     """
 
     model: str
@@ -108,7 +108,7 @@ def megabytes(model: Transformer | Seq2SeqTransformer, seed: int) -> float:
 
 @exit_on_error()
 def command_line(card: Card[Model]) -> None:
-    """Measure from the command line, write the card if asked to; exit with 1 where a figure misses its bound."""
+    """Measure from the command line, write the card with `--write`; exit with 1 where a figure misses its bound."""
     parser = argparse.ArgumentParser(description=f"Measure the figures of the card of {card.model}.")
     parser.add_argument("figures", nargs="*", metavar="NAME", help=f"any of {', '.join(card.figures)}; all if left out")
     parser.add_argument("--model", default=card.model, help="an embedded model's name or a folder")

@@ -195,7 +195,7 @@ def _began_as(classifier: Transformer) -> str | None:
 
 
 def load_classifier(folder: Path, body: Transformer) -> tuple[Transformer, tuple[str, ...]]:
-    """The classifier of a folder that `save_classifier` wrote, and its classes, given the model that it began as.
+    """The classifier of a folder that `save_classifier` wrote, and its classes; `model` is the model that it began as.
 
     Raises:
         CheckpointError: the file is damaged or no classifier's, or it began as another model.

@@ -113,7 +113,7 @@ def bpe_tokenizer(texts: Sequence[str], most_tokens: int) -> Tokenizer:
 def learned_bpe(
     texts: Iterable[str], splitting: pre_tokenizers.PreTokenizer, most_tokens: int, special: list[str]
 ) -> tokenizers.Tokenizer:
-    """Byte-level BPE of texts, whose pieces are found by `splitting`; the special tokens have the first ids."""
+    """Byte-level BPE of texts, pre-tokenized by `splitting`; the special tokens have the first ids."""
     backend = tokenizers.Tokenizer(models.BPE())
     backend.pre_tokenizer = splitting
     backend.decoder = decoders.ByteLevel()

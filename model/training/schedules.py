@@ -11,7 +11,7 @@ Schedule = Callable[[int], float]  # the learning rate of each step, counted fro
 class InverseSqrt:
     """`peak` at the end of `warmup` steps, then falling as one over the square root of the step; it never ends.
 
-    Source: Vaswani et al. 2017, section 5.3, with the peak given instead of following from d_model.
+    Source: Vaswani et al. 2017, section 5.3, with a free peak rather than one that follows from d_model.
     """
 
     peak: float

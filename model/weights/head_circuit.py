@@ -1,6 +1,6 @@
 """What a head's weights do with tokens, prompt or no prompt: its two circuits, and which earlier heads it reads.
 
-The search for the outermost pairs of a whole vocabulary is made in pieces, so that it can be shown and stopped.
+The search for the outermost pairs of a whole vocabulary is made in pieces: it reports progress and can be stopped.
 """
 
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ class HeadCircuit:
     """One circuit of one head, from tokens to tokens; that of the model `less`, if there is one, is taken away from it.
 
     The norms' centring and gain count, where the model has them. With rotary positions a QK circuit is that of a query
-    and a key `distance` tokens before it. Where several things are asked of it, the host decides what is kept.
+    and a key `distance` tokens before it. The host may cache its results.
     """
 
     model: Transformer
@@ -93,11 +93,11 @@ class HeadCircuit:
         return -(-n_rows // (PIECE_BLOCKS * BLOCK_ROWS))
 
     def piece_key(self, number: int) -> tuple[object, ...]:
-        """Under which key the host keeps what has been found after a piece."""
+        """The host's cache key of the search after a piece."""
         return *self.key, "pairs so far", number
 
     def look(self, number: int) -> Extremes:
-        """What has been found after a piece of the search, and those before it."""
+        """Return the extremes after this piece of the search and those before it."""
         return self.host.keep(self.piece_key(number), lambda: self._look(number))
 
     def _look(self, number: int) -> Extremes:
@@ -121,7 +121,7 @@ class HeadCircuit:
         return self._search.ends(extremes)
 
     def entries(self, pairs: Pairs) -> Measure:
-        """The circuit's own entries at pairs of tokens, wherever these were found."""
+        """The circuit's entries at pairs of tokens."""
         with torch.inference_mode():
             return qk_ov_circuits.entries(self.matrix, pairs.rows.values, pairs.columns.values)
 

@@ -47,7 +47,7 @@ class Outermost:
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """What the blocks so far have held: the largest entries, and the largest of the negated ones."""
+    """The extremes of the blocks so far: the largest entries, and the largest of the negated ones."""
 
     highest: Outermost
     lowest: Outermost
@@ -57,8 +57,8 @@ class Extremes:
 class PairSearch:
     """A search for the k largest and the k lowest entries of a circuit; `pair_search` makes one.
 
-    What `look` returns for one block is given to it for the next; after the last block, and no sooner, `ends` are those
-    of the whole matrix. Of entries that tie for the last place any may be given. Longest rows come first, since they
+    The result of `look` for one block is its argument for the next; after the last block `ends` are those of the whole
+    matrix. Of entries that tie for the last place any may be returned. Longest rows come first, since they
     make the bars high at once.
 
     An entry is the product of the leading parts of its row and its column, and of the rest at most the product of the
@@ -82,12 +82,12 @@ class PairSearch:
 
     @property
     def empty(self) -> Extremes:
-        """What is found before the first block."""
+        """The extremes before the first block."""
         none = Outermost(self.row_lengths.new_empty(0), self.blocks[0].new_empty(0, 2))
         return Extremes(none, none)
 
     def look(self, extremes: Extremes, block: int) -> Extremes:
-        """What is found when one more block of rows was looked at."""
+        """The extremes after one more block of rows."""
         rows, (highest, lowest) = self.blocks[block], (extremes.highest, extremes.lowest)
         own = self.circuit.A[rows]
         for columns in self._candidates(rows, highest.bar(self.k), -lowest.bar(self.k)).split(BLOCK_COLUMNS):

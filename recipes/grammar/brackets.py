@@ -60,7 +60,7 @@ _WORDS = (*_VARIABLES, *NOUNS, *map(str, range(100)))
 
 
 def _question(rng: random.Random) -> Slots:
-    """Two to five brackets open around one to three words; some close, and the next to close is asked for."""
+    """Two to five brackets open around one to three words; some close, and the next to close is the target."""
     opened = [rng.choice(_OPENING) for _ in range(rng.randint(2, 5))]
     inside = " ".join(rng.choice(_WORDS) for _ in range(rng.randint(1, 3)))
     closing = [_CLOSING[bracket] for bracket in reversed(opened)]

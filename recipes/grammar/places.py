@@ -1,4 +1,4 @@
-"""Names and places: who lives or works where, told once and recalled later.
+"""Names and places: who lives or works where, stated once and recalled later.
 
 Either of the two people is asked for, equally often. Held-out fillers: one in ten pairs of the person asked for and
 the right answer.

@@ -78,7 +78,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
 
 
 def questions(path: Path, settings: Container[str]) -> Questions:
-    """What has to be asked, and may be, beside what the file and these settings tell."""
+    """List the settings that neither the file nor `settings` determine."""
     file = read_state_dict(path, shapes_only=True)
     return _questions(file, _named(file)[0], settings)
 
@@ -111,8 +111,8 @@ def _known(file: StateDict, tensors: dict[str, Tensor]) -> dict[str, Any]:
     args = file.beside.get("model_args")
     if not isinstance(args, dict):
         return known
-    told = {ours: args[name] for name, ours in MODEL_ARGS.items() if isinstance(args.get(name), int)}
-    return known | {"act_fn": ACTIVATIONS[0]} | told
+    inferred = {ours: args[name] for name, ours in MODEL_ARGS.items() if isinstance(args.get(name), int)}
+    return known | {"act_fn": ACTIVATIONS[0]} | inferred
 
 
 def _questions(file: StateDict, tensors: dict[str, Tensor], settings: Container[str]) -> Questions:

@@ -59,7 +59,7 @@ def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Trans
 
 
 def questions_of(path: Path, settings: Container[str]) -> Questions:
-    """What has to be asked, and may be, beside what a file's shapes and these settings tell.
+    """List the settings that neither a file's shapes nor `settings` determine.
 
     Raises:
         CheckpointError: a damaged file, or one that is no state dict of TransformerLens.

@@ -48,7 +48,7 @@ class Header:
         """What llama.cpp calls the model's architecture."""
         return str(self.metadata.get("general.architecture"))
 
-    def told(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: Any = None) -> Any:
         """What the metadata says of the architecture under a name."""
         return self.metadata.get(f"{self.architecture}.{name}", default)
 

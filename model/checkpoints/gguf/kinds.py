@@ -47,7 +47,7 @@ GEMMA_LAYER = LAYER | {
     "post_ffw_norm": "post_feedforward_layernorm",
 }
 BLOCK = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
-# What Llama 3.1 and later scale rotary positions by; a file holds what comes of it, which is held against these.
+# What Llama 3.1 and later scale rotary positions by; a file has the resulting factors, which are compared with these.
 LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA3_CONTEXT = 8192
 LARGEST_GEMMA = {"gemma2": 46, "gemma3": 62}  # layers of those whose scores are divided by another width than a head's
@@ -80,16 +80,18 @@ def config_of(path: Path) -> dict[str, Any]:
     """
     header = read_header(path)
     kind = _kind(path, header)
-    if missing := [name for name in NEEDED if header.told(name) is None]:
+    if missing := [name for name in NEEDED if header.setting(name) is None]:
         raise CheckpointError(f"{path.name} does not tell {', '.join(missing)} of its {header.architecture}.")
     if EMBEDDING not in header.tensors:
         raise CheckpointError(f"{path.name} holds no {EMBEDDING}. Copy or download it again.")
-    told = {theirs: header.told(ours) for ours, theirs in kind.settings.items() if header.told(ours) is not None}
+    settings = {
+        theirs: header.setting(ours) for ours, theirs in kind.settings.items() if header.setting(ours) is not None
+    }
     return {
         "model_type": kind.model_type,
         "vocab_size": header.tensors[EMBEDDING].shape[0],
         "tie_word_embeddings": UNEMBEDDING not in header.tensors,
-        **told,
+        **settings,
         **_scaling(path, header),
         **kind.more(header),
     }
@@ -145,22 +147,22 @@ def _renamed(path: Path, kind: Kind, name: str) -> str:
 
 def _scaling(path: Path, header: Header) -> dict[str, Any]:
     """How rotary positions are scaled."""
-    how = header.told("rope.scaling.type")
+    how = header.setting("rope.scaling.type")
     if ROPE_FACTORS in header.tensors:
         return {"rope_scaling": _llama3(path, header)}
     if "rope_factors_long.weight" in header.tensors:
         factors = read_tensors(path)
         lists = {f"{name}_factor": factors[f"rope_factors_{name}.weight"].tolist() for name in ("long", "short")}
-        original = header.told("rope.scaling.original_context_length")
+        original = header.setting("rope.scaling.original_context_length")
         return {"rope_scaling": {"rope_type": "longrope", **lists}, "original_max_position_embeddings": original}
-    factor = header.told("rope.scaling.factor")
+    factor = header.setting("rope.scaling.factor")
     if how in (None, "none") or factor is None:
         return {}
     if how not in ("linear", "yarn"):
         raise CheckpointError(f"{path.name} scales rotary positions by {how!r}; known are linear and yarn.")
     scaling: dict[str, Any] = {"rope_type": how, "factor": factor}
     if how == "yarn":
-        scaling["original_max_position_embeddings"] = header.told("rope.scaling.original_context_length")
+        scaling["original_max_position_embeddings"] = header.setting("rope.scaling.original_context_length")
     return {"rope_scaling": scaling}
 
 
@@ -168,7 +170,7 @@ def _llama3(path: Path, header: Header) -> dict[str, Any]:
     """Llama 3's scaling, of which a file holds each wave's factor: the whole one is that of the longest."""
     factors = read_tensors(path)[ROPE_FACTORS].float()
     scaling = LLAMA3 | {"factor": round(float(factors.max()), 3), "original_max_position_embeddings": LLAMA3_CONTEXT}
-    theta = float(header.told("rope.freq_base", 10000.0))
+    theta = float(header.setting("rope.freq_base", 10000.0))
     waves = 2 * torch.pi * theta ** (torch.arange(len(factors)) / len(factors))
     low, high = LLAMA3_CONTEXT / LLAMA3["low_freq_factor"], LLAMA3_CONTEXT / LLAMA3["high_freq_factor"]  # type: ignore[operator]
     smooth = (LLAMA3_CONTEXT / waves - 1.0) / (4.0 - 1.0)
@@ -210,11 +212,11 @@ def _less_one(tensors: Tensors, _: dict[str, Any]) -> Tensors:
 
 def _parted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
     """Phi's queries, keys and values, which lie one behind the other, apart."""
-    found: Tensors = {}
+    renamed: Tensors = {}
     for name, tensor in tensors.items():
         match = BLOCK.fullmatch(name)
         if match is None or match[2] != "attn_qkv":
-            found[name] = tensor
+            renamed[name] = tensor
             continue
         n_heads = config["num_attention_heads"]
         shared = config.get("num_key_value_heads", n_heads)
@@ -222,8 +224,8 @@ def _parted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
         ends = [0, n_heads * width, (n_heads + shared) * width, (n_heads + 2 * shared) * width]
         for role, begin, end in zip("qkv", ends, ends[1:], strict=False):
             rows = slice(begin, end)
-            found[f"blk.{match[1]}.attn_{role}.{match[3]}"] = of_rows(tensor, partial(_slice, rows))
-    return found
+            renamed[f"blk.{match[1]}.attn_{role}.{match[3]}"] = of_rows(tensor, partial(_slice, rows))
+    return renamed
 
 
 def _slice(rows: slice, tensor: Tensor) -> Tensor:
@@ -231,27 +233,27 @@ def _slice(rows: slice, tensor: Tensor) -> Tensor:
 
 
 def _head_width(header: Header) -> float:
-    return header.told("embedding_length") / header.told("attention.head_count")
+    return header.setting("embedding_length") / header.setting("attention.head_count")
 
 
 def _of_llama(header: Header) -> dict[str, Any]:
     biased = {"attention_bias": "attn_q", "mlp_bias": "ffn_gate"}
     has = {name: f"blk.0.{module}.bias" in header.tensors for name, module in biased.items()}
-    width = header.told("attention.key_length", header.told("rope.dimension_count"))
+    width = header.setting("attention.key_length", header.setting("rope.dimension_count"))
     return has | ({} if width is None else {"head_dim": width})
 
 
 def _of_gemma(header: Header) -> dict[str, Any]:
     """What scores are divided by, which the file does not tell, and soft caps."""
-    is_largest = header.told("block_count") == LARGEST_GEMMA[header.architecture]
-    scalar = _head_width(header) if is_largest else header.told("attention.key_length")
+    is_largest = header.setting("block_count") == LARGEST_GEMMA[header.architecture]
+    scalar = _head_width(header) if is_largest else header.setting("attention.key_length")
     caps = ("attn_logit_softcapping", "final_logit_softcapping")
-    return {"query_pre_attn_scalar": scalar} | {name: header.told(name) for name in caps}
+    return {"query_pre_attn_scalar": scalar} | {name: header.setting(name) for name in caps}
 
 
 def _of_partial(header: Header) -> dict[str, Any]:
     """The share of each head that is rotated."""
-    return {"partial_rotary_factor": header.told("rope.dimension_count", _head_width(header)) / _head_width(header)}
+    return {"partial_rotary_factor": header.setting("rope.dimension_count", _head_width(header)) / _head_width(header)}
 
 
 BASE = SETTINGS | RMS | ROPE

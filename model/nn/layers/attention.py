@@ -76,7 +76,7 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Every head's output, summed. A query that sees no key attends to nothing: its row is zero.
 
-        Keys and values are made of `memory` if that is given (cross-attention), else of the queries' own stream. A tap
+        Keys and values are made of `memory` if there is one (cross-attention), else of the queries' own stream. A tap
         may put those of earlier positions before them, which `positions` then counts.
         """
         q, k, v = self._turned(self.read(normalized_resid_pre, tap, memory), positions, tap)

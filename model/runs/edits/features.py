@@ -17,12 +17,12 @@ Change = Float[Tensor, "batch pos"]
 
 
 def feature_tap(edit: EditFeature, by_name: Mapping[str, Dictionaries], passed: Callable[[str], str]) -> Tap:
-    """The tap that does an edit of a feature of one of the given dictionaries, which have to fit the model.
+    """Return the tap of an edit of a feature of one of these dictionaries, which have to fit the model.
 
     `passed` says under which name a pass is edited where an activation is.
 
     Raises:
-        InputError: its dictionary is not given, or has no such feature.
+        InputError: its dictionary is missing, or has no such feature.
     """
     dictionary = _dictionary(edit, by_name)
     if not 0 <= edit.feature < dictionary.n_features:

@@ -86,7 +86,7 @@ def put_neuron(
 
 
 def abreast(taps: Sequence[Tap]) -> Tap:
-    """The tap that lets one run of a batch of one go on as several: row i is what `taps[i]` alone would have given.
+    """The tap that lets one run of a batch of one go on as several: row i is the result of `taps[i]` alone.
 
     The batch grows where the first of them acts; what comes before is computed once.
     """
@@ -121,13 +121,13 @@ def check_head(cfg: TransformerConfig, layer: int, head: int) -> None:
 
 
 def no_neurons(cfg: TransformerConfig) -> str:
-    """Why no neuron of a model is told by layer and number, where none is; a sentence for the user."""
+    """Why a model's neurons have no layer and number, as a sentence for the user; empty where they have."""
     if cfg.attn_only:
         return "This model has no MLPs, only attention, and so no neurons."
     if cfg.num_experts is not None:
         return (
             "In this model's MLPs each token chooses some of several experts, so that a neuron is one of an expert "
-            "that most tokens pass by: neurons are told by layer and number only in MLPs that all tokens share."
+            "that most tokens pass by: neurons have a layer and a number only in MLPs that all tokens share."
         )
     return ""
 

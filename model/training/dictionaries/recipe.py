@@ -36,7 +36,7 @@ def place_of(hook: str) -> Place:
     """The place of a hook's dictionary: an MLP's output is written from what its norm gives, all else from itself.
 
     A transcoder reads the stream as the norm before the MLP has divided it, before gain and bias: that is linear in the
-    stream once the scale is held at the run's own, and it is what the MLP itself can tell of the stream. Of the stream
+    stream once the scale is fixed to the run's own, and it is what the MLP itself can tell of the stream. Of the stream
     as it is, a transcoder would have to learn the division first.
     """
     return Place(hook.replace("hook_mlp_out", "ln2.hook_normalized"), hook)

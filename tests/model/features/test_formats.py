@@ -102,7 +102,7 @@ def test_gemma_scope_2_with_its_affine_skip_connection(tmp_path: Path) -> None:
     torch.testing.assert_close(
         opened.decode(acts, x), acts @ t["w_dec"] + t["b_dec"] + x @ t["affine_skip_connection"], **CLOSE
     )
-    with pytest.raises(ValueError, match="has to be given what was read"):
+    with pytest.raises(ValueError, match="decode needs its input"):
         opened.decode(acts)
 
 
