@@ -1,4 +1,4 @@
-"""What the cells of a head's picture hold: its weights, scores or writes, on the page's axis, for A, B or B - A.
+"""The cells of a head's map: weights, scores or writes on the page's axis, for A, B or B - A.
 
 NaN is a cell without a value: masked, hidden, or of a token that the run does not have.
 """
@@ -38,14 +38,14 @@ SIGNED: tuple[Show, ...] = ("score", "disagreement")
 
 @dataclass(frozen=True)
 class How:
-    """What the cells hold, and what becomes of the first token, on which many heads rest."""
+    """The quantity in the cells, and the treatment of the first token, on which many heads rest."""
 
     show: Show = "weight"
     sink: Sink = "keep"
 
 
 def first_token_note(how: How) -> str:
-    """What became of the first token; nothing where it is kept."""
+    """The treatment of the first token in words; empty where it is kept."""
     if how.sink == "keep":
         return ""
     if how.sink == "hide" or how.show == "score":
@@ -54,7 +54,7 @@ def first_token_note(how: How) -> str:
 
 
 def title(show: Show) -> str:
-    """What the cells hold, with its unit where it has one."""
+    """The quantity in the cells, with its unit where it has one."""
     name, unit = TITLES[show]
     return f"{name} ({unit})" if unit else name
 
@@ -78,7 +78,7 @@ class Attention:
 
     @property
     def logsumexp(self) -> Float[Tensor, " query"]:
-        """What makes scores of a row's weights (nats); not a number where an edit has parted them."""
+        """The log normalizer that turns a row's weights into scores (nats); NaN where an edit changed one of them."""
         normalizer = normalizers(self.scores, self.sink)
         if not self.edited:
             return normalizer
@@ -100,7 +100,7 @@ def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
 
 
 def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:
-    """What of each query's weight goes to the head's sink, which stands for no key; None where heads have none."""
+    """Each query's weight on the head's attention sink, which is no key; None where heads have none."""
     return attend(run, *head).to_sink if run.cfg.use_attention_sinks else None
 
 

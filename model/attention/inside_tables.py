@@ -62,7 +62,7 @@ def head_at(comparison: Comparison, side: str, head: Head, query: int, key: int 
 
 
 def head_tables(comparison: Comparison, sides: Mapping[str, HeadAt]) -> Tables:
-    """What these heads do at their queries."""
+    """Tabulate these heads at their queries."""
     return {
         "tokens": tokens_of(comparison),
         "keys": _table("place", by_key(comparison, sides)),
@@ -72,7 +72,7 @@ def head_tables(comparison: Comparison, sides: Mapping[str, HeadAt]) -> Tables:
 
 
 def by_key(comparison: Comparison, sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
-    """What the query makes of every key, on the common axis; not a number where a run has no token. With B - A."""
+    """The query's scores and weights per key on the common axis, NaN where a run has no token; with B - A."""
     return _compared(
         {
             side: {

@@ -1,4 +1,4 @@
-"""What the residual stream holds: how long it is, how fast it turns, and who wrote it."""
+"""The residual stream: its norm, how its direction changes, and the components that wrote it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def stream_change(resid: Iterable[Vectors], edited: Iterable[Vectors]) -> Measur
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Who wrote the final residual: row i of both measures [component, pos] belongs to `components[i]`."""
+    """The components of the final residual: row i of both measures [component, pos] belongs to `components[i]`."""
 
     components: tuple[str, ...]
     norms: Measure
@@ -59,7 +59,7 @@ def decompose(outputs: Mapping[str, Vectors], final: Vectors) -> Decomposition:
 
 
 def decomposition_residual(outputs: Iterable[Vectors], final: Vectors) -> Measure:
-    """What the components leave unexplained: the largest absolute difference between their sum and the final residual.
+    """The largest absolute difference between the sum of the components and the final residual.
 
     0 up to rounding if `outputs` are all that was added up.
     """

@@ -52,7 +52,7 @@ def component_shares(comparison: Comparison) -> dict[str, Measure]:
 
 
 def component_names(comparison: Comparison) -> tuple[str, ...]:
-    """What writes to the residual stream of any of the runs, in the order of writing."""
+    """Names of the components of any run's residual stream, in the order of writing."""
     first, *others = (decomposition(run).components for run in comparison.runs)
     return union(first, others[0]) if others else first
 

@@ -84,7 +84,7 @@ class AttentionReport:
 
 
 def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
-    """What the heads of a run, or of two, do."""
+    """Attention of the heads of one or two runs."""
     axis = axis_of(comparison, unit, comparison.align)
     return AttentionReport(
         heads=tuple(heads),
@@ -98,7 +98,7 @@ def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit
 
 
 def cells_of(comparison: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
-    """What each head's picture holds [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
+    """Each head's cells [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
     title, _ = fields.TITLES[how.show]
     cells = {}
     for name, side in sides_of(comparison.b is not None).items():
@@ -140,7 +140,7 @@ def _cells(heads: Sequence[Head], cells: Mapping[str, Measure]) -> Table:
 
 
 def _sinks(comparison: Comparison, heads: Sequence[Head]) -> Rows:
-    """What of each query's weight goes to no key; nothing where heads have no sinks."""
+    """Each query's weight on the attention sink; empty where heads have none."""
     return [
         (head_name(head), side, place, share)
         for head in heads

@@ -38,7 +38,7 @@ class Replacements:
 
     @property
     def identity(self) -> tuple[Hashable, ...]:
-        """What tells it from every other."""
+        """A hashable identity."""
         return self.other and self.other.key, tuple(self.matches), self.mean_over
 
     def can_resample(self, run: Run) -> bool:
@@ -51,7 +51,7 @@ DEFAULT_REPLACEMENTS = Replacements()
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each intervention changes: target minus distractor (logits) and the whole distribution (nats) [variant].
+    """The effect of each intervention: target minus distractor (logits), and the whole distribution (nats) [variant].
 
     `direct` is what it changes through the final LayerNorm alone, at the run's own scale and with all else fixed;
     `total` is measured, by running the model on from there. Both are of logits before any soft cap. `top` are the
@@ -70,7 +70,7 @@ class Outcomes:
 def ablation_effects(
     run: Run, cell: Cell, question: Question, replacements: Replacements = DEFAULT_REPLACEMENTS
 ) -> Outcomes:
-    """What becomes of the prediction at the question's position.
+    """Measure how cutting the edge or ablating the head changes the prediction.
 
     Raises:
         HeadlightError: too many runs at once, or a prompt that the mean is over cannot be run.
@@ -96,7 +96,7 @@ def ablation_effects(
 
 
 def _replacements(run: Run, cell: Cell, replacements: Replacements) -> dict[str, Float[Tensor, "#pos d_value"]]:
-    """What the head gives in place of its own z, by the intervention's name."""
+    """The replacements of the head's z, by the intervention's name."""
     z = _own_z(run, cell)
     mean = z.mean(0, keepdim=True)
     if replacements.mean_over:

@@ -1,4 +1,4 @@
-"""Who made a logit: what each part of the stream adds to the difference of two tokens' logits.
+"""Direct logit attribution: what each part of the stream adds to the difference of two logits.
 
 The final LayerNorm's scale is fixed to the run's own, which makes the way from the stream to the logits linear: the
 effects of all parts add up to the difference. That is the direct effect alone; what later layers make of a part is
@@ -21,7 +21,7 @@ Vector = Float[Tensor, " d_model"]
 
 
 def direct_effects(parts: Parts, stream: Vector, norm: Norm | None, direction: Vector) -> Measure:
-    """What each part of a final stream adds to target minus distractor (logits) [part].
+    """Return each part's direct effect on target minus distractor (logits) [part].
 
     `direction` is the target's column of W_U less the distractor's. With `constant_effects` they add up to the
     difference, if `parts` add up to `stream`.
@@ -40,7 +40,7 @@ def towards(stream: Vector, norm: Norm | None, direction: Vector) -> Vector:
 
 
 def constant_effects(norm: Norm | None, direction: Vector, bias: float) -> Measure:
-    """What no part wrote: LayerNorm's bias, and the unembedding's (target minus distractor) (logits) [constant]."""
+    """The constants of target minus distractor (logits): LayerNorm's bias and the unembedding's [constant]."""
     of_norm = 0.0 if norm is None or norm.b is None else float(norm.b.double() @ direction.double())
     return Measure("direct effect", "logits", ("constant",), torch.tensor([of_norm, bias], dtype=torch.float64))
 
@@ -60,7 +60,7 @@ def lens_differences(streams: Iterable[Vector], norm: Norm | None, direction: Ve
 def edge_writes(
     weights: Float[Tensor, " key"], v: Float[Tensor, "key d_value"], W_O: Float[Tensor, "d_value d_model"]
 ) -> Measure:
-    """What a query takes from each key through a head [key, d_model]: weight times value, through W_O."""
+    """A head's writes at a query by key [key, d_model]: weight times value, through W_O."""
     return Measure("write", "activation", ("key", "d_model"), (weights[:, None] * v) @ W_O)
 
 
@@ -89,7 +89,7 @@ def promoted(
 def token_effects(
     write: Vector, stream: Vector, norm: Norm | None, W_U: Float[Tensor, "d_model d_vocab"]
 ) -> Float[Tensor, " d_vocab"]:
-    """What a write does to every token's logit by itself, at the LayerNorm scale of the stream that it is part of."""
+    """A write's direct effect on every token's logit, at the LayerNorm scale of its stream."""
     return normalized(write[None], stream, norm)[0].to(W_U.dtype) @ W_U
 
 

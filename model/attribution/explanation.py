@@ -39,17 +39,17 @@ class Explained:
 
     @property
     def written(self) -> Written:
-        """What the cell writes."""
+        """The cell's write."""
         return explain_write(self.run, self.cell, self.question)
 
     @property
     def outcomes(self) -> Outcomes:
-        """What cutting it changes."""
+        """The effects of cutting the edge and ablating the head."""
         return ablation_effects(self.run, self.cell, self.question, self.replacements)
 
     @property
     def effects(self) -> Effects:
-        """Who made the difference of the logits."""
+        """Direct effects of all components on the logit difference."""
         return logit_attribution(self.run, self.question)
 
     @property

@@ -1,4 +1,4 @@
-"""Who made a prediction: what everything that wrote to the final stream adds to the difference of two logits."""
+"""Direct logit attribution of a run: the direct effect of every component on the difference of two logits."""
 
 import itertools
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def read_of(run: Run, question: Question) -> Read:
 
 
 def final_norm(run: Run) -> Norm | None:
-    """What the last norm does; None where there is none."""
+    """The final norm; None where there is none."""
     return norm_of(run.model.ln_final)
 
 
@@ -68,7 +68,7 @@ def unembedding(run: Run) -> Float[Tensor, "d_model d_vocab"]:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What everything that wrote to the final stream adds to target minus distractor (logits).
+    """Every component's direct effect on target minus distractor (logits).
 
     `names` and `values` [part] are all of it, the biases that the model has last; `difference` [] is the run's, and
     `residual` [] how far the sum is from it. `accumulated` and `lens` [layer] run from the embedding to the last layer:
@@ -84,14 +84,14 @@ class Effects:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each value is of."""
+        """Names of the components."""
         return tuple(part.name for part in self.parts)
 
 
 @kept
 @torch.inference_mode()
 def logit_attribution(run: Run, question: Question) -> Effects:
-    """Who made the difference of two logits at a position."""
+    """Attribute the difference of two logits at a position to the model's components."""
     read, final = read_of(run, question), parts_at(run, question.position)
     direct = direct_effects.direct_effects(final.vectors, final.stream, read.norm, read.direction).values
     constants = direct_effects.constant_effects(read.norm, read.direction, read.bias).values
@@ -114,14 +114,14 @@ def logit_attribution(run: Run, question: Question) -> Effects:
 @kept
 @torch.inference_mode()
 def attribution_by_source(run: Run, head: Head, question: Question) -> Measure:
-    """What a head adds to target minus distractor at the position, by the token that it took it from [key]."""
+    """A head's direct effect on target minus distractor at the position, by source token [key]."""
     read, stream = read_of(run, question), parts_at(run, question.position).stream
     effect = direct_effects.direct_effects(writes_of(run, head, question.position), stream, read.norm, read.direction)
     return Measure(effect.name, effect.unit, ("key",), effect.values)
 
 
 def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
-    """What a query takes from each key through a head."""
+    """A head's writes at a query, by key."""
     layer, index = head
     weights = head_weights(run, layer, index)
     pattern, v = attend(run, layer, index).pattern[query], run.values_of(layer, index)

@@ -1,4 +1,4 @@
-"""Who wrote to the residual stream at a position, and what: embeddings, heads, MLPs, and what edits changed."""
+"""Split the residual stream at a position into components: embeddings, heads, MLPs, and changes by edits."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Who wrote to the stream at one position, in the order of writing, what they wrote, and the stream itself."""
+    """The components of the stream at one position in the order of writing, their vectors, and the stream itself."""
 
     parts: tuple[Part, ...]
     vectors: Float[Tensor, "part d_model"]
@@ -43,7 +43,7 @@ class Parts:
 
 
 def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
-    """What the model says comes after a position."""
+    """The logits at a position."""
     return run.model.capped(before_cap_at(run, position))
 
 
@@ -60,7 +60,7 @@ def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor
 
 
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
-    """What was written to the stream at a position before a layer, or by all of them.
+    """The components of the stream at a position before a layer, or after all of them.
 
     Of a run with edits one more part is what these have changed beside what is written.
 
@@ -75,14 +75,14 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
 def with_edits(
     run: Run, parts: tuple[Part, ...], vectors: Float[Tensor, "part d_model"], stream: Float[Tensor, " d_model"]
 ) -> Parts:
-    """What was written to a stream and, of a run with edits, what these have changed of it beside that."""
+    """The components of a stream and, for a run with edits, what these changed beside them."""
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)
 
 
 def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
-    """What `parts_at` tells apart at a position before a layer, without vectors and without what edits have changed."""
+    """The components that `parts_at` returns at a position before a layer, without vectors and changes by edits."""
     return _written_before(run, position, layer)[0]
 
 
@@ -112,7 +112,7 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
 
 
 def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, " d_model"]]:
-    """What a layer's MLP wrote; of experts what each did that the token chose, and the bias of a norm behind them."""
+    """A layer's MLP write; for experts one write per chosen expert, and the bias of a norm after them."""
     block = run.model.block(layer)
     if not isinstance(block, Block) or not isinstance(block.mlp, MoE):
         return {f"L{layer} MLP": run.cache["mlp_out", layer][position]}

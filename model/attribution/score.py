@@ -101,7 +101,7 @@ def _score(run: Run, cell: Cell, score: float) -> tuple[float, float | None, flo
 
 
 class _Side(NamedTuple):
-    """What a query or a key is made of: rows that add up to it as it is compared, and their names."""
+    """The parts of a query or a key: rows that sum to it as it enters the score, and their names."""
 
     names: tuple[str, ...]
     rows: Rows

@@ -41,7 +41,7 @@ def why_tables(comparison: Comparison, question: CellQuestion) -> Tables:
 
 
 def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> Tables:
-    """What explains the cells and predictions of these runs."""
+    """Tabulate the explanations of these runs' cells and predictions."""
     return {
         "tokens": tokens_of(comparison),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
@@ -90,12 +90,12 @@ def capped_difference(at: Explained) -> float:
 
 
 def edge_effect(at: Explained) -> float:
-    """What the edge adds directly at the place where the prediction is measured: none if it writes elsewhere."""
+    """The edge's direct effect on the prediction; 0 if it writes at another position."""
     return float(at.written.effect.values) if at.cell.query == at.question.position else 0.0
 
 
 def effect_by_name(at: Explained) -> dict[str, float]:
-    """What everything that wrote adds to target minus distractor, the constants last."""
+    """Every component's direct effect on target minus distractor, the constants last."""
     return dict(zip(at.effects.names, at.effects.values.values.tolist(), strict=True))
 
 
@@ -110,7 +110,7 @@ def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
 
 @dataclass(frozen=True)
 class Change:
-    """What an intervention changes: directly and in all (logits), the whole distribution (nats), and the top token."""
+    """Effects of an intervention: direct and total (logits), on the distribution (nats), and the top token."""
 
     name: str
     direct: float
@@ -124,7 +124,7 @@ class Change:
 
 
 def changes(at: Explained) -> list[Change]:
-    """What each intervention on the cell changes."""
+    """Effects of each intervention on the cell."""
     outcomes = at.outcomes
     measures = (measure.values.tolist() for measure in (outcomes.direct, outcomes.total, outcomes.kl))
     return [
@@ -134,7 +134,7 @@ def changes(at: Explained) -> list[Change]:
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
-    """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
+    """Effects of each intervention in each run, and B - A of those done in both."""
     by_name = {side: {each.name: each for each in changes(at)} for side, at in sides.items()}
     return {side: list(effects.values()) for side, effects in with_difference(by_name).items()}
 

@@ -1,4 +1,4 @@
-"""What an edge writes: the tokens that it promotes and suppresses, and what it adds to the difference of two logits."""
+"""An edge's write: the tokens that it promotes and suppresses, and its direct effect on a logit difference."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ MAX_PROMOTED = 10
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What an edge writes: its length, the tokens that it promotes, and its direct effect at the query's position.
+    """An edge's write: its norm, the tokens that it promotes, and its direct effect at the query's position.
 
     The effect (logits) is on target minus distractor as they are read off that position's own final stream.
     """
@@ -33,7 +33,7 @@ class Written:
 @kept
 @torch.inference_mode()
 def explain_write(run: Run, cell: Cell, question: Question) -> Written:
-    """What the query of a cell takes from its key."""
+    """The cell's write: weight times value, through W_O."""
     write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
     read, stream = read_of(run, question), parts_at(run, cell.query).stream
     effect = direct_effects.direct_effects(write[None], stream, read.norm, read.direction)
@@ -45,7 +45,7 @@ def explain_write(run: Run, cell: Cell, question: Question) -> Written:
 
 
 def written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
-    """What B's edge does to the tokens' logits that A's does not: the largest and lowest of B's effects less A's.
+    """The tokens with the largest and lowest difference of B's and A's effects.
 
     Each is read at the scale of its own run.
     """

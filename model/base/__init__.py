@@ -1,1 +1,1 @@
-"""What every other room may use: errors, checks of settings, files, memory, and where weights came from."""
+"""Shared basics: errors, checks of settings, files, memory, and where weights came from."""

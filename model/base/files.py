@@ -25,7 +25,7 @@ KINDS = {
 
 
 def reason(error: Exception, path: Path) -> str:
-    """What an error about a file says, with its name for its path, which is not for everybody who sees a page."""
+    """The message of a file error, with the file's name in place of its path, which not every user may see."""
     return str(error).replace(str(path), path.name)
 
 

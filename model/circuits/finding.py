@@ -82,7 +82,7 @@ def _leading(wires: Wiring, cfg: TransformerConfig, kept: Tensor) -> Bool[Tensor
 
 @torch.inference_mode()
 def measure_circuit(runs: EdgeRuns, edges: Bool[Tensor, "receiver sender"]) -> Circuit:
-    """What the model does with these edges alone, all others being B's, and with all but these."""
+    """Run the model with these edges alone, all others being B's, and with all but these."""
     whole = runs.wires.before
     kept = edges & whole
     runs_of = (whole, torch.zeros_like(whole), kept, whole & ~kept)

@@ -33,7 +33,7 @@ class EdgeRuns:
 
     @property
     def changes(self) -> Float[Tensor, "sender pos d_model"]:
-        """By how much what each sender writes differs in B: B's write less A's."""
+        """Each sender's write in B minus that in A."""
         patching, differences = self.patching, []
         for sender in self.wires.senders:
             if sender.layer is None:
@@ -116,7 +116,7 @@ class _Pass:
         return patching.read(self._read(patching.final_of_other, self.runs.wires.rows[None, False]))[0]
 
     def _read(self, stream: Float[Tensor, "pos d_model"], rows: list[int]) -> Streams:
-        """What these receivers read, where in B all read this stream."""
+        """The input streams of these receivers; in B all of them read `stream`."""
         kept = self.edges[rows, : len(self.written)]
         streams = stream + torch.einsum("rs,spd->rpd", kept, torch.stack(self.written))
         return streams if self.beside is None else streams + self.beside[rows]

@@ -10,7 +10,7 @@ from headlight.model.runs.host import HERE, Host, Steps
 
 
 def edge_scores(runs: EdgeRuns, steps: int = 1, host: Host = HERE) -> Edges:
-    """What each edge would change of target less distractor (logits) if it came from B, alone; 0 where there is none.
+    """Estimate each edge's effect on target minus distractor (logits) if it alone came from B; 0 where there is none.
 
     It is the change of what the sender writes times the gradient for what the receiver reads: with one step the
     gradient in A, else its mean over so many runs whose embeddings are on the way from A's to B's (integrated

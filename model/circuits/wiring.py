@@ -1,4 +1,4 @@
-"""Which parts of a model write to its stream, which read it, and who comes before whom: the edges of all circuits."""
+"""The edges of all circuits: which components write to the stream, and which later ones read it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ from headlight.model.runs.edits import head_name
 
 @dataclass(frozen=True)
 class Sender:
-    """Who writes: the embeddings (without a layer), a head, or a layer's MLP (without a head)."""
+    """A component that writes: the embeddings (no layer), a head, or a layer's MLP (no head)."""
 
     layer: int | None = None
     head: int | None = None
@@ -34,7 +34,7 @@ class Sender:
 
 @dataclass(frozen=True)
 class Receiver:
-    """Who reads: a head's query, key or value, a layer's MLP (without a head), or the logits (without a layer).
+    """A component that reads: a head's query, key or value, a layer's MLP (no head), or the logits (no layer).
 
     Where a group of heads shares keys and values, `head` is the first of the group.
     """

@@ -1,1 +1,1 @@
-"""What every head does over a whole corpus: the scan that finds it out, and the tree of files that tells it."""
+"""What every head does over a corpus: the scan that measures it, and the files of its results."""

@@ -74,7 +74,7 @@ class _Own:
 
     @property
     def final_scale(self) -> Tensor | float:
-        """By what the last norm divides at each position that predicts; 1 where there is none."""
+        """The final norm's scale at each predicting position; 1 where there is no norm."""
         return self._kept.get("ln_final.hook_scale", 1.0)
 
     def active(self, layer: int) -> Bool[Tensor, "head predicted"]:
@@ -104,7 +104,7 @@ def _ablated(run: _Own, layer: int, means: Means) -> Iterator[Float[Tensor, "1 p
 
 
 def _direct(run: _Own, layer: int, means: Float[Tensor, "head d_value"]) -> Float[Tensor, "predicted head"]:
-    """What each head adds to the right token's logit less the mean logit, beyond what its mean output adds.
+    """Each head's direct effect on the right token's logit minus the mean logit, relative to its mean output's.
 
     At the scale that the last norm has in the run, and before a soft cap of logits; NaN where no logit is a sum.
     """

@@ -1,4 +1,4 @@
-"""What sums over the cells of a batch's patterns need to know of its tokens, made once for all layers."""
+"""Precomputed facts on a batch's tokens for sums over the cells of its patterns, shared by all layers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Facts:
 
 
 def facts(batch: Batch, is_mark: Callable[[int], bool], device: torch.device) -> Facts:
-    """What figures need to know of a batch's tokens; the cells are where the patterns will be."""
+    """Precompute the facts on a batch's tokens; the cells are on the patterns' device."""
     n_pos = batch.tokens.shape[1]
     earlier = torch.ones(n_pos, n_pos, dtype=torch.bool).tril(-1)
     equal = (batch.tokens[:, :, None] == batch.tokens[:, None]) & earlier & batch.real[:, :, None]

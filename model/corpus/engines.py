@@ -1,4 +1,4 @@
-"""Who computes the shards: this process, several of this machine, or a cluster (`clusters`)."""
+"""Engines that compute the shards: this process, several processes, or a cluster (`clusters`)."""
 
 import multiprocessing
 import os

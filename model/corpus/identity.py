@@ -1,4 +1,4 @@
-"""What a scan is of: while it goes on, and when it is taken up again, none of it may change."""
+"""The identity of a scan, which may not change while it is in progress or resumed."""
 
 import hashlib
 import json

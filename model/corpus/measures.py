@@ -121,7 +121,7 @@ class Measuring(Tap):
         self._gather(seen)
 
     def _columns(self, pattern: Tensor) -> tuple[Tensor, Tensor]:
-        """What each key gets, and that times how far away the query is."""
+        """The sums of each key's weights, and of weights times distance to the query."""
         place = torch.arange(float(pattern.shape[-1]), device=pattern.device)
         if not self._causal:
             apart = (place[:, None] - place).abs()
@@ -150,7 +150,7 @@ class Measuring(Tap):
         }
 
     def _before(self, pattern: Tensor, to_key: Tensor) -> Float[Tensor, "batch head pos"]:
-        """What each key gets from the queries behind it."""
+        """The sum of each key's weights from later queries."""
         if not self._causal:
             return pattern.tril(-1).sum(-2)
         return to_key - pattern.diagonal(dim1=-2, dim2=-1)

@@ -1,4 +1,4 @@
-"""What every head does over a corpus, in tables: its figures, and one head's sequences, tokens and effect."""
+"""Tables of a scan: every head's figures, and one head's sequences, tokens and effects."""
 
 from collections.abc import Callable, Iterator, Sequence
 

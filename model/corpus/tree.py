@@ -1,4 +1,4 @@
-"""What is known of every head over a corpus: the tree of files that HeadVis reads, as values.
+"""The results of a scan: the tree of files that HeadVis reads, as values.
 
 A scan's folder is such a tree, and so is what Neuronpedia exports:
 
@@ -158,7 +158,7 @@ class UnitDashboard:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a scan of ours says of itself: of which weights and corpus, by which settings, and how much was read.
+    """The provenance of one of our scans: weights, corpus, settings, and how much was read.
 
     One that is not `complete` is still being made. `step` is the training step of the weights, `loss` the
     model's mean loss of the next token, in nats.

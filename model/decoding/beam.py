@@ -58,7 +58,7 @@ class BeamSearch:
 
 
 def _branch(tree: Sequence[Expansion], leaf: int | None) -> list[Expansion]:
-    """What was put behind the prompt, one behind the other, down to a place in the tree."""
+    """The tokens from the prompt to a node of the tree."""
     branch: list[Expansion] = []
     while leaf is not None:
         branch.insert(0, tree[leaf])

@@ -1,4 +1,4 @@
-"""What follows prompt A, and with a run B what follows B, step beside step."""
+"""Continuations of prompts A and B, step by step."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +34,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Continuations:
-    """What A wrote, and with a run B what B wrote of its `own`, and `b`: what of B is laid beside A, step by step.
+    """A's continuation and, with a run B, B's `own` and `b`, the one that is compared with A's step by step.
 
     That is B's own text, or B made to write the tokens that A wrote.
     """
@@ -46,7 +46,7 @@ class Continuations:
 
     @property
     def sides(self) -> dict[str, Written]:
-        """What is laid side by side, by the runs' names."""
+        """The continuations to compare, by the runs' names."""
         return {"A": self.a} if self.b is None else {"A": self.a, "B": self.b}
 
     @property

@@ -1,4 +1,4 @@
-"""What a decoder-only model writes behind a run's prompt, and what each of its tokens was drawn from.
+"""Continue a run's prompt with a decoder-only model, keeping the distributions that tokens were sampled from.
 
 Tokens are drawn on the CPU, whatever the runs are made on: on another device the same seed draws others.
 """
@@ -70,7 +70,7 @@ class Written:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What tells its distributions from every other's."""
+        """A hashable identity of its distributions."""
         return *self.run.key, self.sampling
 
     @property
@@ -80,7 +80,7 @@ class Written:
 
     @property
     def tokens(self) -> Int[Tensor, " step"]:
-        """What was written."""
+        """The written token ids."""
         return self.run.tokens[self.n_prompt :]
 
     @property
@@ -98,7 +98,7 @@ class Written:
 
 
 def continue_run(run: Run, how: Writing) -> Written:
-    """What the run's model writes behind the run's prompt, with the run's edits at every step.
+    """Continue the run's prompt, with the run's edits at every step.
 
     Raises:
         HeadlightError: a token of the prefix that the model does not have, or no room for the prefix.

@@ -1,4 +1,4 @@
-"""What temperature, top-k and top-p make of a distribution over tokens."""
+"""Temperature, top-k and top-p sampling."""
 
 import math
 from dataclasses import dataclass

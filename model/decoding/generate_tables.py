@@ -1,4 +1,4 @@
-"""What is written behind a prompt, in tables: every step, what one of them chose from, and where heads looked."""
+"""Tables of a continuation: every step, one step's candidates, and where heads attended."""
 
 from collections.abc import Sequence
 

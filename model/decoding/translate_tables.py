@@ -1,4 +1,4 @@
-"""What an encoder-decoder writes for a source, in tables: the tokens, its heads' cells, and the tree of beams."""
+"""Tables of a translation: tokens, attention cells, and the tree of beams."""
 
 from collections.abc import Mapping, Sequence
 

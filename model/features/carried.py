@@ -17,7 +17,7 @@ from headlight.model.runs.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """What each active feature adds to target minus distractor at a position (logits), directly.
+    """Each active feature's direct effect on target minus distractor at a position (logits).
 
     `parts` and `values` [part] are the active features, the most active first. Of a stream between layers they are
     followed by the decoder's bias and the dictionary's error, and together are what that stream adds; `whole` says

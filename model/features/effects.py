@@ -1,4 +1,4 @@
-"""What a dictionary's features do in a run: what a stream is made of, why a head looks, and what it moves.
+"""A dictionary's features in a run: parts of a stream, of a score, and of what a head moves.
 
 What no feature says is the dictionary's error. It is a part like any other, and so is the decoder's bias: the parts of
 a stream add up to the stream, those of a score to the score, and those of a write to the write.
@@ -112,7 +112,7 @@ def check_reads(dictionary: Dictionary, layer: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """What a head writes at a query, by where it was taken from and what it was there.
+    """A head's write at a query, by source position and feature.
 
     Row i of `vectors` is `parts[i]` of the stream at position `sources[i]`, weighted and through W_V and W_O; what does
     not depend on the source (biases, and what edits changed) has None for it. They add up to `write`, the head's own
@@ -129,7 +129,7 @@ class Moved:
 @kept
 @torch.inference_mode()
 def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) -> Moved:
-    """What a head moves to a query, by feature of the stream at each position that the query sees.
+    """Split a head's write at a query by source position and feature.
 
     Raises:
         InputError: the dictionary is not of the stream that the head's layer reads.
@@ -163,7 +163,7 @@ def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) 
 
 
 def moved_effects(run: Run, head: Head, dictionary: Dictionary, question: Question) -> Measure:
-    """What each part of what a head moves to the question's position adds to target minus distractor [part] (logits).
+    """The direct effect of each moved part on target minus distractor [part] (logits).
 
     It is the direct effect, read at the run's own final scale. The parts are those of `moved_by_features`.
 

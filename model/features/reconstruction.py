@@ -1,4 +1,4 @@
-"""What a dictionary makes of a run: its active features, what it misses, and what the model says with it in place."""
+"""A dictionary on a run: active features, reconstruction error, and the loss with it spliced in."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class Read:
 
 @dataclass(frozen=True, eq=False)
 class InPlace:
-    """What the model says when the dictionary stands for its activation, at every position.
+    """The model's loss with the dictionary spliced in at every position.
 
     `loss` and `loss_in_place` [] are the means of the next token's (nats), NaN where the model predicts no next token.
     `moved` [pos] is KL(run || with the dictionary in place), whatever is predicted.

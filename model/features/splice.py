@@ -1,4 +1,4 @@
-"""Letting dictionaries stand in for the activations that they are of, in a forward pass."""
+"""Replace activations by their reconstruction during a forward pass."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from headlight.model.runs.dictionary import Dictionary
 
 
 class Splice(Tap):
-    """Puts what dictionaries make of what they read in the place of what they stand for; errors are left out.
+    """Replace activations by dictionaries' reconstructions, without the errors.
 
     Where several write to one activation, as of a cross-layer transcoder, their sum takes its place. What is read is
     what the pass has there, with what stood in before. With `hooks` they stand for these activations alone.

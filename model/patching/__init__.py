@@ -1,4 +1,4 @@
-"""What of a run makes its prediction: a part of another run is put in its place, and the prediction measured again.
+"""Activation patching: replace a part of a run by another run's, and measure the prediction again.
 
     question = LogitDifference(target, distractor, position)
     patching = Patching(model, tokens_a, tokens_b, question)

@@ -1,4 +1,4 @@
-"""What is patched: one variant of a run, what it costs, and the maps that many of them make."""
+"""Variants of a run to patch, their cost, and the maps that they make up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

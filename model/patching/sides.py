@@ -1,4 +1,4 @@
-"""What is patched into what: the two runs, which of their positions belong together, and what is measured of both."""
+"""The two runs of a patch: their matched positions and the measured logit difference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What becomes of the loss on second copies when heads are ablated one by one, and which labels that supports."""
+"""Loss on second copies with single heads ablated, and the labels that it supports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What kind of head a head is: scores of many sequences, how sure they are, and the rules for a label.
+"""Detect kinds of heads: scores over many sequences, their confidence intervals, and the rules for a label.
 
 A score is the mean weight that a sequence's queries put on one kind of key. Sequences are independent, the queries of
 one are not: means and intervals are over sequences. What is chance is the score of a head that looks at all alike.

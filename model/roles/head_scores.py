@@ -1,4 +1,4 @@
-"""What kind of head a head is, scored on sequences made of two equal halves of random tokens."""
+"""Head scores on repeated random tokens."""
 
 from jaxtyping import Float, Int
 from torch import Tensor

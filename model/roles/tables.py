@@ -1,4 +1,4 @@
-"""What the heads of a model do, in tables: every score of every head, the labels, and what ablating heads changes."""
+"""Tables of head roles: every head's scores and labels, and the effects of ablating heads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -105,14 +105,14 @@ class Comparison:
         return self.measured(placed)
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
-        """What is computed from all runs together, from where the host has kept it."""
+        """Return a cached result computed from all runs together."""
         if self.b is None:
             return self.a.keep(name, make)
         return self.a.host.keep((self.a.key, self.b.key, self.alignment, name), make)
 
     @property
     def layer_labels(self) -> tuple[str, ...]:
-        """What the states of the residual stream are called, of the run that has more of them."""
+        """Names of the residual stream's states, of the run with more layers."""
         return max((run.layer_labels for run in self.runs), key=len)
 
     @property

@@ -1,4 +1,4 @@
-"""What a sparse dictionary is: an encoder that names the features in an activation, and a decoder that writes them.
+"""Sparse dictionaries: an encoder from an activation to features, and a decoder back.
 
 An autoencoder stands for the activation that it reads, a transcoder for another one, a cross-layer transcoder for
 several. Whatever its file calls things, here a feature that is active is linear in what is read: its activation is its
@@ -40,7 +40,7 @@ class Gates:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What stands between an activation of the model and the encoder: its mean off, times a gain, plus a shift.
+    """The map between an activation and the encoder: subtract a mean, multiply by a gain, add a shift.
 
     Of a dictionary that was trained on centred streams it is the centring, of one that reads what an MLP reads the
     gain and bias of the norm before it.
@@ -51,7 +51,7 @@ class Reading:
     shift: Float[Tensor, " d_in"] | None = None
 
     def of(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_in"]:
-        """What the encoder reads of an activation."""
+        """Apply the map to an activation."""
         x = self.linear(x)
         return x if self.shift is None else x + self.shift
 
@@ -113,7 +113,7 @@ class Dictionary:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What tells it from other dictionaries."""
+        """A hashable identity."""
         return self.name, self.hook_in
 
     @property
@@ -207,7 +207,7 @@ class Dictionary:
         return widened(self.b_enc[list(features)]) + self._rows(features) @ read
 
     def decoder_rows(self, features: Sequence[int], out: int = 0) -> Float[Tensor, "some d_out"]:
-        """What features write at an activation of 1."""
+        """Decoder rows of features."""
         return widened(self.outputs[out].W_dec[list(features)])
 
     def b_dec(self, out: int = 0) -> Float[Tensor, " d_out"]:
@@ -229,7 +229,7 @@ class Dictionaries(Mapping[int, Dictionary]):
 
     @property
     def identity(self) -> str:
-        """What tells them from others."""
+        """A hashable identity."""
         return self.name
 
     def __getitem__(self, layer: int) -> Dictionary:

@@ -21,7 +21,7 @@ Arguments = ParamSpec("Arguments")
 
 @runtime_checkable
 class Keeper(Protocol):
-    """What things are computed of, and whose host may keep them: a run, or two beside each other."""
+    """An object with a cache for results computed from it: a run, or a comparison."""
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Return the cached result under this name, calling `make` on a miss."""
@@ -77,7 +77,7 @@ class Host:
     def mean_z(
         self, model: Transformer, prompts: Sequence[str], prepend_bos: Begin
     ) -> Float[Tensor, "layer head d_value"]:
-        """What every head gives on average over the positions of prompts."""
+        """Every head's mean z over the positions of prompts."""
         return mean_z(model, prompts, prepend_bos)
 
 

@@ -1,4 +1,4 @@
-"""What a run keeps of a forward pass as it goes by: activations, and of each pattern a thumbnail and scores."""
+"""The activations that a run keeps of its forward pass, with a thumbnail and scores of each pattern."""
 
 from collections.abc import Iterator
 

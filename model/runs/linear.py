@@ -107,7 +107,7 @@ def mlp_read_back(
 
 
 def norm_bias(run: Run, layer: int, behind: Behind) -> Float[Tensor, " d_model"] | None:
-    """What the bias of a norm behind attention or MLP writes to the stream; None where there is no such bias."""
+    """The write of a norm's bias after attention or MLP; None where there is no such bias."""
     norm = norm_behind(run.model, layer, behind)
     return None if norm is None or norm.b is None else norm.b * run.cfg.residual_scale
 

@@ -92,7 +92,7 @@ class Run:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What tells it from every other run."""
+        """A hashable identity."""
         key = run_key(self.source.name, self.prompt, self.bos, self.edits)
         return (*key, "written", self.written) if self.written else key
 
@@ -118,7 +118,7 @@ class Run:
         return self.model.block(layer).attn.rule(positions)
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
-        """What is computed from this run, from where the host has kept it."""
+        """Return a cached result computed from this run."""
         return self.host.keep((*self.key, name), make)
 
     @property
@@ -139,7 +139,7 @@ class Run:
 
     @property
     def layer_labels(self) -> tuple[str, ...]:
-        """What the states of the residual stream are called: the embedding, then after each layer."""
+        """Names of the residual stream's states: the embedding, then after each layer."""
         return "embed", *(f"L{layer}" for layer in range(self.cfg.n_layers))
 
     @property
@@ -148,7 +148,7 @@ class Run:
         return any(name.endswith(STREAMS) for name in self.cache)
 
     def writes(self) -> Iterator[tuple[str, Stream]]:
-        """What each part of the model wrote to the residual stream, by name, in the order of writing.
+        """Yield each component's write to the residual stream by name, in order.
 
         What edits added to the stream itself comes last, all together. In a model that normalises its stream after each
         addition the stream is no sum: what its norms changed is then a part too, edits of the stream included.
@@ -203,7 +203,7 @@ class Run:
 
 
 def run_key(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) -> tuple[Hashable, ...]:
-    """What tells a run from every other, before it is made."""
+    """A run's identity, before it is computed."""
     return (model_name, prompt, bos, edits) if edits else (model_name, prompt, bos)
 
 

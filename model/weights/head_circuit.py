@@ -1,4 +1,4 @@
-"""What a head's weights do with tokens, prompt or no prompt: its two circuits, and which earlier heads it reads.
+"""A head's QK and OV circuits over the vocabulary, and its composition with earlier heads.
 
 The search for the outermost pairs of a whole vocabulary is made in pieces: it reports progress and can be stopped.
 """
@@ -54,7 +54,7 @@ class HeadCircuit:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells it from every other circuit."""
+        """A hashable identity."""
         less = "" if self.less is None else _name(self.less)
         return "circuit", _name(self.model), self.head, self.kind, less, self.distance
 

@@ -30,7 +30,7 @@ class Outermost:
     places: Int[Tensor, "pair two"]
 
     def bar(self, k: int) -> float:
-        """What an entry must exceed to be among the k largest."""
+        """The bound that an entry must exceed to be among the k largest."""
         return float(self.values[-1]) if len(self.values) == k else -torch.inf
 
     def with_block(

@@ -47,7 +47,7 @@ class EditedRun:
         )
 
     def mean_z(self, prompts: tuple[str, ...]) -> Heads:
-        """What every head gives on average over other prompts."""
+        """Every head's mean z over other prompts."""
         if prompts in self._means:
             return self._means[prompts]
         return mean_z(self.model, prompts, self._prepend_bos)

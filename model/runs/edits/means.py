@@ -1,4 +1,4 @@
-"""What every head gives, z, over the positions of prompts: sums, and the mean that stands in for an ablated head."""
+"""Every head's z over the positions of prompts: sums, and the mean for mean ablation."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ Heads = Float[Tensor, "layer head d_value"]
 
 
 def sum_z(model: Transformer, tokens: Tokens) -> Heads:
-    """What every head gives before W_O (z), summed over a prompt's positions in float64."""
+    """Every head's z, summed over a prompt's positions in float64."""
     names = [z_name(layer) for layer in range(model.cfg.n_layers)]
     keep = Collect(names, lambda z: z[0].double().sum(0))
     model(tokens, tap=keep, stop_at_layer=model.cfg.n_layers)
