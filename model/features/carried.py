@@ -38,7 +38,7 @@ class Carried:
 @kept
 @torch.inference_mode()
 def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | None:
-    """What features add to the difference of two logits at the final norm's scale; None where they write to no stream.
+    """Features' direct effects on a logit difference at the run's final scale; None where they write to no stream.
 
     Raises:
         InputError: the model's logits are no sums over what wrote to the stream.

@@ -76,7 +76,7 @@ def written_by(opened: Dictionaries, layer: int) -> list[tuple[Dictionary, int]]
 @kept
 @torch.inference_mode()
 def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
-    """What the dictionary of a layer finds in a run.
+    """Read a layer's dictionary on a run: active features and reconstruction error.
 
     What it stands for is made by all those that were opened with it and write there, as layers of a cross-layer
     transcoder do.
@@ -111,7 +111,7 @@ def read_features(run: Run, opened: Dictionaries, layer: int) -> Read:
 
 @kept
 def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
-    """What the run's model says with what a layer's dictionary makes of an activation in that one's place.
+    """Measure the model's loss and KL divergence with a layer's dictionary spliced in.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.

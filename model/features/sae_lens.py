@@ -97,7 +97,7 @@ def read(folder: Path, name: str) -> Dictionary:
 
 
 def _settings(raw: dict[str, Any]) -> dict[str, Any]:
-    """What a config of any version says, flat, under its newest names, and with what it leaves out."""
+    """Normalize a config of any version: flat, under the newest names, with defaults filled in."""
     metadata = raw.get("metadata")
     cfg = {OLDER_NAMES.get(key, key): value for key, value in raw.items()}
     cfg = (metadata if isinstance(metadata, dict) else {}) | cfg

@@ -56,7 +56,7 @@ class Nearest:
 @kept
 @torch.inference_mode()
 def made_by(run: Run, dictionary: Dictionary, feature: int, position: int) -> MadeBy | None:
-    """Who made a feature active at a position; None where its dictionary reads no stream.
+    """Sources of a feature's activation at a position; None where its dictionary reads no stream.
 
     Where it reads a normalised stream, that is at the scale of the norm in this run.
 
@@ -113,7 +113,7 @@ def _normalised(read: Parts, norm: Norm | None) -> Parts:
 def direction_of(
     run: Run, dictionary: Dictionary, feature: int, before: int | None = None
 ) -> Float[Tensor, " d_model"] | None:
-    """What a feature adds to the stream at an activation of 1, by all its outputs; None where it writes to no stream.
+    """A feature's write to the stream at an activation of 1, over all outputs; None where it writes to no stream.
 
     With `before` it is what the heads of that layer see of it. A norm behind the layer's heads is counted by its gain
     alone.

@@ -1,4 +1,4 @@
-"""What a dictionary finds in a prompt: the active features, what it misses, and one feature in full."""
+"""Tables of a dictionary on a prompt: active features, reconstruction error, and one feature in full."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -177,7 +177,7 @@ PLACES = {"active features": n_active, MISSED: missed, "KL with the dictionary i
 
 
 def summary(run: Run, opened: Dictionaries, layer: int) -> dict[str, tuple[float, str]]:
-    """What a dictionary is worth on a run, in a few numbers with their units."""
+    """Quality of a dictionary on a run, in a few numbers with their units."""
     read, put = read_features(run, opened, layer), in_place(run, opened, layer)
     return {
         "explained variance": (float(read.explained.values), "share"),

@@ -93,8 +93,9 @@ def lacks_change(a: TransformerConfig, b: TransformerConfig) -> str:
 
 
 def flow_change(a: FlowOf, b: FlowOf, alignment: Alignment, states: int, start: int, threshold: float) -> FlowChange:
-    """What flows into the last state at a place in two runs, by edges of at least the threshold in one of them.
+    """Compare the information flow into the last state at a place in two runs.
 
+    An edge is kept if it reaches the threshold in either run.
     Of runs with different numbers of layers, the states that both have are compared.
 
     Raises:

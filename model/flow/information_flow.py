@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 
 def state_names(cfg: TransformerConfig) -> tuple[str, ...]:
-    """What the depths are called: the embedding, then after each layer's attention and after its MLP, or after both."""
+    """Names of the depths: the embedding, then after each layer's attention and after its MLP, or after both."""
     parts = ("",) if cfg.states == 1 else (" attention", " MLP")
     return "embed", *(f"L{layer}{part}" for layer in range(cfg.n_layers) for part in parts)
 
@@ -41,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """What a node takes from one below: its share of the target, and for attention each head's, largest first."""
+    """An edge from a lower node: its share of the target, and for attention each head's, largest first."""
 
     source: Place
     target: Place

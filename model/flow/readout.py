@@ -1,4 +1,4 @@
-"""What a state of the stream would say: its likeliest tokens, and how their ranks have changed on the way."""
+"""Read out states of the stream by the logit lens: top tokens, and the change of their ranks."""
 
 from dataclasses import dataclass
 

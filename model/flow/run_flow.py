@@ -1,4 +1,4 @@
-"""What the nodes of a run's stream were made of, and what they would say; computed from what the run kept."""
+"""Information flow of a run and the readout of its nodes, from the run's cached activations."""
 
 from dataclasses import replace
 from functools import partial
@@ -130,7 +130,7 @@ def readouts_of(comparison: Comparison, node: Place) -> ReadoutPair:
 
 
 def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:
-    """What the states at a position would say if the model stopped there."""
+    """Logit lens of the states at a position."""
     here = torch.stack([state[position] for state in states])
     return run.model.to_logits(here[None])[0]
 

@@ -1,4 +1,4 @@
-"""What each node of the stream takes from the nodes below it, in shares of the node.
+"""Each node's contributions from the nodes below it, as shares of the node.
 
 A node is the stream at one position, after a layer's attention (mid) or after its MLP (post). It is a sum, and a
 summand's importance is how much nearer it brings the sum:

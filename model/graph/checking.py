@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What ablating nodes (their places in the graph) does: each alone, all together, and all that was left out.
+    """Effects of ablating nodes (places in the graph): each alone, all together, and all that was left out.
 
     Predicted is by the graph, where what is ablated writes nothing and all else is frozen. `value` is the target's
     own.
@@ -90,7 +90,7 @@ def top_nodes(graph: Graph, pruned: Pruned, most: int = N_CHECKED) -> tuple[int,
 def check_graph(
     run: Run, graph: Graph, nodes: Sequence[int], dictionaries: Mapping[int, Dictionary] | None = None
 ) -> Check:
-    """What ablating these nodes does, by the graph and by the model.
+    """Ablate these nodes in the model, and compare the effects with the graph's predictions.
 
     Raises:
         InputError: no nodes, or one that cannot be ablated.

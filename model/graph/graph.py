@@ -40,7 +40,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """What it is called, but for its position: L1H2, L0 neuron 17, L3 error."""
+        """Its name without the position: L1H2, L0 neuron 17, L3 error."""
         match self.kind:
             case "head":
                 return head_name((self.layer or 0, self.index or 0))
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Target:
-    """What is explained: the logit of a token less that of another, or less the mean of all where there is none.
+    """The explained quantity: a token's logit minus that of a distractor, or minus the mean of all without one.
 
     `value` (logits) is what it was in the run, before any soft cap; `probability` the token's own.
     """
@@ -113,7 +113,7 @@ class Graph:
 
     @property
     def target_name(self) -> str:
-        """What is explained, in words: the logit of one token less that of another, or less the mean of all."""
+        """The explained quantity in words."""
         less = self.target_less or "the mean of all"
         return f"logit of “{self.target_label}” less {less}"
 
@@ -133,5 +133,5 @@ class Graph:
 
     @property
     def flows(self) -> Float[Tensor, "followed node"]:
-        """What each edge gives to the target (logits): edges out of a node add up to its effect."""
+        """Each edge's contribution to the target (logits); edges out of a node sum to its effect."""
         return self.edges * self.slopes[:, None]

@@ -1,4 +1,4 @@
-"""How much each node of a graph matters to its target, and what of the graph is kept when the rest is cut away.
+"""Influence of a graph's nodes on its target, and pruning by influence.
 
 Source: Ameisen et al. 2025, "Circuit Tracing", for influence and pruning; circuit-tracer's `prune_graph` and
 `compute_graph_scores` for the order of the steps and the two scores.
@@ -18,7 +18,7 @@ NODES, EDGES = 0.8, 0.98  # the shares of influence that circuit-tracer keeps
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """What is kept of a graph: nodes [node] and edges [followed, node], and how much of the influence that is.
+    """A pruned graph: kept nodes [node] and edges [followed, node], and their share of the influence.
 
     `influence` [node] is that of every node in the whole graph. `node_share` is the share of all nodes' influence that
     the kept ones have, `edge_share` the share of what passes through the edges between them.

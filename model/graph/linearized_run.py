@@ -49,7 +49,7 @@ class Heads:
 
     @cached_property
     def writes(self) -> Float[Tensor, "head pos d_model"]:
-        """What each head writes to the stream at each position."""
+        """Each head's write to the stream at each position."""
         outputs = torch.einsum("phv,hvd->hpd", self.z, self.W_O)
         return outputs / self.write_scales[:, None]
 
@@ -63,7 +63,7 @@ class LinearizedRun:
 
     @property
     def n_pos(self) -> int:
-        """How many positions have a say."""
+        """The number of positions that can affect the target."""
         return self.position + 1 if self.run.cfg.attention_dir == "causal" else len(self.run.tokens)
 
     @property
@@ -77,7 +77,7 @@ class LinearizedRun:
         return [stream[: self.n_pos].double() for stream in self.run.streams()]
 
     def written(self, part: str, layer: int) -> Stream:
-        """What a layer's attention (attn_out) or MLP (mlp_out) wrote."""
+        """The write of a layer's attention (attn_out) or MLP (mlp_out)."""
         return self.run.cache[part, layer][: self.n_pos].double()
 
     def mid(self, layer: int) -> Stream:
@@ -88,7 +88,7 @@ class LinearizedRun:
         return self.streams[layer] + self.written("attn_out", layer)
 
     def reads(self, layer: int) -> tuple[Stream, Norm | None, int]:
-        """What a layer's MLP reads: the stream, the norm before it, and the stage from which on nothing is in it."""
+        """The input of a layer's MLP: the stream, the norm before it, and the first stage that is not in it."""
         block = self.run.model.block(layer)
         assert isinstance(block, Block)  # checked before: a block without an MLP has no units
         if isinstance(block, ParallelBlock):
@@ -113,7 +113,7 @@ class LinearizedRun:
         )
 
     def mlp_scales(self, layer: int) -> Float[Tensor, " pos"]:
-        """What a norm behind a layer's MLP divides by; ones where there is none."""
+        """The scale of a norm after a layer's MLP; ones where there is none."""
         return self._or_ones(write_scales(self.run, layer, "ln2_post"))
 
     def mlp_bias(self, layer: int, output: Float[Tensor, " d_model"]) -> Stream:
@@ -130,7 +130,7 @@ class LinearizedRun:
 
 
 def scales(stream: Stream, norm: Norm | None) -> Float[Tensor, " pos"]:
-    """What a norm divides each row of a stream by; ones where there is none."""
+    """A norm's scale for each row of a stream; ones without a norm."""
     if norm is None:
         return torch.ones(len(stream), dtype=torch.float64)
     centred = stream - stream.mean(-1, keepdim=True) if norm.centred else stream

@@ -15,7 +15,7 @@ Edges = Float[Tensor, "followed node"]
 
 
 def edges_of(parts: Parts, sources: Sources, pulled: Pulled, reading: Pull, position: int, folded: bool) -> Edges:
-    """What each node gives to each that is followed, and to the target that reads the last stream, the last row.
+    """The edges from every node to each followed node and, in the last row, to the target.
 
     With heads as nodes an edge is one step: to a neuron or feature from its own position, to a head's write from any
     that it attends to. With `folded` it is all ways through heads, of however many layers. Either goes through skip
@@ -48,7 +48,7 @@ def _limit(parts: Parts, node: Node) -> int:
 
 
 def _ways(parts: Parts, node: Node) -> Float[Tensor, " pos"]:
-    """How much of what was written at each position a node reads."""
+    """The weight with which a node reads the writes at each position."""
     if node.kind != "head":
         return _only(parts, node.position)
     heads = parts.heads[node.layer or 0]

@@ -1,4 +1,4 @@
-"""What wrote to the stream, as the nodes of a graph: each node's vectors, and where and when it wrote them."""
+"""All writes to the stream as nodes of a graph: their vectors, positions and stages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ROUNDED = 1e-4  # of a write's length: what is left of float32 sums that an edit
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What one node writes at one stage."""
+    """One node's writes at one stage."""
 
     node: Node
     stage: int

@@ -88,7 +88,7 @@ def graph_tables(
 
 
 def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:
-    """What is explained, and how much of it the graph has."""
+    """The row of the target, and how much of it the graph explains."""
     aim, scores = graph.target, graph_scores(graph)
     token, *less = run.tokenizer.labels([aim.token] if aim.distractor is None else [aim.token, aim.distractor])
     counts = len(graph.nodes), int(pruned.nodes.sum())

@@ -1,4 +1,4 @@
-"""What an MLP is taken apart into: its neurons, or the features of a transcoder that stands for it.
+"""Split an MLP into units: its neurons, or the features of a transcoder that replaces it.
 
 An activation is taken as linear in what it reads. A feature that is active is that by itself: it is its encoder row
 times what is read, and a constant. A neuron's is x times a gate, GELU's x Φ(x) or a gated MLP's, and the gate is frozen

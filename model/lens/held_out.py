@@ -1,4 +1,4 @@
-"""What lenses lose on text that they were not fitted on: measured, written beside them, and read again."""
+"""Held-out figures of lenses: measured, written beside them, and read."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class HeldOut:
 
 @torch.inference_mode()
 def measure(model: Transformer, lenses: Sequence[Lens], rows: Int[Tensor, "row pos"], text: str) -> HeldOut:
-    """What lenses of a model say on rows of held-out text, which is called `text`."""
+    """Measure lenses of a model on rows of held-out text; `text` is its name."""
     kl: dict[Kind, Sequence[float | None]] = {}
     agreement: dict[Kind, Sequence[float | None]] = {}
     for lens, sums in zip(lenses, zip(*(_of_row(model, lenses, row) for row in rows), strict=True), strict=True):

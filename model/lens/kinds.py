@@ -1,4 +1,4 @@
-"""What a lens is: how a state of the stream is carried to the end, where the final norm and the unembedding read it.
+"""Lenses: how a state of the stream is mapped to the final norm and the unembedding.
 
 States are counted as `Run.streams` gives them: 0 is the embedding, s the stream after layer s - 1, the last one the
 stream that the model itself unembeds, which no lens changes.
@@ -18,7 +18,7 @@ TITLES: dict[Kind, str] = {"logit": "logit lens", "tuned": "tuned lens", "jacobi
 
 
 class Affine(NamedTuple):
-    """What is added to a state, or put in its place: rows times W transposed, plus b."""
+    """An affine map of states: rows times W transposed, plus b."""
 
     W: Float[Tensor, "d_model d_model"]
     b: Float[Tensor, " d_model"] | None = None
@@ -50,7 +50,7 @@ class Lens:
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
+        """Its name in a sentence."""
         return TITLES[self.kind]
 
     def reads(self, n_layers: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Patchscopes: a state of one prompt, put into another prompt, whose continuation tells what the state holds."""
+"""Patchscopes: patch a hidden state of one prompt into another, whose continuation decodes it."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Patchscopes:
-    """What the model says of every state of a position: the state's row, and last a row of the untouched prompt.
+    """Patchscope results: a row for every state of a position, and a last row for the unpatched prompt.
 
     - tokens: the prompt's, and `position` the one whose state is replaced.
     - logits: of the next token.
@@ -74,7 +74,7 @@ def patchscopes(run: Run, position: int, scope: Scope) -> Patchscopes:
 
 
 def scope_key(position: int, scope: Scope) -> Hashable:
-    """What a run keeps it under."""
+    """The run's cache key."""
     return "patchscopes", position, scope
 
 
@@ -136,7 +136,7 @@ class _Put:
         resid[rows, self._position] = self._states[rows].to(resid.dtype)
 
     def logits(self, rows: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
-        """What comes next in each row."""
+        """The next token's logits in each row."""
         n_layers = self._model.cfg.n_layers
         final = self._model(rows, tap=self._tap, stop_at_layer=n_layers)
         self._put(final, n_layers)

@@ -29,7 +29,7 @@ def logit_lens(run: Run, by: Lens = LOGIT) -> lens.LogitLens:
 
 
 def lens_key(by: Lens, begin: int | None = None) -> Hashable:
-    """What a run keeps a lens under, all of it or the part that begins at a position."""
+    """The run's cache key of a lens, whole or for the part that begins at a position."""
     own: tuple[Hashable, ...] = () if by == LOGIT else (by,)
     if begin is None:
         return ("lens", *own) if own else "lens"

@@ -26,7 +26,7 @@ MEASURES = ("probability", "entropy (nats)", "KL(final || layer) (nats)", "proba
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a run's lens reads: everything in short, and the followed token's probability [layer, pos]."""
+    """A run's lens: summary measures, and the followed token's probability [layer, pos]."""
 
     run: Run
     by: Lens
@@ -75,7 +75,7 @@ def lens_tables(
 
 
 def title_of(lenses: Mapping[str, Lens]) -> str:
-    """What the lens of the runs is called in the name of a table: lens, tuned lens or Jacobian lens."""
+    """The lens's name in a table's title: lens, tuned lens or Jacobian lens."""
     (title,) = {lens.title for lens in lenses.values()}
     return title.removeprefix("logit ")
 
@@ -119,7 +119,7 @@ def divergence_table(comparison: Comparison, lenses: Mapping[str, tuple[Lens, ..
 
 
 def patchscope_table(comparison: Comparison, place: int, scope: Scope) -> Table:
-    """What a prompt goes on with when its position has each state of a place in turn, and untouched.
+    """Tabulate a patchscope: the prompt's continuation with each state of a place patched in, and unpatched.
 
     The likeliest next token with its probability, and the tokens that are written behind it, each the likeliest.
     """

@@ -1,4 +1,4 @@
-"""What attention patterns say: how spread out, how far, how strong, and on which tokens. Row = query, column = key."""
+"""Statistics of attention patterns: entropy, distance, writes, and kinds of tokens. Row = query, column = key."""
 
 import math
 from collections.abc import Iterable
@@ -34,12 +34,12 @@ def mean_distance(pattern: Pattern, apart: Float[Tensor, "query key"] | None = N
 
 
 def distances(n_queries: int, n_keys: int) -> Float[Tensor, "query key"]:
-    """How many tokens lie between each query and each key: |query - key|."""
+    """The distance in tokens between each query and each key: |query - key|."""
     return (torch.arange(float(n_queries))[:, None] - torch.arange(float(n_keys))).abs_()
 
 
 def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]) -> Measure:
-    """How much each key would write into the output of a query that gave it all its weight: the L2 norm of v W_O.
+    """The L2 norm of v W_O per key: the size of its write at a weight of 1.
 
     Source: Kobayashi et al. 2020, "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms".
     """

@@ -20,7 +20,7 @@ class Norm:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return "LayerNorm" if self.centred else "RMSNorm"
 
 

@@ -1,4 +1,4 @@
-"""What heads do on a prompt in a few numbers each: the mean scores of their patterns, taken as these pass."""
+"""Mean scores of every head's patterns on a prompt, computed during the forward pass."""
 
 from dataclasses import replace
 

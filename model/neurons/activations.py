@@ -55,7 +55,7 @@ class Activations:
 @kept
 @torch.inference_mode()
 def activations_at(run: Run, position: int) -> Activations:
-    """What every neuron reads and gives at a position.
+    """Every neuron's pre-activation and activation at a position.
 
     Raises:
         InputError: the model has no neurons.
@@ -75,7 +75,7 @@ def activations_at(run: Run, position: int) -> Activations:
 @kept
 @torch.inference_mode()
 def over_prompt(run: Run, neuron: Neuron) -> Activations:
-    """What one neuron reads and gives at every position [pos].
+    """One neuron's pre-activation and activation at every position [pos].
 
     Raises:
         InputError: the model has no such neuron.

@@ -1,4 +1,4 @@
-"""What neurons do to a prediction: directly, to first order by gradients, and measured without them.
+"""Effects of neurons on a prediction: direct, by gradient (first order), and measured by ablation.
 
 Logits are those before any soft cap.
 """
@@ -29,7 +29,7 @@ BEHIND = ("ln2_post.hook_scale", "ln2_post.hook_normalized", "hook_mlp_out")
 
 @dataclass(frozen=True, eq=False)
 class DirectEffects:
-    """What neurons add to target minus distractor through the final norm, at the scale that it has in the run (logits).
+    """Neurons' direct effects on target minus distractor (logits), at the run's final scale.
 
     `values` [layer, neuron]; `bias` [layer] is what b_out and the bias of a norm behind the MLP add; `written` [layer]
     is the effect of all that the MLP wrote, which they add up to but for `edited` [layer]: what the run's edits have
@@ -45,7 +45,7 @@ class DirectEffects:
 @kept
 @torch.inference_mode()
 def direct_effects(run: Run, question: Question) -> DirectEffects:
-    """What every neuron adds directly to the difference of two logits at its position.
+    """Return every neuron's direct effect on a logit difference at its position.
 
     Raises:
         InputError: the model has no neurons, or logits that are no sums over what wrote to the stream.
@@ -123,7 +123,7 @@ def n_unchanged(run: Run, position: int) -> int:
 
 
 def measured_effects(run: Run, neurons: Sequence[Neuron], question: Question, position: int) -> Measure:
-    """What target minus distractor loses when each of these neurons gives nothing at a position (logits) [neuron].
+    """Zero-ablate each of these neurons at a position: the decrease of target minus distractor (logits) [neuron].
 
     The model runs on with that neuron at zero, so that all that comes of it counts, on whichever way.
 

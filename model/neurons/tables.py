@@ -91,7 +91,7 @@ def reads_logits(comparison: Comparison) -> bool:
 
 
 def values_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, Values]:
-    """What is known of every neuron at the place [layer, neuron], by its name: of A, B and B - A."""
+    """Every neuron's measures at the place [layer, neuron], by name, of A, B and B - A."""
 
     def values() -> dict[str, Values]:
         sides = comparison.sides_at(question.place).items()
@@ -133,7 +133,7 @@ def chosen(comparison: Comparison, question: NeuronQuestion) -> Neuron:
 
 
 def measured_of(comparison: Comparison, question: NeuronQuestion, neurons: Sequence[Neuron]) -> dict[str, Measure]:
-    """What the difference loses without each neuron at the place [neuron], of A, B and B - A; NaN in a run without."""
+    """Effect of ablating each neuron at the place [neuron], of A, B and B - A; NaN where a run lacks it."""
     by_side = {}
     for side, (run, at) in comparison.sides_at(question.place).items():
         own = [neuron for neuron in neurons if has_neuron(run, neuron)]

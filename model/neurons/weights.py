@@ -1,4 +1,4 @@
-"""What a neuron's weights say: the tokens that it moves and reads, and the heads that it is composed with."""
+"""A neuron's weights: the tokens that it reads and writes, and its composition with heads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -36,11 +36,11 @@ class AttnOnlyBlock(nn.Module):
         return tap("hook_resid_post", resid_pre + attn_out)
 
     def attn_in(self, resid_pre: Stream) -> Stream:
-        """What attention reads of the stream."""
+        """The attention's input: the stream after its norm."""
         return self.ln1(resid_pre, NO_TAP)
 
     def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
-        """What attention writes to the stream."""
+        """The attention's write to the stream."""
         output = self.attn(normalized, positions, tap.within("attn"))
         return tap("hook_attn_out", self._written(self.ln1_post(output, tap.within("ln1_post"))))
 
@@ -81,7 +81,7 @@ class Block(AttnOnlyBlock):
         return self.mlp_norm(resid_mid, NO_TAP)
 
     def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
-        """What the MLP writes to the stream."""
+        """The MLP's write to the stream."""
         output = self.mlp(normalized, tap.within("mlp"))
         return tap("hook_mlp_out", self._written(self.ln2_post(output, tap.within("ln2_post"))))
 

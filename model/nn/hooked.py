@@ -1,4 +1,4 @@
-"""What both kinds of model share: the names of their activations, and runs that keep or edit them."""
+"""Base of both model classes: names of activations, and runs that keep or edit them."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

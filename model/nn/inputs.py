@@ -1,4 +1,4 @@
-"""What token ids a model refuses to be run on."""
+"""Checks of the token ids that a model is run on."""
 
 from torch import Tensor
 

@@ -105,7 +105,7 @@ class Patching:
 
     @property
     def nbytes(self) -> int:
-        """What is kept of both runs."""
+        """The activations kept of both runs."""
         return sum(kept.nbytes for cache in (self.base, self.other) for kept in cache.values())
 
     def read(self, resid: Streams, model: Transformer | None = None) -> Float[Tensor, " variant"]:
@@ -137,7 +137,7 @@ class Patching:
         return shares.masked_fill(~matched, torch.nan)
 
     def change(self, part: Part, layer: int) -> Float[Tensor, "pos ..."]:
-        """By how much the other run's part differs; not at all at positions that have no match."""
+        """The other run's activation minus this one's; 0 at positions without a match."""
         return self.other[part, layer] - self.base[part, layer]
 
     def differences(self, variants: Sequence[Variant], at_once: int = AT_ONCE) -> Float[Tensor, " variant"]:

@@ -49,12 +49,12 @@ class RunSide:
 
     @property
     def n_pos(self) -> int:
-        """How many tokens are run."""
+        """The number of tokens that are run."""
         return self.reach if self.tap is NO_TAP else self.tokens.shape[1]
 
     @property
     def reach(self) -> int:
-        """How many tokens have a say in what is measured."""
+        """The number of tokens that can affect the logit difference."""
         return self.position + 1 if self.model.cfg.attention_dir == "causal" else self.tokens.shape[1]
 
 

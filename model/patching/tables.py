@@ -59,13 +59,13 @@ def map_tables(comparison: Comparison, cells: Cells, exact: Measure, estimate: M
 
 
 def cells_axes(cells: Cells) -> tuple[str, str]:
-    """What the map's rows and columns are."""
+    """The axes of the map."""
     rows, across = cells.grid.axes
     return rows, "position" if across == "pos" else across
 
 
 def cells_named(comparison: Comparison, cells: Cells) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the map's rows and columns are called."""
+    """Labels of the map's rows and columns."""
 
     def named(axis: str, size: int) -> tuple[str, ...]:
         if axis == "pos":

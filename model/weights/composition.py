@@ -1,4 +1,4 @@
-"""How much a later head reads what an earlier head writes, from the weights alone.
+"""Composition scores of heads, from the weights alone.
 
 An earlier head writes x W_V W_O. A later one reads the stream by its query, its key or its value; the score is the
 size of the two circuits' product over the product of their sizes: 1 where all that the one writes is what the other
@@ -90,7 +90,7 @@ def reading_of(
 
 
 def of_a_random_direction(d_model: int) -> float:
-    """What a direction drawn evenly scores with any circuit, as the root of the mean of squares: 1/√d_model."""
+    """The root mean square composition of a random direction with any circuit: 1/√d_model."""
     return d_model**-0.5
 
 
@@ -100,7 +100,7 @@ def _triangle(thin: Float[Tensor, "*head d_model rank"]) -> Float[Tensor, "*head
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """What random heads of the same shapes score: mean and standard deviation []."""
+    """Composition of random heads of the same shapes: mean and standard deviation []."""
 
     mean: Measure
     sd: Measure

@@ -190,7 +190,7 @@ def value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """How much a head reads of what each earlier head writes [layer, head], and what random heads would score."""
+    """Composition of a head with each earlier head [layer, head], and of random heads."""
 
     scores: dict[Through, Measure]
     random: dict[Through, Baseline]

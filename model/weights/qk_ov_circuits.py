@@ -67,7 +67,7 @@ def ov_circuit(
     norm: Norm | None = None,
     final_norm: Norm | None = None,
 ) -> Circuit:
-    """What attending to a source token adds to every token's logit: W_E W_V W_O W_U (logits).
+    """The OV circuit, the effect of attending to a token on every logit: W_E W_V W_O W_U (logits).
 
     `final_norm` is the one before the unembedding, `norm` the one before the head.
     """

@@ -74,7 +74,7 @@ def _labels(of: HeadCircuit, tokens: Sequence[int]) -> list[str]:
 
 
 def _values(made: Mapping[str, HeadCircuit], pairs: Pairs) -> list[list[float]]:
-    """What each circuit has at pairs of tokens, a column a circuit."""
+    """Each circuit's entries at pairs of tokens, one column per circuit."""
     if len(made) == 1:
         return [pairs.values.values.tolist()]
     return [each.entries(pairs).values.tolist() for each in made.values()]

@@ -21,7 +21,7 @@ from headlight.model.nn.layers.scores import ScoreRule, mix
 
 
 class HeadsRead(NamedTuple):
-    """What a layer's heads make of the stream: queries, and keys and values of each head or each group of heads."""
+    """Queries of a layer's heads, and keys and values of each head or each group of heads."""
 
     q: Float[Tensor, "batch query head d_head"]
     k: Float[Tensor, "batch key kv_head d_head"]
@@ -232,6 +232,6 @@ class Attended:
 
 
 def attention_scale(cfg: TransformerConfig, layer: int) -> float:
-    """What a layer's scores are divided by (Source: GPT2Attention in transformers for the layer's share)."""
+    """The divisor of a layer's scores (Source: GPT2Attention in transformers for the layer's share)."""
     assert cfg.attn_scale is not None  # filled in by the config
     return cfg.attn_scale * (layer + 1 if cfg.scale_attn_by_inverse_layer_idx else 1)

@@ -1,4 +1,4 @@
-"""What is added to attention scores for the distance between query and key."""
+"""Position biases of attention scores: ALiBi and relative position biases."""
 
 import math
 
@@ -90,7 +90,7 @@ class SharedBias(nn.Module):
 
 
 def build_bias(cfg: TransformerConfig) -> nn.Module | None:
-    """What a config's layers add to scores; None where they add nothing."""
+    """The position bias of a config's layers; None without one."""
     if cfg.positional_embedding_type == "relative_positional_bias":
         return RelativePositionalBias(cfg)
     if cfg.positional_embedding_type != "alibi":

@@ -1,4 +1,4 @@
-"""What the residual stream begins with: token and position embeddings."""
+"""Token, position and token type embeddings."""
 
 import torch
 from jaxtyping import Float, Int

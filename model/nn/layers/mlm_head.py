@@ -1,4 +1,4 @@
-"""What stands between the stream and the unembedding of a model that predicts masked tokens."""
+"""The transform before the unembedding of a masked language model."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
