@@ -30,6 +30,7 @@ from headlight.model import (
     load_seq2seq,
 )
 from headlight.model.base.errors import CheckpointError, ConfigError, HeadlightError, ModelNotFoundError
+from headlight.model.base.file_copies import is_copying
 from headlight.model.base.source import Source
 from headlight.model.checkpoints import loading
 from headlight.model.checkpoints.families import DType
@@ -168,7 +169,7 @@ def open_seq2seq(name: str) -> Seq2SeqTransformer:
 def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     lies_at = {} if name in _embedded_seq2seq() else _in_folder()
     path = lies_at.get(name, name)
-    before = stamps.stamps_of(stamps.weights_at(Path(os.path.expanduser(path))))
+    before = _before(path)
     model = load_seq2seq(path, host=_Opening())
     _watch(model, before)
     assert model.source is not None  # set by load_seq2seq
@@ -235,6 +236,12 @@ def close_changed(name: str) -> list[str]:
     return files
 
 
+def _before(path: str | Path) -> stamps.Stamps:
+    """What a model's files are before it is opened; a server waits for who is writing to them."""
+    files = stamps.weights_at(Path(os.path.expanduser(path)))
+    return stamps.settled_stamps_of(files) if is_copying() else stamps.stamps_of(files)
+
+
 def _watch(model: Transformer | Seq2SeqTransformer, before: stamps.Stamps) -> None:
     """Keep what a model's files are by now, of which `before` was the state before they were read.
 
@@ -268,7 +275,7 @@ def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
 
 def _open(name: str) -> Transformer:
     source = _source(name)
-    before = stamps.stamps_of(stamps.weights_at(Path(os.path.expanduser(parted(source)[0]))))
+    before = _before(parted(source)[0])
     model = load(source, dtype=_dtype(), host=_Opening())
     _watch(model, before)
     assert model.source is not None  # set by load

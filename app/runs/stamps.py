@@ -1,11 +1,14 @@
 """Whether a model's files are still those that it was opened from."""
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headlight.model.checkpoints.state_dicts import SUFFIXES
 
+QUIET_SECONDS = 1.0  # after which nobody is writing to a file any more
+MAX_WAITS = 10
 Stamp = tuple[int, int, int] | None
 Stamps = Mapping[str, Stamp]
 
@@ -13,6 +16,21 @@ Stamps = Mapping[str, Stamp]
 def stamps_of(paths: Iterable[Path]) -> Stamps:
     """Each file's size, time of change and inode, which tell a file that was written over from one put in its place."""
     return {os.path.realpath(path): _stamp(path) for path in paths}
+
+
+def settled_stamps_of(paths: Iterable[Path]) -> Stamps:
+    """Return the stamps as soon as no file was written to for a second, or after ten.
+
+    Of a file that is being written over, what is new and what is old together look like a whole one.
+    """
+    paths = list(paths)
+    for _ in range(MAX_WAITS):
+        stamps = stamps_of(paths)
+        newest = max((stamp[1] / 1e9 for stamp in stamps.values() if stamp), default=0.0)
+        if not 0 <= (age := time.time() - newest) < QUIET_SECONDS:
+            break
+        time.sleep(QUIET_SECONDS - age)
+    return stamps_of(paths)
 
 
 def weights_at(path: Path) -> list[Path]:

@@ -27,6 +27,11 @@ def copy_files() -> None:
     _copies = sys.platform == "linux"  # which alone has files in memory without a name
 
 
+def is_copying() -> bool:
+    """Whether files are copied in this process."""
+    return _copies
+
+
 @contextmanager
 def mappable(path: Path) -> Iterator[Path]:
     """Give a path to map in the place of a file's: of a copy in memory, or its own where it is not to be copied.

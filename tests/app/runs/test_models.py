@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -369,6 +370,32 @@ def test_a_file_that_is_written_while_it_is_opened_is_not_taken(
     with pytest.raises(CheckpointError, match=r"model\.safetensors changed while the model was opened"):
         models.open_model("mine")
     assert not models.is_open("mine")
+
+
+def test_a_server_waits_for_who_writes_over_a_file_in_pieces(
+    with_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_copies, "_copies", True)
+    path = with_folder / "mine" / "model.safetensors"
+    tensors = {name: tensor + 1 for name, tensor in load_file(path).items()}
+    save_file(tensors, with_folder / "new", metadata={"format": "pt"})
+    data = (with_folder / "new").read_bytes()
+    half = len(data) // 2
+
+    def write() -> None:
+        with path.open("r+b", buffering=0) as file:
+            file.write(data[:half])
+            is_half.set()
+            time.sleep(0.7)
+            file.write(data[half:])
+
+    is_half, writer = threading.Event(), threading.Thread(target=write)
+    writer.start()
+    is_half.wait()
+    model = models.open_model("mine")
+    writer.join()
+    expected = load(with_folder / "mine").state_dict()
+    assert all(parameter.equal(expected[name]) for name, parameter in model.state_dict().items())
 
 
 def test_the_copy_on_a_device_is_kept_as_long_as_its_model_and_no_longer(
