@@ -17,7 +17,7 @@ def walk(app: Driver) -> Iterator[str]:
     app.open(VIEWS[0], prompt=PROMPT)
     page = app.page
     page.get_by_role("button", name="Why?").click()
-    carriers = page.get_by_role("button", name="The features that carry it")
+    carriers = page.get_by_role("button", name="Features behind this prediction")
     expect(carriers).to_be_visible()
     app.settle()
     yield "Why?"
@@ -26,7 +26,7 @@ def walk(app: Driver) -> Iterator[str]:
     head = page.get_by_role("button", name="Why L1H0")
     expect(head).to_be_visible()
     app.settle()
-    yield "The features that carry it"
+    yield "Features behind this prediction"
     head.click()
     page.wait_for_url(re.compile("page=why"))
     switch = page.get_by_role("radio", name="features", exact=True)

@@ -54,8 +54,8 @@ WALK_HEIGHT = 2300  # all of the page *Why*
 TAKE_IT = "Take it with you: code, data, picture, page"
 WALK = [
     ("Direct logit attribution", TAKE_IT),
-    ("Why it looks there", "Direct logit attribution"),
-    ("Why it looks there", "Direct logit attribution"),
+    ("Attention score, decomposed", "Direct logit attribution"),
+    ("Attention score, decomposed", "Direct logit attribution"),
     ("Head roles", TAKE_IT),
     ("All heads", TAKE_IT),
 ]

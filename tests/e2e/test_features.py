@@ -23,9 +23,9 @@ def _said(app: Driver, what: str) -> str:
 def test_six_clicks_lead_from_a_prediction_to_the_edit_that_removes_it(app: Driver) -> None:
     clicks = walk(app)
     next(clicks)
-    own = _numbers(_said(app, "the model's own difference"))
+    own = _numbers(_said(app, "the model's logit difference"))
     next(clicks)
-    carried = _said(app, "the model's own difference")
+    carried = _said(app, "the model's logit difference")
     parts, _, rest = carried.partition(": together ")
     total, constants, difference = _numbers(rest)
     shares = [float(n.replace("−", "-")) for n in re.findall(r" ([+−]\d+\.\d+)", parts)]
@@ -34,8 +34,8 @@ def test_six_clicks_lead_from_a_prediction_to_the_edit_that_removes_it(app: Driv
     assert abs(difference - own[0]) < 0.002
     next(clicks)
     next(clicks)
-    score = _said(app, "The pairs' sum is off by")
-    assert re.search(r"off by −?\d\.\de−0[5-9]", score)
+    score = _said(app, "Decomposition error:")
+    assert re.search(r"Decomposition error: −?\d\.\de−0[5-9]", score)
     next(clicks)
     next(clicks)
     assert not list(clicks)

@@ -153,7 +153,7 @@ def test_a_click_on_a_bar_writes_that_token_and_goes_on(app: Driver, mini: Trans
 
 def test_a_typed_token_is_written_and_several_are_refused(app: Driver) -> None:
     opened(app)
-    box = app.page.get_by_role("textbox", name="Put another token here")
+    box = app.page.get_by_role("textbox", name="Insert a token here")
     box.fill("<img src=x onerror=alert(1)>")
     box.press("Enter")
     expect(app.refused).to_contain_text("not one")
@@ -186,7 +186,7 @@ def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Trans
     own = app.page.get_by_role("list", name="tokens written by B").get_by_role("listitem")
     assert own.all_inner_texts() == drawn(mini, prompt=OTHER)
     expect(app.page.locator(".apart .column")).to_have_count(N_NEW)
-    expect(app.page.get_by_text("B is made to write A's tokens")).to_be_visible()
+    expect(app.page.get_by_text("Teacher forcing")).to_be_visible()
     tokens = mini.to_tokens(OTHER, prepend_bos=True)
     written = torch.tensor([ids_of(mini)])
     before = mini(torch.cat([tokens, written], 1))[0, tokens.shape[1] + 1].softmax(-1)
@@ -201,7 +201,7 @@ def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Trans
     app.page.wait_for_url(lambda url: "b_writes=own" in url)
     app.settle()
     assert own.all_inner_texts() == drawn(mini, prompt=OTHER)
-    expect(app.page.get_by_text("B writes by itself, with the same seed as A")).to_be_visible()
+    expect(app.page.get_by_text("B generates freely with A's seed")).to_be_visible()
     assert not app.complaints
 
 

@@ -80,7 +80,7 @@ def test_prompts_of_the_list_can_be_looked_at_instead(opened: Driver) -> None:
     opened.settle()
     told = hover(opened, 1, 0)
     assert " to " not in told  # one prompt has no interval
-    expect(opened.page.get_by_text("A single one has no interval")).to_be_visible()
+    expect(opened.page.get_by_text("A single prompt has no confidence interval")).to_be_visible()
 
 
 def test_all_heads_can_be_ablated(opened: Driver) -> None:
@@ -96,7 +96,7 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
     """Without a head that looks back, those that copy look less where they did; on repeats of another length."""
     app.open(HEADS, edits="ablate:0.1:zero: cut:1.0:3:1:0", finder_count="6", finder_half="12")
     expect(app.page.get_by_text("6 sequences of 12 different random tokens, each twice")).to_be_visible()
-    expect(app.page.get_by_text("Left out of B, since they name tokens of its prompt")).to_be_visible()
+    expect(app.page.get_by_text("Not applied in B, since they refer to tokens of its prompt")).to_be_visible()
     expect(app.page.locator(".board")).to_have_count(3)
     app.settle()
     assert {row[0] for row in table(app)[:2]} <= {"L1H0", "L1H1"}
@@ -117,7 +117,7 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
 
 def test_two_prompts_of_one_model_say_what_is_the_same(app: Driver) -> None:
     app.open(HEADS, prompt="one two one two", prompt_b="the cat and the cat")
-    expect(app.page.get_by_text("on random repeats its heads do the same")).to_be_visible()
+    expect(app.page.get_by_text("do not depend on the prompt")).to_be_visible()
     expect(app.page.locator(".board")).to_have_count(1)
     app.page.get_by_role("radio", name="my prompts").click()
     expect(app.page.get_by_text("A is measured on prompt A, B on prompt B.")).to_be_visible()

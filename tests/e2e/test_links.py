@@ -15,7 +15,7 @@ def test_a_choice_made_by_hand_is_in_the_link_at_once(app: Driver) -> None:
     app.open(prompt=COMPARED["prompt"])
     app.choose("First token", "hidden")
     app.page.wait_for_url(lambda url: "sink=hide" in url)
-    app.reveal(app.page.get_by_role("switch", name="Own scale each")).click()
+    app.reveal(app.page.get_by_role("switch", name="Scale per head")).click()
     app.page.wait_for_url(lambda url: "own_scale=1" in url)
 
 

@@ -112,13 +112,13 @@ def test_dragging_over_cells_zooms_in_and_a_key_zooms_out(app: Driver) -> None:
 
 def test_the_numbers_name_the_heads_most_like_one(app: Driver) -> None:
     app.open(prompt=PROMPT, heads="0.0 2.1")
-    app.page.get_by_text("The chosen heads in numbers").click()
+    app.page.get_by_text("Tables of the chosen heads").click()
     scores = app.page.get_by_role("region", name="Scores of the chosen heads")
     expect(scores.locator("td[aria-colindex='1']")).to_have_text(["L0H0", "L2H1"])
-    app.choose("Like", "L0H0")
-    alike = app.page.get_by_role("region", name="The heads whose patterns")
+    app.choose("Similar to", "L0H0")
+    alike = app.page.get_by_role("region", name="Heads with the patterns")
     expect(alike.locator("td[aria-colindex='1']").first).to_have_text("L0H1")  # mini's other previous-token head
-    app.page.get_by_role("button", name="Show the nearest three beside L0H0").click()
+    app.page.get_by_role("button", name="Add the three most similar to L0H0").click()
     expect(app.panels).to_have_count(4)
 
 

@@ -31,17 +31,17 @@ def strongest(app: Driver) -> list[str]:
 
 def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver) -> None:
     app.open(PATCHING)
-    expect(app.page.get_by_text("Patching puts a part of one run into another")).to_be_visible()
+    expect(app.page.get_by_text("Activation patching copies activations")).to_be_visible()
     app.page.get_by_role("button", name="Open an example: Two names, two answers").click()
-    expect(app.page.get_by_text("is a share of 1")).to_be_visible()
-    expect(app.page.get_by_role("application", name="share of the logit difference (0 = A, 1 = B)")).to_be_visible()
+    expect(app.page.get_by_text("Normalized: 0 = A, 1 = B")).to_be_visible()
+    expect(app.page.get_by_role("application", name="normalized logit difference (0 = A, 1 = B)")).to_be_visible()
 
 
 def test_prompts_of_unequal_length_are_matched(app: Driver) -> None:
     """The stream of the word that is another, put into the longer prompt; the words that A lacks are marked."""
     app.open(PATCHING, prompt=A, prompt_b=f"Yesterday evening, w{B[1:]}", patch_map="resid_pre", patch_into="B")
     expect(app.page.get_by_text("14 of A's 15 positions are matched with B's 18, by tokens")).to_be_visible()
-    called = "share of the logit difference (0 = A, 1 = B); nothing patched: 1"
+    called = "normalized logit difference (0 = A, 1 = B); unpatched: 1"
     expect(
         app.page.get_by_role("application", name=f"{called}, layer by position, 4 rows by 18 columns")
     ).to_be_visible()
@@ -53,7 +53,7 @@ def test_prompts_of_unequal_length_are_matched(app: Driver) -> None:
 
 def test_a_with_edits_is_patched_from_either_side(app: Driver) -> None:
     app.open(PATCHING, prompt=A, edits="ablate:1.2:zero:", patch_into="B")
-    expect(app.page.get_by_text("B is A with its edits")).to_be_visible()
+    expect(app.page.get_by_text("B is A with edits")).to_be_visible()
     app.settle()
     # With all of a head's z put back the run is A again: the share of L1H2 is 0 in the run that lacks it.
     layer, head, share = strongest(app)
@@ -90,9 +90,9 @@ def test_every_kind_of_map_is_drawn_and_kept_in_the_link(opened: Driver, which: 
 
 
 def test_the_estimate_comes_on_request_and_says_what_it_is(opened: Driver) -> None:
-    opened.page.get_by_text("Estimate beside it").click()
+    opened.page.get_by_text("Add an estimate").click()
     expect(opened.page.get_by_text("Attribution patching is an estimate. Its rank correlation")).to_be_visible()
-    expect(opened.page.get_by_role("application", name="estimate of that, from gradients")).to_be_visible()
+    expect(opened.page.get_by_role("application", name="estimate of it, by attribution patching")).to_be_visible()
 
 
 def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:

@@ -55,7 +55,7 @@ def test_the_numbers_are_the_models(app: Driver, mini: Transformer) -> None:
     assert _told(app, r"weight (\S+)\.") == pytest.approx(weight, rel=5e-4)
     best = logits[0, -1].topk(2).values
     assert _told(app, r"difference (\S+) logits") == pytest.approx(float(best[0] - best[1]), rel=5e-4)
-    assert abs(_told(app, r"parts' sum is off by (\S+)\.")) < 1e-4
+    assert abs(_told(app, r"Decomposition error: (\S+)\.")) < 1e-4
     assert abs(_told(app, r"own difference: \S+; off by (\S+)\.")) < 1e-4
 
 
@@ -98,7 +98,7 @@ def test_a_click_on_the_map_explains_that_head(app: Driver) -> None:
     app.page.wait_for_url(re.compile(r"heads=2\.1"))
     expect(cell).to_have_value("L2H1")
     expect(cell).to_be_in_viewport()  # the head is explained there
-    expect(app.page.get_by_text("What L2H1 adds, by the token")).to_be_visible()
+    expect(app.page.get_by_text("Direct effect of L2H1 by source token")).to_be_visible()
 
 
 def test_tokens_are_typed_and_swapped(app: Driver) -> None:
@@ -125,7 +125,7 @@ def test_a_cell_above_the_diagonal_says_what_to_do(app: Driver) -> None:
     app.choose("Query token", "3 ␣sat")
     expect(app.page.get_by_text("Choose a key from 0 to 3")).to_be_visible()
     app.page.get_by_role("button", name="Strongest cell").click()
-    expect(app.page.get_by_text("Why it looks there")).to_be_visible()
+    expect(app.page.get_by_text("Attention score, decomposed")).to_be_visible()
 
 
 def test_two_prompts_are_explained_beside_each_other(app: Driver) -> None:

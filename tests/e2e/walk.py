@@ -30,10 +30,10 @@ def walk(app: Driver) -> Iterator[str]:
     expect(app.page.get_by_text("10 ␣key looks at 9 ␣small")).to_be_visible()
     app.settle()
     yield "L0H0 at 10 ␣key"
-    app.page.get_by_role("button", name="What these heads do on any text").click()
+    app.page.get_by_role("button", name="Roles of these heads").click()
     expect(app.page.get_by_text("← previous token: L0H0, L0H1")).to_be_visible()
     app.settle()
-    yield "What these heads do on any text"
+    yield "Roles of these heads"
     app.page.get_by_role("button", name="See what L0H0, L1H0 look at").click()
     expect(app.panels).to_have_count(2)
     app.settle()

@@ -54,8 +54,7 @@ def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis)
                 column_config={key: _column(key) for key in columns if key},
                 hide_index=True,
                 placeholder="",
-                alt=f"{fields.title(how.show)} of {head_name(head)} {caption}: "
-                "row the one that looks, column the one seen",
+                alt=f"{fields.title(how.show)} of {head_name(head)} {caption}: row: query, column: key",
             )
 
 
@@ -70,10 +69,7 @@ def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axi
 def said_of_cells(how: How) -> str:
     """What the cells are, and why some are empty."""
     note = fields.first_token_note(how)
-    return (
-        f"{fields.title(how.show)}. Row: the token that looks. Empty: masked or not there"
-        f"{f', or hidden ({note})' if note else ''}."
-    )
+    return f"{fields.title(how.show)}. Row: query. Empty: masked or absent{f', or hidden ({note})' if note else ''}."
 
 
 def _column(key: str) -> ColumnConfig:

@@ -27,14 +27,14 @@ SINK = "To the sink"  # the share of the weights that goes to no key
 
 def draw(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
     """All three tables."""
-    heading("Their scores", "head")
+    heading("Scores", "head")
     draw_scores(comparison, chosen, axis, "Scores of the chosen heads on this prompt")
     left, right = st.columns(2, gap="large")
     with left:
-        heading("How far apart", "js")
+        heading("Pairwise distance (JS)", "js")
         _apart(comparison, chosen)
     with right:
-        heading("Heads most like one", "js")
+        heading("Most similar heads", "js")
         _alike(comparison, chosen)
 
 
@@ -86,7 +86,7 @@ def _of_side(comparison: Comparison, key: str, head: Head, side: str) -> float:
 
 def _apart(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     if len(chosen) < 2:
-        st.caption("Choose a second head in the grid to hold them against each other.")
+        st.caption("Choose a second head in the grid to compare them.")
         return
     apart = fields.apart(comparison.a, chosen).values.numpy()
     names = [head_name(head) for head in chosen]
@@ -101,7 +101,7 @@ def _apart(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
 
 def _pair(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     """Two of the chosen heads and the difference of their patterns."""
-    named: dict[tuple[Head, ...], str] = {(): "two heads, to see the difference of their patterns"}
+    named: dict[tuple[Head, ...], str] = {(): "choose two heads"}
     named |= {(one, other): f"{head_name(other)} − {head_name(one)}" for one, other in combinations(chosen, 2)}
     now = selection.current().choices_of(Choices).pair
     pair = now if now in named else ()
@@ -146,13 +146,15 @@ def _alike(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     head = (
         head_chosen if head_chosen in chosen else None
     )  # all heads' patterns are computed for it, so not before somebody asks
-    named: dict[Head | None, str] = {None: "one of the heads, to find those like it"}
+    named: dict[Head | None, str] = {None: "choose a head"}
     named |= {each: head_name(each) for each in chosen}
 
     def hold(new: Head | None) -> None:
         st.session_state[key] = new
 
-    options.row(options.tie(Listed, "alike", "Like", head, hold, options=named, width=320), name="alike", whole=True)
+    options.row(
+        options.tie(Listed, "alike", "Similar to", head, hold, options=named, width=320), name="alike", whole=True
+    )
     if head is None:
         return
     apart = comparison.keep(("alike", head), lambda: fields.alike(comparison.a, head).values.numpy())
@@ -160,13 +162,13 @@ def _alike(comparison: Comparison, chosen: tuple[Head, ...]) -> None:
     others = [divmod(int(index), apart.shape[1]) for index in order]
     nearest = [other for other in others if other != head][:MAX_ALIKE]
     st.dataframe(
-        {"Head": [head_name(other) for other in nearest], "Apart (nats)": [float(apart[other]) for other in nearest]},
-        column_config={"Apart (nats)": st.column_config.NumberColumn(format="%.4f", help=TERMS["js"])},
+        {"Head": [head_name(other) for other in nearest], "JS (nats)": [float(apart[other]) for other in nearest]},
+        column_config={"JS (nats)": st.column_config.NumberColumn(format="%.4f", help=TERMS["js"])},
         hide_index=True,
-        alt=f"The heads whose patterns on prompt A are nearest to that of {head_name(head)}",
+        alt=f"Heads with the patterns on prompt A most similar to {head_name(head)}'s",
     )
     st.button(
-        plain(f"Show the nearest three beside {head_name(head)}"),
+        plain(f"Add the three most similar to {head_name(head)}"),
         key=selection.widget_key("show_alike"),
         type="tertiary",
         on_click=selection.choose,

@@ -74,7 +74,8 @@ def render(comparison: Comparison) -> None:
             group=GROUP,
         )
     numbers = st.expander(
-        "The chosen heads in numbers: scores, how far apart, which are alike", **selection.bind("numbers", Choices)
+        "Tables of the chosen heads: scores, pairwise distances, most similar heads",
+        **selection.bind("numbers", Choices),
     )
     if numbers.open:  # tables take the browser longer than the pictures that they would hold up
         with numbers:
@@ -89,7 +90,7 @@ def _options() -> None:
         options.bind(Listed, "sink", page=Choices, width=165, **grid.CHOICES["sink"]),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=UNITS, width=130, folded=True),
-        options.bind(Switch, "own_scale", "Own scale each", folded=True),
+        options.bind(Switch, "own_scale", "Scale per head", folded=True),
     )
     if own.unit != "token" and own.show != "weight":
         st.caption("Words and sentences show weights only: a score or a value-weighted cell belongs to single tokens.")
@@ -100,8 +101,8 @@ def _say_before_norm(comparison: Comparison) -> None:
     own = selection.current().choices_of(Choices)
     if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in comparison.runs):
         st.caption(
-            "This model normalises what the heads of a layer give together. The grid and the tables divide each write "
-            "by that norm's scale at the query; the enlarged heads show it before that."
+            "This model normalizes the sum of a layer's heads. The grid and the tables divide each head's output by "
+            "that norm's scale at the query; the enlarged heads show it before the norm."
         )
 
 
@@ -145,7 +146,7 @@ def _sorting(comparison: Comparison) -> Iterator[Option]:
     yield options.bind(Listed, "sort", "Sort by", options=titles, width=200, folded=compares)
     n_heads = comparison.n_layers * comparison.n_heads
     if _sort(comparison) is not None and n_heads > 1:
-        yield options.bind(Slider, "top", "Show the first", n_heads, page=Choices, least=1, most=n_heads, folded=True)
+        yield options.bind(Slider, "top", "Top heads", n_heads, page=Choices, least=1, most=n_heads, folded=True)
 
 
 def _sorts(comparison: Comparison) -> list[str]:

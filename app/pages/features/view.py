@@ -130,7 +130,7 @@ def _constants(run: Run, view: FeatureView, question: Question, total: float) ->
     effects = logit_attribution(run, question)
     difference, has_bias = float(effects.difference.values), any(name in CONSTANTS for name in effects.names)
     biases = f"with the biases behind the stream, {difference - total:+.3f}, " if has_bias else ""
-    return f"; {biases}the model's own difference {difference:+.3f}"
+    return f"; {biases}the model's logit difference {difference:+.3f}"
 
 
 def _key(side: str) -> str:

@@ -21,7 +21,7 @@ def writing_of(chosen: Choices) -> Writing:
         ConfigError: a number of tokens, a temperature, top-k or top-p that there is not.
     """
     if not 1 <= chosen.n_new <= MAX_NEW:
-        raise ConfigError(f"{chosen.n_new} new tokens were asked for; it can be 1 to {MAX_NEW}.")
+        raise ConfigError(f"New tokens: {chosen.n_new}. Choose 1 to {MAX_NEW}.")
     sampling = Sampling(temperature=chosen.temperature, top_k=chosen.top_k, top_p=chosen.top_p)
     return Writing(chosen.n_new, sampling, chosen.seed, chosen.written, chosen.stop)
 

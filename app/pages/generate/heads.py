@@ -1,4 +1,4 @@
-"""Where the heads looked while writing, in A, in B and by how much B differs."""
+"""Attention while generating while writing, in A, in B and by how much B differs."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from headlight.model.runs.edits import Head
 
 def title(continuations: Continuations) -> None:
     """What the pinned row is."""
-    heading("Where the heads looked", "attention", "head")
+    heading("Attention while generating", "attention", "head")
     step = step_of(continuations, selection.current())
     place = continuations.place(step)
     writer = "the model" if continuations.b is None else "A"
     st.text(
-        f"The pinned row is place {place}, “{continuations.comparison.labels[place]}”: there {writer} wrote "
-        f"“{continuations.a.labels[step]}”, which then stands at place {place + 1}."
+        f"Query: position {place} “{continuations.comparison.labels[place]}”, where {writer} generated "
+        f"“{continuations.a.labels[step]}” (position {place + 1})."
     )
 
 

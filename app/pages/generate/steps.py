@@ -77,11 +77,11 @@ def change(continuations: Continuations) -> None:
     """Another token in place of the one that is looked at, or all anew."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-change"):
         typed = st.text_input(
-            "Put another token here",
+            "Insert a token here",
             key=_typed_key(),
             placeholder="one token, with its space",
-            help="Replaces the token of this step and goes on from there. Inside a sentence most tokens begin with a "
-            "space: type the space too. A click on a bar does the same. With a run B it is put into both texts.",
+            help="Replaces this step's token and generates on from there. Inside a sentence most tokens begin with a "
+            "space: type the space too. A click on a bar does the same. With a run B both texts get it.",
             width=260,
         )
         start_over()

@@ -27,9 +27,12 @@ def needs(comparison: Comparison) -> str:
     for run in comparison.runs:
         cfg, called = run.cfg, run.source.name
         if cfg.attention_dir != "causal":
-            return f"{called} reads in both directions, so it cannot write on. Open a left-to-right model."
+            return f"{called} attends in both directions, so it cannot generate text. Open a left-to-right model."
         if cfg.d_vocab_out != cfg.d_vocab:
-            return f"{called} gives {cfg.d_vocab_out:,} classes, not tokens, so it cannot write. Open a language model."
+            return (
+                f"{called} outputs {cfg.d_vocab_out:,} classes, not tokens, so it cannot generate text. Open a "
+                "language model."
+            )
     counts = [f"{run.cfg.d_vocab:,}" for run in comparison.runs]
     if len(set(counts)) > 1:
         return f"A gives {counts[0]} tokens a probability and B {counts[1]}: choose as model B one with as many."
@@ -41,14 +44,14 @@ def render(comparison: Comparison) -> None:
     with title_row("Generate", "generate"):
         _options(comparison)
     try:
-        with st.spinner("Writing…", show_time=True):
+        with st.spinner("Generating…", show_time=True):
             steps.take_click(comparison)
             continuations = generation.both(comparison, selection.current())
     except HeadlightError:
         steps.start_over()  # what was kept may be what is refused
         raise
     if not continuations.a.labels:
-        st.info("The prompt fills the model's context, so nothing can be written behind it. Shorten the prompt.")
+        st.info("The prompt fills the model's context, so there is no room to generate. Shorten the prompt.")
         return
     table = selection.current().table
     if table:
@@ -64,7 +67,7 @@ def render(comparison: Comparison) -> None:
         numbers.draw_heads(continuations)
     else:
         heads.draw(continuations)
-        charts.draw(own.rows(continuations), "How likely each written token was, and the entropy, step by step")
+        charts.draw(own.rows(continuations), "Probability of each generated token and entropy, by step")
 
 
 def _options(comparison: Comparison) -> None:
@@ -78,7 +81,7 @@ def _options(comparison: Comparison) -> None:
         _bind(Slider, "top_p", "Top-p", least=LEAST_TOP_P, most=1.0, step=0.01, folded=True),
         _bind(Number, "seed", "Seed", least=0, most=MAX_NUMBER, width=110, folded=True),
         _reroll(),
-        _bind(Switch, "stop", "Stop at the text's end", folded=True) if reads_end else None,
+        _bind(Switch, "stop", "Stop at end of text", folded=True) if reads_end else None,
         options.as_tables(),
     )
 
@@ -94,7 +97,7 @@ def _reroll() -> Button:
     def next_seed() -> None:
         selection.choose(Choices, seed=(own.seed + 1) % (MAX_NUMBER + 1))
 
-    help = "The next seed: other tokens from the same distributions. At temperature 0 nothing is drawn."
+    help = "Use the next seed: other samples from the same distributions. At temperature 0 nothing is sampled."
     return options.button("reroll", "Re-roll", next_seed, help, disabled=own.temperature == 0)
 
 
@@ -102,15 +105,18 @@ def _say_what_is_compared(comparison: Comparison, continuations: Continuations) 
     """Which text each of the two follows at a step."""
     assert comparison.b is not None  # the previous settings
     if continuations.b is not continuations.own:
-        said = "At every step A and B have the same written text behind their prompts: B is made to write A's tokens."
-        said += " What B writes by itself with the same seed stands under it."
+        said = "Teacher forcing: at every step B's prompt is followed by A's generated tokens."
+        said += " B's own continuation with the same seed is below."
     elif (first := continuations.first_difference) is None:
-        said = "B writes by itself, with the same seed as A, and writes the same tokens."
+        said = "B generates freely with A's seed, and generates the same tokens."
     else:
-        said = f"B writes by itself, with the same seed as A. At step {first + 1} the texts part: "
+        said = f"B generates freely with A's seed. The texts differ from step {first + 1} on: "
         said += "after that A and B follow different texts."
     if continuations.n_compared < len(continuations.a.labels):
-        said += f" Only the first {continuations.n_compared} steps are in both."
+        said += f" Both have only the first {continuations.n_compared} steps."
     if comparison.b.edits:
-        said += " The edits act while writing too; what they take from another prompt stays at the prompt's places."
+        said += (
+            " Edits apply while generating too; activations from another prompt are patched at the prompt's "
+            "positions only."
+        )
     st.caption(plain(said), help=TERMS["apart"])

@@ -22,9 +22,9 @@ def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
     progress.bar(work, "runs done", "detection")
     refused = [work.refused[each] for each in every if each in work.refused]
     if refused:
-        notices.refused(f"{len(refused):,} of {len(every):,} cannot be looked at. {refused[0]}", "sequences")
+        notices.refused(f"{len(refused):,} of {len(every):,} cannot be run. {refused[0]}", "sequences")
     seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
-    progress.offer(work, missing, f"Look at {len(missing):,} sequences", "look", seconds)
+    progress.offer(work, missing, f"Run {len(missing):,} sequences", "look", seconds)
 
 
 def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:

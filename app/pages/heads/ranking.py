@@ -27,7 +27,7 @@ from headlight.model.runs.edits import Head, head_name
 
 EVIDENCE: dict[Verdict, str] = {
     "supported": "pattern and ablation",
-    "not supported": "pattern alone: ablated, the loss does not surely rise",
+    "not supported": "pattern only; ablation has no significant effect",
     "not measured": "pattern; not ablated yet",
     "not tested": "pattern",
 }

@@ -76,13 +76,13 @@ def why_alone(comparison: Comparison, chosen: Selection) -> str:
         if edits_anywhere(comparison.b.edits):
             return ""
         return (
-            f"The edits of B name tokens of its prompt, or take from a prompt as long, and cannot be made elsewhere: "
-            f"these are the heads of {comparison.a.source.name} without them."
+            "B's edits refer to tokens of its prompt, or copy from a prompt of the same length, so they cannot be "
+            f"applied elsewhere: these are the heads of {comparison.a.source.name} without them."
         )
     if chosen.choices_of(Choices).finder_data == "repeats":
         return (
-            "A and B are the same model: whatever their prompts are, on random repeats its heads do the same. "
-            "Look at heads on “my prompts” to hold prompt A against prompt B."
+            "A and B are the same model, whose scores on random repeats do not depend on the prompt. Measure on “my "
+            "prompts” to compare prompt A with prompt B."
         )
     return ""
 

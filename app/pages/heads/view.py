@@ -71,14 +71,14 @@ def texts() -> tuple[str, ...]:
 def _options(comparison: Comparison) -> None:
     score, n_heads = selection.current().choices_of(Choices).finder_score, comparison.n_layers * comparison.n_heads
     titles = {each: named.title for each, named in SCORES.items()}
-    top = options.bind(Slider, "finder_top", "Show the first", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
+    top = options.bind(Slider, "finder_top", "Top heads", min(FIRST, n_heads), page=Choices, least=1, most=n_heads)
     options.row(
-        options.bind(Choice, "finder_data", "Look at heads on", page=Choices, options=DATA),
+        options.bind(Choice, "finder_data", "Measure on", page=Choices, options=DATA),
         options.bind(Listed, "finder_score", "Score", page=Choices, options=titles, help=TERMS[score]),
         top if n_heads > 1 else None,
         options.bind(Switch, "every_head", "Ablate all heads", page=Choices),
         _repeats("finder_count", "Sequences", FINDER_COUNTS),
-        _repeats("finder_half", "Tokens, each twice", FINDER_HALVES),
+        _repeats("finder_half", "Tokens per repeat", FINDER_HALVES),
         _repeats("finder_seed", "Seed", (0, 999_999)),
     )
 
@@ -102,24 +102,28 @@ def _about(comparison: Comparison, sides: Mapping[str, Subject], chosen: Selecti
     elif left_out := edits_left_out(comparison):
         st.caption(
             plain(
-                f"Left out of B, since they name tokens of its prompt or take from one as long: {'; '.join(left_out)}."
+                "Not applied in B, since they refer to tokens of its prompt or copy from a prompt of the same "
+                f"length: {'; '.join(left_out)}."
             )
         )
 
 
-_NO_REPEATS = "The context or the vocabulary is too small for random repeats: look at your own prompts."
+_NO_REPEATS = "The context or the vocabulary is too small for random repeats: use your own prompts."
 
 
 def _about_prompts(comparison: Comparison, a: Subject, repeats: str) -> None:
     ablations = f" Ablations are measured on {repeats}." if repeats else ""
     if prompt_against_prompt(comparison, selection.current()):
         st.caption(plain(f"A is measured on prompt A, B on prompt B.{ablations}"))
-        st.caption("A single prompt has no interval, and so no head gets a label. Close B to look at the whole list.")
+        st.caption(
+            "A single prompt has no confidence interval, so no head gets a label. Close B to measure over the whole "
+            "list."
+        )
         return
     count = f"{len(a.sequences):,} prompt{'' if len(a.sequences) == 1 else 's'}"
     st.caption(plain(f"Measured on {count} of the list, each once.{ablations}"))
     if len(a.sequences) == 1:
-        st.caption("A single one has no interval, and so no head gets a label: add others on the page Prompts.")
+        st.caption("A single prompt has no confidence interval, so no head gets a label: add more on the page Prompts.")
 
 
 def _spelled(subject: Subject, chosen: Selection) -> str:
@@ -136,14 +140,13 @@ def _labels(rankings: Mapping[str, HeadRanking]) -> None:
     """The heads of each kind, in a line a side."""
     for side, each in rankings.items():
         lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
-        st.text(f"{f'{side}    ' if len(rankings) > 1 else ''}{'    '.join(lines) or 'No head has a label here.'}")
+        st.text(f"{f'{side}    ' if len(rankings) > 1 else ''}{'    '.join(lines) or 'No head has a label.'}")
         if each.doubted:
             names = ", ".join(map(head_name, each.doubted))
-            of = f"In {side} by" if len(rankings) > 1 else "By"
+            of = f"{side}: attention" if len(rankings) > 1 else "Attention"
             st.caption(
                 plain(
-                    f"{of} the pattern alone, since ablating it does not surely raise the loss on second copies: "
-                    f"{names}."
+                    f"{of} pattern only; ablation has no significant effect on the loss of the repeated half: {names}."
                 )
             )
 
@@ -155,7 +158,7 @@ def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
-        _open(clicked, "the first by this score")
+        _open(clicked, "the top heads by this score")
         _say_over_corpus(ranking, clicked, now)
     _table(ranking, now)
     return right
@@ -203,10 +206,10 @@ def _compared(a: HeadRanking, b: HeadRanking, now: Selection) -> DeltaGenerator:
         selection.choose(heads=new[0])  # the other maps have to learn of it
         st.rerun()
     if a.values.shape != b.values.shape:
-        st.caption(f"{DIFFERENCE} is shown for the layers and heads that both have.")
+        st.caption(f"{DIFFERENCE} covers the layers and heads that both models have.")
     if a.score == "copying" and b.subject.edits:
-        st.caption("Copying is read off the weights, which edits do not touch: A and B are the same.")
-    _open(chosen, "the first by this score, and those that change most")
+        st.caption("Copying is computed from the weights, which edits do not change: A and B are the same.")
+    _open(chosen, "the top heads by this score, and those that change most")
     _changes(change, now)
     return st.container()
 
@@ -220,19 +223,15 @@ def _say_what_has_none(rankings: Mapping[str, HeadRanking]) -> None:
 
 
 _NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."
-_NONE_HAS = "nothing that was looked at has the tokens that it is about. Choose another score, or other prompts."
+_NONE_HAS = "no sequence has the tokens that it needs. Choose another score, or other prompts."
 
 
 def _open(clicked: tuple[Head, ...], numbered: str) -> None:
     """The way from the map to where the chosen heads look."""
-    st.caption(plain(f"Numbered: {numbered}. Choose heads for the attention page."))
+    st.caption(plain(f"Numbers mark {numbered}. Click heads to open them on Attention."))
     names = ", ".join(head_name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
     st.button(
-        plain(
-            f"See what {names} look{'s' if len(clicked) == 1 else ''} at"
-            if clicked
-            else "Choose a head to see where it looks"
-        ),
+        plain(f"Open {names} on Attention" if clicked else "Click a head to open it on Attention"),
         disabled=not clicked,
         on_click=lambda: selection.ask(selection.current(), SHOWS_HEADS),
         key=selection.widget_key("finder_open"),

@@ -17,7 +17,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, Head, head_name
 
 HEAD_PAGES = {"attention": "Attention", "inside": "Internals", "why": "Why"}
-ABLATE = "Shows A without this head as B, on every page. B's prompt gives way to it."
+ABLATE = "Ablates this head in A and shows that as B on every page, in place of prompt B."
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def draw(comparison: Comparison, patched: PatchedMap) -> None:
     """The chosen cell's share, and links with what it patches; without a cell, that one can be chosen."""
     cell = chosen_cell(patched)
     if cell is None:
-        st.caption("Choose a cell, or a row of the largest effects, for links to what explains it.")
+        st.caption("Click a cell, or a row of the largest effects, for links to pages that explain it.")
         return
     subject = subject_of(comparison, patched, cell)
     between = " at " if axes(patched.question)[1] == "position" else ""

@@ -72,8 +72,8 @@ def obstacle(comparison: Comparison, chosen: Selection) -> str:
     """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
     if comparison.b is None:
         return (
-            "Patching puts a part of one run into another. Press “Compare A | B” and give B a prompt in which one word "
-            "is another, or edit run A."
+            "Activation patching copies activations from one run into another. Press “Compare A | B” and give B the "
+            "same prompt with one word changed, or edit run A."
         )
     return of_runs.mismatch(comparison.a, comparison.b, chosen.align)
 
@@ -203,17 +203,17 @@ def said_of_b(comparison: Comparison, chosen: Selection) -> list[str]:
         matches, how = matches_of(comparison, chosen), "tokens" if chosen.align == "tokens" else "position"
         changed = sum(int(comparison.a.tokens[a] != comparison.b.tokens[b]) for a, b in matches)
         remarks.append(
-            f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them hold "
-            "another token. What is not matched (−, +) is not patched."
+            f"{len(matches)} of A's {n_a} positions are matched with B's {n_b}, by {how}; {changed} of them have "
+            "different tokens. Unmatched positions (−, +) are not patched."
         )
     if comparison.b.edits:
         remarks.append(
-            "B is A with its edits. A's own activations go into the edited run, where edits further on are made again, "
-            "or the edited ones into A. Paths are followed into A alone."
+            "B is A with edits. A's activations are patched into the edited run, where later edits apply again, or "
+            "the edited activations into A. Path patching works into A only."
         )
     if not comparison.b.same_model(comparison.a):
         remarks.append(
-            f"B is run by {comparison.b.source.name}. Its parts have the same shapes; they mean the same only if one "
+            f"B runs on {comparison.b.source.name}. Its activations have the same shapes, but correspond only if one "
             "of the two models was trained from the other."
         )
     return remarks

@@ -54,8 +54,8 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.patching import PATHS
 from headlight.model.runs.comparison import Comparison
 
-SHARE = "share of the logit difference (0 = A, 1 = B)"
-ESTIMATE = "estimate of that, from gradients"
+SHARE = "normalized logit difference (0 = A, 1 = B)"
+ESTIMATE = "estimate of it, by attribution patching"
 
 
 def render(comparison: Comparison) -> None:
@@ -120,7 +120,7 @@ def _options(comparison: Comparison) -> None:
         options.bind(Choice, "patch_into", "Direction", page=Choices, options=INTO),
         options.bind(Switch, "patch_mlps", "Through MLPs", page=Choices)
         if which in PATHS
-        else options.bind(Switch, "patch_estimate", "Estimate beside it", page=Choices),
+        else options.bind(Switch, "patch_estimate", "Add an estimate", page=Choices),
         options.as_tables(),
         *_question(comparison, now),
     )
@@ -187,8 +187,8 @@ def _say_difference(comparison: Comparison) -> None:
     runs, tokens = analysis.patching_of(question_of(comparison, now)), pair(comparison, now)
     target, distractor = comparison.a.tokenizer.labels([tokens.target, tokens.distractor])
     st.text(
-        f"{quoted(target)} less {quoted(distractor)} after {isolated(said_after(comparison, now))}:  "
-        f"A {number(runs.a)},  B {number(runs.b)} logits;  B − A {number(runs.b - runs.a)} is a share of 1"
+        f"Logit difference ({quoted(target)} − {quoted(distractor)}) after {isolated(said_after(comparison, now))}:  "
+        f"A {number(runs.a)},  B {number(runs.b)}.  Normalized: 0 = A, 1 = B"
     )
     for line in filter(None, (said_of_cap(comparison.runs), *said_of_b(comparison, now))):
         st.caption(plain(line))
@@ -222,8 +222,8 @@ def _draw(comparison: Comparison, patched: PatchedMap) -> None:
         left_out = LEFT_OUT if comparison.a.cfg.attention_dir == "causal" else ""
         st.caption(
             plain(
-                f"{title(patched.question)}. Colours are centred on {patched.unpatched:.0f}, the share with nothing "
-                f"patched; shares are not clipped.{left_out}"
+                f"{title(patched.question)}. Colours are centred on {patched.unpatched:.0f} (unpatched); values are "
+                f"not clipped.{left_out}"
             )
         )
         cell.draw(comparison, patched)
@@ -256,7 +256,7 @@ def _choose(chosen: tuple[int, int] | None) -> None:
 
 def drawn(patched: PatchedMap) -> list[tuple[Matrix, str]]:
     """The map, and its estimate where there is one, with what each is called."""
-    nothing = f"; nothing patched: {patched.unpatched:.0f}"
+    nothing = f"; unpatched: {patched.unpatched:.0f}"
     estimate = [] if patched.estimate is None else [(patched.estimate, f"{ESTIMATE}{nothing}")]
     return [(patched.exact, f"{SHARE}{nothing}"), *estimate]
 
@@ -281,7 +281,7 @@ def spelled_agreement(patched: PatchedMap) -> str:
     if patched.agreement is None or not patched.complete:
         return ""
     correlation = (
-        "none, one of them is the same everywhere"
+        "undefined, since one of them is constant"
         if patched.agreement != patched.agreement
         else f"{patched.agreement:.3f}"
     )

@@ -82,7 +82,7 @@ def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
     off = float(why.parts.residual.values)
     st.text(
         f"{' looks at '.join(names)}:  score {spelled.value(at, why)}, weight {number(why.weight)}, by "
-        f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. The pairs' sum is off by "
+        f"{len(why.query_names)} parts of the query and {len(why.key_names)} of the key. Decomposition error: "
         f"{spelled.rounding(off)}."
     )
     _links(comparison, reader, at, matrices[side])
@@ -159,7 +159,7 @@ def link_to_carriers(comparison: Comparison, at: Explained) -> None:
         selection.ask(replace(selected, features_by="effect"), "features")
 
     st.button(
-        "The features that carry it",
+        "Features behind this prediction",
         icon=":material/subdirectory_arrow_right:",
         key=selection.widget_key("carriers"),
         on_click=open_features,

@@ -68,7 +68,7 @@ def draw(comparison: Comparison, at: Explained) -> None:
                 kwargs=_explaining((source.head, at.head), places[source.position]),
             )
         st.button(
-            "What these heads do on any text",
+            "Roles of these heads",
             icon=":material/travel_explore:",
             key=selection.widget_key("follow_finder"),
             on_click=lambda: selection.ask(selection.current(), LISTS_HEADS),

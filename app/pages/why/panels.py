@@ -19,7 +19,7 @@ PROMOTES = {
     False: ("promotes (logits)", "suppresses (logits)"),
     True: ("promotes more in B (logits)", "suppresses more in B (logits)"),
 }
-SERIES = ("direct, all else held still", "total, measured")
+SERIES = ("direct effect (all else frozen)", "total effect (measured)")
 
 
 def score(sides: Mapping[str, Matrix], side: str, title: str = SCORE, caption: str = "") -> CellMap:

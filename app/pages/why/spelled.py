@@ -23,7 +23,7 @@ def score(comparison: Comparison, at: Explained) -> str:
     names = (comparison.token_at(at.run, position) for position in (at.cell.query, at.cell.key))
     return (
         f"{' looks at '.join(names)}:  score {value(at, at.why)}, weight {number(at.why.weight)}. "
-        f"The parts' sum is off by {rounding(float(scored.residual.values))}.{_shared(at)}"
+        f"Decomposition error: {rounding(float(scored.residual.values))}.{_shared(at)}"
     )
 
 
@@ -54,16 +54,16 @@ def _shared(at: Explained) -> str:
     """With which heads this one shares its keys and values, if with any."""
     cfg, (_, head) = at.run.cfg, at.head
     others = [f"H{each}" for each in range(cfg.n_heads) if each != head and cfg.group_of(each) == cfg.group_of(head)]
-    return f" Keys and values are those of {', '.join(others)} too." if others else ""
+    return f" Shares its key/value head with {', '.join(others)} (grouped-query attention)." if others else ""
 
 
 def write(at: Explained) -> str:
     """How long the write is, and what it does directly."""
     written = at.written
-    direct = f"directly {signed(edge_effect(at))} logits to target − distractor"
+    direct = f"Direct effect on target − distractor: {signed(edge_effect(at))} logits"
     if at.cell.query != at.question.position:
-        direct = "nothing directly to target − distractor, which is read at another position"
-    return f"L2 norm {number(float(written.norm.values))}. It adds {direct}."
+        direct = "No direct effect on target − distractor, which is read at another position"
+    return f"L2 norm {number(float(written.norm.values))}. {direct}."
 
 
 def outcomes(at: Explained) -> str:
@@ -74,7 +74,7 @@ def outcomes(at: Explained) -> str:
         mean(at),
     ]
     if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
-        lines.append("The query comes after the prediction, so that cutting the edge cannot change it.")
+        lines.append("The query comes after the prediction, so ablating the edge cannot change it.")
     return " ".join([*lines, resampled(at)])
 
 
@@ -91,23 +91,22 @@ def resampled(at: Explained) -> str:
     """What resampling puts in the head's place, or why it is unavailable."""
     other, n_own = at.replacements.other, len(at.run.tokens)
     if other is None:
-        return "With a prompt B the head can also be given what it gives there."
+        return "With a prompt B the head's output can also be replaced by its output there (resample ablation)."
     if at.replacements.can_resample(at.run):
         n_matched = len(at.replacements.matches)
-        sentence = f"It is given what it gives there at {n_matched:,} of {n_own:,} positions, which are matched."
+        sentence = f"Resampled at {n_matched:,} of {n_own:,} positions, those matched with the other run."
         return sentence if n_matched < n_own else ""
     if not other.same_model(at.run):
-        return "The other run is another model's: what a head gives there means nothing to this one."
-    return "None of the other run's tokens is matched with one of this one's: match them by position."
+        return "The other run is by another model, whose head outputs do not fit this one."
+    return "No token of the other run matches one of this run: align by position."
 
 
 def write_apart(sides: Mapping[str, Explained]) -> str:
     """How much longer B's write is than A's, and what it does more."""
     (norm_a, effect_a), (norm_b, effect_b) = ((float(at.written.norm.values), edge_effect(at)) for at in sides.values())
     return (
-        f"{DIFFERENCE} of the length: {signed(norm_b - norm_a)} (L2 norm); of what it adds directly to target − "
-        f"distractor: {signed(effect_b - effect_a)} logits. Below are the tokens to which B's write adds more, "
-        "or less, than A's."
+        f"{DIFFERENCE}: L2 norm {signed(norm_b - norm_a)}; direct effect on target − distractor "
+        f"{signed(effect_b - effect_a)} logits. Below: tokens that B promotes more, or less, than A."
     )
 
 
@@ -117,7 +116,7 @@ def effects(at: Explained) -> str:
     if capped:
         capped = f" {capped} It makes the difference {number(capped_difference(at))}."
     return (
-        f"All parts together: {number(float(effects.values.values.sum()))} logits; the model's own difference: "
-        f"{number(float(effects.difference.values))}; off by {rounding(float(effects.residual.values))}. "
-        f"At the final norm's scale in this run.{capped}"
+        f"Contributions sum to {number(float(effects.values.values.sum()))} logits; the model's logit difference is "
+        f"{number(float(effects.difference.values))} (error {rounding(float(effects.residual.values))}). Final norm "
+        f"scale frozen at this run's value.{capped}"
     )

@@ -142,7 +142,7 @@ def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:
     """Each of the two tokens in the place of the other, as far as they can be typed."""
     texts = [typeable(run, token) for token in (pair.distractor, pair.target)]
-    reason = "One of these tokens stands for no text that could be typed." if None in texts else ""
+    reason = "One of these tokens has no text that can be typed." if None in texts else ""
 
     def swap() -> None:
         selection.choose(target=texts[0], distractor=texts[1])
@@ -154,7 +154,7 @@ def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
     now, at = selection.current(), next(iter(sides.values()), None)
     key = comparison.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
-    with title_row("Why it looks there", "why_cell", "why_score", key=CELL):
+    with title_row("Attention score, decomposed", "why_cell", "why_score", key=CELL):
         options.row(
             options.first_head("why_head", comparison, head_of(comparison, now)),
             _place(
@@ -172,7 +172,7 @@ def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:
 
 
 def _by() -> Choice:
-    ways = {"parts": "who wrote", "features": "features"}
+    ways = {"parts": "component", "features": "features"}
     return options.bind(Choice, "why_by", "By", page=Choices, options=ways, help=TERMS["why_by"])
 
 
@@ -213,8 +213,13 @@ def _why(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> N
         cell_map(score, key=selection.widget_key("score_parts"))
         if side != DIFFERENCE:
             st.text(spelled.score(comparison, sides[side]))
-    of_both = " A part that one run lacks counts as 0 in it." if side == DIFFERENCE else ""
-    st.caption(plain(f"Rows: the query's parts. Columns: the key's. All at the norms' scales in this run.{of_both}"))
+    of_both = " A component missing in one run counts as 0." if side == DIFFERENCE else ""
+    st.caption(
+        plain(
+            "Rows: query-side components. Columns: key-side components. Norm scales frozen at this run's "
+            f"values.{of_both}"
+        )
+    )
     if side != DIFFERENCE:
         follow.draw(comparison, sides[side])
 
@@ -226,14 +231,14 @@ def _reader(comparison: Comparison) -> by_features.Reader | None:
 
 
 def _what(sides: Mapping[str, Explained], side: str) -> None:
-    heading("What it writes", "why_what")
+    heading("Output of this cell", "why_what")
     st.text(spelled.write_apart(sides) if side == DIFFERENCE else spelled.write(sides[side]))
 
 
 def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
-    measured = f"{DIFFERENCE} of what each changes, where it was done to both. {spelled.mean(sides['A'])}"
+    measured = f"{DIFFERENCE} of each intervention's effect, where both runs have it. {spelled.mean(sides['A'])}"
     said = measured if side == DIFFERENCE else spelled.outcomes(sides[side])
-    heading("Does it matter?", "why_matters", caption=said)
+    heading("Causal effect", "why_matters", caption=said)
 
 
 def _mean(comparison: Comparison) -> None:
@@ -266,7 +271,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
 
 def _neurons() -> Link:
     """To the page that tells apart what the MLPs add."""
-    return Link("mlp", "The MLPs, neuron by neuron", None, lambda _: selection.ask(selection.current(), "mlp"))
+    return Link("mlp", "MLPs by neuron", None, lambda _: selection.ask(selection.current(), "mlp"))
 
 
 def _by_source(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:

@@ -187,7 +187,7 @@ def test_a_full_context_of_b_leaves_only_as_many_steps(chosen: Selection, folder
         stop=False,
         table=True,
     )
-    assert any("Only the first 4 steps are in both" in caption.value for caption in at.caption)
+    assert any("Both have only the first 4 steps" in caption.value for caption in at.caption)
     assert at.dataframe[0].value["Log-probability B (nats)"].isna().tolist() == [False] * 4 + [True] * 2
 
 
@@ -202,8 +202,8 @@ def test_the_page_says_which_text_b_follows(chosen: Selection, b_writes: str, ta
     both = comparisons.for_selection(chosen)
     at = view("generate", both, n_new=4, stop=False, b_writes=b_writes, table=table, heads=((1, 2),))
     said = " ".join(caption.value for caption in at.caption)
-    assert ("made to write A's tokens" in said) is (b_writes == "same")
-    assert ("B writes by itself, with the same seed as A" in said) is (b_writes == "own")
+    assert ("followed by A's generated tokens" in said) is (b_writes == "same")
+    assert ("B generates freely with A's seed" in said) is (b_writes == "own")
     if table:
         compared = generation.both(both, at.session_state["headlight"].active)
         steps, choices, weights = (each.value for each in at.dataframe)

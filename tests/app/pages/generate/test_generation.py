@@ -182,7 +182,7 @@ def test_a_full_context_ends_it(folder: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"n_new": 0}, ConfigError, "0 new tokens were asked for; it can be 1 to 64"),
+        ({"n_new": 0}, ConfigError, "New tokens: 0. Choose 1 to 64"),
         ({"n_new": 65}, ConfigError, "65 new tokens"),
         ({"temperature": -1.0}, ConfigError, "temperature is -1.0; it has to be"),
         ({"top_k": 0}, ConfigError, "top_k"),

@@ -201,7 +201,7 @@ def test_the_estimate_counts_the_runs_that_edits_take_from(folder: str) -> None:
 def test_two_prompts_of_one_model_are_compared_on_themselves_alone(folder: str) -> None:
     selection = choose(folder, prompt_b="two two two")
     found = comparisons.for_selection(selection)
-    assert "whatever their prompts are" in why_alone(found, selection)
+    assert "do not depend on the prompt" in why_alone(found, selection)
     assert set(subjects(("other",), found, selection)) == {"A"}
     on_prompts = selection.updated(Choices, finder_data="prompts")
     assert prompt_against_prompt(found, on_prompts)

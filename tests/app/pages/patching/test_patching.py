@@ -309,7 +309,7 @@ def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, fol
     rounding = 2e-5 / abs(ends["B"] - ends["A"])  # of float32 logits of size 1
     assert exact.values[1, 2] == pytest.approx(share, abs=rounding)
     assert set(maps_of(found, "A")) - set(maps_of(found, "B")) == set(PATHS)
-    assert "B is A with its edits" in said_of_b(found, selection)[-1]
+    assert "B is A with edits" in said_of_b(found, selection)[-1]
 
 
 def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_link_opens_the_feature_at_its_token(run: Run, options: Options) -> No
 def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder: str, tmp_path: Path) -> None:
     save_dictionary(tmp_path / "models" / "last", "blocks.2.hook_resid_post", run.cfg.d_model)
     at = page("why", Comparison(run), model=folder, prompt=run.prompt, dictionary="last", position=4)
-    next(button for button in at.button if button.label == "The features that carry it").click().run()
+    next(button for button in at.button if button.label == "Features behind this prediction").click().run()
     asked = at.session_state["headlight"].pending
     assert (asked.dictionary, asked.features_by, asked.position) == ("last", "effect", 4)
     assert asked.feature[0] == 2

@@ -87,7 +87,7 @@ def test_the_page_tells_what_it_computed(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,))
     found = at_cell(Comparison(run))
     assert f"score {number(float(found.why.parts.score.values))}, weight" in _texts(at)
-    assert f"the model's own difference: {number(float(found.effects.difference.values))}" in _texts(at)
+    assert f"the model's logit difference is {number(float(found.effects.difference.values))}" in _texts(at)
     assert number(float(found.written.norm.values)) in _texts(at)
 
 
