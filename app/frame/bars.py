@@ -18,7 +18,7 @@ from headlight.app.selection import BarFields, Selection
 from headlight.app.selection.bars import BARS, in_b
 from headlight.model.measure.alignment import Align
 
-ALIGN: dict[Align, str] = {"tokens": "same tokens", "position": "same position"}
+ALIGN: dict[Align, str] = {"tokens": "token", "position": "position"}
 
 MODEL_WIDTH = 190  # CSS pixels
 MAX_LEFT_OUT = 3  # lines above the page of what is not in its list of models
@@ -139,7 +139,7 @@ def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Sug
 
 def _alignment(field: str) -> Choice:
     """How A and B are laid side by side."""
-    return option(Choice, field, "Lay side by side", help=TERMS["align"], options=ALIGN)
+    return option(Choice, field, "Align by", help=TERMS["align"], options=ALIGN)
 
 
 def _hint(fields: Sequence[str]) -> None:
@@ -170,7 +170,7 @@ def _links(bar: Bar) -> Iterator[Link]:
     if not selection.comparing(bar.fields):
         yield link("compare", "Compare A | B", lambda: selection.compare(bar.fields), bar.adds)
         return
-    yield link("compare", "Close B", lambda: selection.compare_no_more(bar.fields), "Go on with A alone.")
+    yield link("compare", "Close B", lambda: selection.compare_no_more(bar.fields), "Continue with A only.")
     yield link("swap", "Swap A and B", lambda: selection.swap(bar.fields))
 
 

@@ -19,7 +19,7 @@ Writer = Callable[[charts.Rows, bool], bytes]
 Of = Callable[[Selection], Any]
 
 MAX_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
-KINDS: dict[Kind, tuple[str, str]] = {"svg": ("Vectors (svg)", "image/svg+xml"), "png": ("Pixels (png)", "image/png")}
+KINDS: dict[Kind, tuple[str, str]] = {"svg": ("SVG", "image/svg+xml"), "png": ("PNG", "image/png")}
 FIGURE: dict[str, tuple[str, str, Writer]] = {
     "json": ("Figure (json)", "application/json", files.as_json),
     "html": ("Figure (html)", "text/html", files.as_html),
@@ -32,11 +32,11 @@ def draw(export: Export, runs: Any, of: Of) -> None:
     Slow files are made when their button is pressed; `of` then returns the runs of the selection again.
     """
     key = selection.widget_key(f"take_away.{export.name}")
-    box = st.expander("Take it with you: code, data, picture, page", key=key, on_change="rerun")
+    box = st.expander("Export: code, data, image, web page", key=key, on_change="rerun")
     if not box.open:
         return
     with box:
-        code, data, picture, page = st.tabs(["Code", "Data", "Picture", "Page"])
+        code, data, picture, page = st.tabs(["Code", "Data", "Image", "Web page"])
         with code:
             _code(export, runs)
         with data:
@@ -49,9 +49,7 @@ def draw(export: Export, runs: Any, of: Of) -> None:
 
 def _code(export: Export, runs: Any) -> None:
     script = export.script(runs, selection.current())
-    st.caption(
-        "Prints this page's numbers, by Headlight's library alone, from any folder where Headlight is installed."
-    )
+    st.caption("A script that prints this page's numbers with headlight.model, from any folder.")
     if len(script) <= MAX_CODE:
         st.code(script, "python", height=420)
     else:
@@ -78,7 +76,7 @@ def _data(export: Export, of: Of) -> None:
 def _picture(export: Export, of: Of) -> None:
     dark = st.context.theme.type == "dark"
     palette = style.DARK if dark else style.LIGHT
-    st.caption("In this page's colours, light or dark. Text stays text in the svg.")
+    st.caption("In the page's colours, light or dark. SVG text stays text.")
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
@@ -100,8 +98,8 @@ def _picture(export: Export, of: Of) -> None:
 
 
 def _page(export: Export, of: Of) -> None:
-    st.caption("This view in one file, to be pointed at as here, without a server or a network.")
-    _file(export, "Page (html)", "html", "text/html", export.page, of)
+    st.caption("One interactive HTML file; works offline.")
+    _file(export, "Web page (html)", "html", "text/html", export.page, of)
 
 
 def _file(export: Export, label: str, ending: str, mime: str, made: Callable[[Any, Selection], bytes], of: Of) -> None:

@@ -176,7 +176,7 @@ def _model(run: Run, is_hashed: bool) -> dict[str, str]:
         "vocabulary, context": f"{cfg.d_vocab:,} tokens, {cfg.n_ctx:,} tokens",
         "activation, attention": f"{cfg.act_fn}, {cfg.attention_dir}",
         "parameters": f"{n_parameters:,}",
-        "revision": source.revision or "none: opened from this machine",
+        "revision": source.revision or "local",
         **({"weights' SHA-256": source.sha256} if is_hashed else {}),
         **({"in config.json, not read": ", ".join(source.unread)} if source.unread else {}),
     }
@@ -185,11 +185,11 @@ def _model(run: Run, is_hashed: bool) -> dict[str, str]:
 def _machine(run: Run) -> dict[str, str]:
     product, precision = checks.product(), checks.precision()
     return {
-        "matrices kept in": _kept_in(run),
+        "stored as": _kept_in(run),
         "computed in": "float32: products, norms, softmax",
         "device, threads": f"{settings().device}, {checks.n_threads()}",
         "matrix product": f"{product.name}, float32 at {precision} precision",
-        "its exactness, its speed": f"relative error {product.error:.1e}, {product.gflops:.0f} GFLOP/s",
+        "matmul error, throughput": f"{product.error:.1e}, {product.gflops:.0f} GFLOP/s",
         "input token ids": " ".join(map(str, run.tokens.tolist())),
         **{f"edit {number}": describe(edit) for number, edit in enumerate(run.edits, 1)},
     }

@@ -32,7 +32,7 @@ BUCKETS = {
     2: "Second quarter",
     1: "Where it is least active",
 }
-NONE = "No scan of this model has watched it. {} makes one, which is found here once it lies in the models folder."
+NONE = "No scan of this model has recorded it. Create one with {}; it appears here once it is in the models folder."
 
 
 def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: str = "") -> None:
@@ -120,7 +120,7 @@ def open_window(run: Run, slug: str, window: Window) -> None:
 def _histogram(kind: str, dashboard: UnitDashboard) -> None:
     edges, values = dashboard.histogram.bin_edges, dashboard.histogram.bin_values
     plot = histogram(edges, values, title="Sequences by largest activation", along="activation", unit="sequences")
-    charts.alone([[plot]], "How many sequences have which largest activation", f"corpus_{kind}_histogram")
+    charts.alone([[plot]], "Histogram of the largest activation of each sequence", f"corpus_{kind}_histogram")
 
 
 def _tokens(run: Run, kind: str, dashboard: UnitDashboard) -> None:

@@ -51,7 +51,7 @@ red blue green red blue green red
 TALL = 1500
 PHONE = 390
 WALK_HEIGHT = 2300  # all of the page *Why*
-TAKE_IT = "Take it with you: code, data, picture, page"
+TAKE_IT = "Export: code, data, image, web page"
 WALK = [
     ("Direct logit attribution", TAKE_IT),
     ("Attention score, decomposed", "Direct logit attribution"),
@@ -143,7 +143,7 @@ def _run_list(driver: Driver) -> None:
     run = driver.page.get_by_role("button", name=re.compile(r"^Run \d"))
     if run.count():  # another session may have run them all
         run.click()
-    expect(driver.page.get_by_text(re.compile(r"(\d+) in the list, \1 run"))).to_be_visible()
+    expect(driver.page.get_by_text(re.compile(r"(\d+) of \1 run"))).to_be_visible()
     driver.page.get_by_role("application", name=re.compile("layer by head")).nth(1).wait_for()
     driver.settle()
 

@@ -67,7 +67,7 @@ REFUSED = {
 FILES = {
     "empty.csv": (b"", "The file is empty"),
     "latin.csv": ("prompt\ncafé\n".encode("latin-1"), "Line 2 is not UTF-8: the file looks like Latin-1"),
-    "columns.csv": (b"text,kind\nThe cat,animal\n", "names no prompt; it names “text”, “kind”"),
+    "columns.csv": (b"text,kind\nThe cat,animal\n", "has no column or key “prompt” (found: “text”, “kind”"),
     "quote.csv": (b'prompt\nThe cat\n"The dog\n', "Line 3: a double quote .* never closed"),
     "line.jsonl": (b'{"prompt": "a"}\n{"prompt": "b"\n', "Line 2 is not valid JSON .* Nothing of the file was taken"),
 }
@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_read_is_refused_whole_and_the_list_stays(window: 
     window.settle()  # what was there before stays until the script has ended
     listed = window.page.get_by_text(re.compile(r"^\d+ in the list")).inner_text()
     _upload(window, name, data)
-    expect(window.refused.last).to_contain_text(re.compile(f"{name} was not taken.*{said}"))
+    expect(window.refused.last).to_contain_text(re.compile(f"Could not read {name}.*{said}"))
     expect(window.page.get_by_text(listed, exact=True)).to_be_visible()
 
 
@@ -277,7 +277,7 @@ def test_a_formula_is_exported_as_text(window: Driver) -> None:
     expect(window.page.get_by_text("new prompt from formula.csv")).to_be_visible()
     window.settle()
     with window.page.expect_download() as downloading:
-        window.page.get_by_role("button", name="Data: prompts").click()
+        window.page.get_by_role("button", name="Download prompts").click()
     rows = list(csv.reader(io.StringIO(Path(downloading.value.path()).read_text(encoding="utf-8-sig"))))
     assert {"'=1+1", "'+1"} <= set(rows[-1])
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]

@@ -18,7 +18,7 @@ INDUCTION = ((1, 0), (1, 1))  # mini's induction heads, as its card has them
 
 
 def _open_drawer(app: Driver) -> None:
-    kind = app.page.get_by_role("combobox", name="Another edit")
+    kind = app.page.get_by_role("combobox", name="Add edit")
     if not kind.count():  # an earlier test may have left it open
         app.page.get_by_text("Edit run A").click()
     expect(kind).to_be_visible()
@@ -56,7 +56,7 @@ def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None
     expect(app.fed.get_by_role("button", name="“␣key” 96%")).to_be_visible()
     _open_drawer(app)
     _choose_several(app, "Heads", "L1H0", "L1H1")
-    app.choose("Replaced by", "mean over this prompt")
+    app.choose("Replace with", "mean over this prompt")
     _add(app)
     expect(app.fed).to_have_count(2)
     app.settle()
@@ -64,7 +64,7 @@ def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None
     expect(app.fed.last).to_contain_text("L1H0, L1H1 ablated (mean)")
     expect(app.fed.last.get_by_role("button", name="%").first).to_be_visible()
     expect(app.fed.last.get_by_role("button", name="key")).to_have_count(0)
-    expect(app.page.get_by_text(f"KL(A ‖ B) of the next one is {kl:.3g} nats")).to_be_visible()
+    expect(app.page.get_by_text(f"KL(A ‖ B) = {kl:.3g} nats")).to_be_visible()
     expect(app.page.get_by_text("instead of “␣key” 96.0% in A")).to_be_visible()
     app.page.wait_for_url(re.compile("edits=ablate"))
     link = app.page.url
@@ -121,7 +121,7 @@ def test_an_edge_is_cut_and_its_weight_is_gone(app: Driver) -> None:
     app.open(prompt=PROMPT, heads="1.0")
     n_places = app.chips.count()
     _open_drawer(app)
-    app.choose("Another edit", "Cut an edge")
+    app.choose("Add edit", "Ablate an attention edge")
     expect(app.page.get_by_role("combobox", name="From query")).to_be_visible()
     _add(app)
     expect(app.fed).to_have_count(2)
@@ -155,8 +155,8 @@ def test_a_prompt_b_is_b_until_an_edit_is_added(app: Driver) -> None:
     app.open(prompt=PROMPT, prompt_b="The quick brown fox", edits="drop:0:MLP")
     expect(app.fed.last).not_to_contain_text("dropped")
     _open_drawer(app)
-    expect(app.page.get_by_text("B is a prompt of its own now")).to_be_visible()
-    app.choose("Another edit", "Drop a layer or a part")
+    expect(app.page.get_by_text("B is a separate prompt")).to_be_visible()
+    app.choose("Add edit", "Drop a layer or sublayer")
     _add(app)
     expect(app.fed.last).to_contain_text("L0 MLP dropped, L0 dropped")
     expect(app.page.get_by_role("textbox", name="Prompt B")).to_have_count(0)

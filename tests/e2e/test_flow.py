@@ -64,7 +64,7 @@ def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> No
     chosen = f"{edge.target.depth} {edge.target.position} {edge.source.position}"
     app.open(FLOW, **CHOSEN, flow_chosen=chosen)
     expect(app.page.get_by_text(f"{len(expected.nodes)} nodes and {len(expected.edges)} edges")).to_be_visible()
-    expect(app.page.get_by_role("heading", name=re.compile("Who carries layer 1 from"))).to_be_visible()
+    expect(app.page.get_by_role("heading", name=re.compile("Heads of layer 1 from"))).to_be_visible()
     rows = app.page.get_by_role("region", name="Heads of the chosen line").locator("tbody tr")
     expect(rows).to_have_count(len(edge.heads))
     for row, (head, share) in zip(rows.all(), edge.heads, strict=True):

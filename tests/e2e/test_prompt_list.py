@@ -53,7 +53,7 @@ def test_an_uploaded_file_is_run_sorted_and_opened(app: Driver, tmp_path: Path) 
     expect(_column(app, 1)).to_have_text([SHOWN, *HOSTILE, REPEATS])
     expect(_column(app, 4)).to_have_text(["run", *["not run"] * 5])
     _press(app, re.compile(r"^Run \d"))
-    expect(app.page.get_by_text("6 in the list, 6 run")).to_be_visible()
+    expect(app.page.get_by_text("6 of 6 run")).to_be_visible()
     expect(_column(app, 4)).to_have_text(["run"] * 6)
     assert app.page.get_by_test_id("stMain").locator(MADE_OF_TEXT).count() == 0
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_run_says_why_and_is_removed(app: Driver, tmp_path: Path)
     app.open(VIEW, prompt=SHOWN)
     _upload(app, tmp_path, "far too long " * 400)
     _press(app, re.compile(r"^Run \d"))
-    expect(app.page.get_by_text("1 cannot be: choose it to see why")).to_be_visible()
+    expect(app.page.get_by_text("1 cannot run: click one to see why")).to_be_visible()
     expect(_column(app, 4)).to_have_text(["run", re.compile("context holds")])
     _table(app).focus()
     app.page.keyboard.press("End")
@@ -96,7 +96,7 @@ def test_one_of_the_last_runs_is_gone_back_to(app: Driver) -> None:
     runs = _table(app, "The last runs")
     expect(runs.locator("tbody td:first-child")).to_have_text([REPEATS, SHOWN])
     runs.get_by_role("row").last.click()
-    _press(app, "Go back to it")
+    _press(app, "Restore this run")
     app.page.wait_for_url(lambda url: "scale=linear" in url and "page=" not in url)
     expect(app.prompt).to_have_value(SHOWN)
 
@@ -113,7 +113,7 @@ def test_the_run_of_many_prompts_stops_when_asked_and_keeps_what_is_done(app: Dr
     _press(app, "Stop")
     expect(app.page.get_by_role("button", name=re.compile(r"^Run \d+ prompts"))).to_be_visible()
     app.settle()
-    counts = app.page.get_by_text(re.compile(r"\d+ in the list, \d+ run")).inner_text()
+    counts = app.page.get_by_text(re.compile(r"\d+ of \d+ run")).inner_text()
     listed, run = map(int, re.findall(r"\d+", counts))
     assert 0 < run < listed == 301
     app.page.wait_for_timeout(1500)
@@ -124,7 +124,7 @@ def test_the_data_button_gives_a_file_that_no_spreadsheet_executes(app: Driver, 
     app.open(VIEW, prompt=SHOWN)
     _upload(app, tmp_path, *HOSTILE)
     with app.page.expect_download() as downloading:
-        _press(app, "Data: prompts")
+        _press(app, "Download prompts")
     text = Path(downloading.value.path()).read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["prompt"] for row in rows] == [SHOWN, "<b>x</b>", "![i](https://e.example/p.png)", "'=1+1", HOSTILE[3]]

@@ -17,7 +17,7 @@ from headlight.model.runs.edits import MAX_EDITS, Edit, describe, sources
 
 def link() -> Link:
     """What opens the drawer and closes it."""
-    return bars.link("edits", "Edit run A", _turn, "Ablate, patch or steer: run A with the edit is then B.", _is_open())
+    return bars.link("edits", "Edit run A", _turn, "Ablate, patch or steer: B is then run A with the edit.", _is_open())
 
 
 def _is_open() -> bool:
@@ -48,7 +48,7 @@ def _draw() -> None:
 def _content(seen: Selection) -> None:
     st.caption(TERMS["edits"])
     if seen.prompt_b is not None:
-        st.caption("B is a prompt of its own now, and edits wait. Adding or switching on an edit closes prompt B.")
+        st.caption("B is a separate prompt, so edits are paused. Adding or switching on an edit closes prompt B.")
     if seen.edits:
         with st.container(key="headlight-edits"):
             for place, edit in enumerate(seen.edits):
@@ -93,7 +93,7 @@ def ablating(name: str, edit: Edit, help: str) -> Button:
     def add() -> None:
         change((*selection.current().edits, edit), selection.current().edits_off)
 
-    hint = "It is among the edits already." if there else help
+    hint = "Already in the list of edits." if there else help
     return options.button(name, "Ablate", add, hint, disabled=there or full)
 
 

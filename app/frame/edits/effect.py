@@ -21,10 +21,7 @@ def draw(comparison: Comparison) -> None:
     for line in said(comparison.a, comparison.b):
         st.text(line)
     changed, reached = changes(comparison.a, comparison.b)
-    st.caption(
-        "What the edits cannot reach is grey; elsewhere the colour is the stronger the more the stream is changed "
-        "there (‖B − A‖ / ‖A‖): from an edit on up, and to other tokens only by attention."
-    )
+    st.caption("Grey: cannot be affected. Colour: relative change of the residual stream, ‖B − A‖ / ‖A‖.")
     cell_map(
         CellMap(
             np.where(reached, changed, np.nan)[::-1],
@@ -44,12 +41,12 @@ def said(a: Run, b: Run) -> list[str]:
     before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
     first, then = int(before.argmax()), int(after.argmax())
     own, other = a.tokenizer.labels([first, then])
-    change = f"{quoted(own)} {before[first]:.1%} in A, {after[first]:.1%} with the edits"
+    change = f"{quoted(own)}, {before[first]:.1%} → {after[first]:.1%}"
     if first == then:
-        line = f"It stays the likeliest: {change}."
+        line = f"Top prediction unchanged: {change}."
     else:
-        line = f"The likeliest becomes {quoted(other)} ({before[then]:.1%} → {after[then]:.1%}) instead of {change}."
-    return [f"At the last token, KL(A ‖ B) of the next one is {moved:.3g} nats.", line]
+        line = f"Top prediction changed: {quoted(other)}, {before[then]:.1%} → {after[then]:.1%}; before: {change}."
+    return [f"Next-token distribution: KL(A ‖ B) = {moved:.3g} nats.", line]
 
 
 def changes(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:

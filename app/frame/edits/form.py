@@ -48,11 +48,11 @@ from headlight.model.runs.run import Run
 
 KINDS = {
     "ablate": "Ablate heads",
-    "cut": "Cut an edge",
+    "cut": "Ablate an attention edge",
     "freeze": "Freeze patterns",
     "patch": "Patch from another prompt",
     "steer": "Steer along a direction",
-    "drop": "Drop a layer or a part",
+    "drop": "Drop a layer or sublayer",
     "neurons": "Change a neuron",
     "feature": "Change a feature",
 }
@@ -112,7 +112,7 @@ def draw(comparison: Comparison, now: Selection) -> Edit | None:
     """
     form, run = _Form(), comparison.a
     now = replace(now, queries=_positions_in_a(comparison, now.queries), keys=_positions_in_a(comparison, now.keys))
-    kind = form.one("kind", "Another edit", KINDS, "ablate", 230, TERMS["edit"])
+    kind = form.one("kind", "Add edit", KINDS, "ablate", 230, TERMS["edit"])
     edit = _FORMS[kind](form, run, now)
     unready = means.missing(_wanted(run, edit))
     add = options.button("add", "Add", lambda: _hold("add", True), disabled=edit is None or bool(unready) or _full(now))
@@ -145,7 +145,10 @@ def _matching(run: Run, edit: Edit | None) -> str:
     if len(own) == len(there):
         return ""
     matched = len(match_positions(own, there, edit.align))
-    return f"{matched} of the {len(own)} positions are matched with the other prompt's {len(there)}; the others stay."
+    return (
+        f"{matched} of the {len(own)} positions are matched with the other prompt's {len(there)}; the others are not "
+        "patched."
+    )
 
 
 def _tokens(run: Run, prompt: str) -> list[int]:
@@ -161,7 +164,7 @@ def _ablate(form: _Form, run: Run, now: Selection) -> Edit | None:
     named = form.several("heads", "Heads", heads, tuple(head for head in now.heads or () if head in heads))
     listed = len(means.texts())
     ways = BY | ({LISTED: f"mean over the {listed:,} listed prompts"} if listed >= means.LEAST else {})
-    by = form.one("by", "Replaced by", ways, "zero", 240)
+    by = form.one("by", "Replace with", ways, "zero", 240)
     if by == "resample":
         prompt = form.prompt("prompt", "Prompt", now)
         align = _align(form, run, prompt)
@@ -200,7 +203,7 @@ def _patch(form: _Form, run: Run, now: Selection) -> Edit | None:
         heads = {None: "every head"} | {head: f"H{head}" for head in range(run.cfg.n_heads)}
         only = form.one("one_head", "Head", heads, None, 130)
     positions = _positions(form, run)
-    prompt = form.prompt("prompt", "From the run of", now)
+    prompt = form.prompt("prompt", "From prompt", now)
     return Patch(full, prompt, positions, only, _align(form, run, prompt)) if prompt else None
 
 
@@ -234,7 +237,7 @@ def _steer(form: _Form, run: Run, now: Selection) -> Edit | None:
 def _drop(form: _Form, run: Run, now: Selection) -> Edit | None:
     layer = form.one("layer", "Layer", _layers(run), 0, 110)
     parts = {part: f"its {part}" for part in get_args(Part) if part != "MLP" or not run.cfg.attn_only}
-    part = form.one("part", "What of it", parts | {"layer": "the whole layer"}, "layer", 160)
+    part = form.one("part", "Component", parts | {"layer": "the whole layer"}, "layer", 160)
     return Drop(layer, part)
 
 
@@ -245,7 +248,7 @@ def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
     assert run.cfg.d_mlp is not None  # no_neurons has ruled out the rest
     layer = form.one("layer", "Layer", _layers(run), 0, 110)
     index = form.ask(Number, "neuron", "Neuron", 0, least=0, most=run.cfg.d_mlp - 1)
-    by = form.one("by_neuron", "Replaced by", BY_NEURON, "zero", 210)
+    by = form.one("by_neuron", "Replace with", BY_NEURON, "zero", 210)
     if by == "clamp":
         value = form.ask(Number, "value", "Value", 0.0, least=-MAX_CLAMP, most=MAX_CLAMP, step=0.5)
         return ClampNeurons(((layer, int(index)),), value, _positions(form, run))
@@ -257,7 +260,7 @@ def _neurons(form: _Form, run: Run, now: Selection) -> Edit | None:
 def _feature(form: _Form, run: Run, now: Selection) -> Edit | None:
     names = [name for name in (dictionaries.named(now.dictionary, run.source.name), *dictionaries.offered()) if name]
     if not names:
-        st.caption("There is no dictionary whose features could be changed. Open one on the page Features first.")
+        st.caption("No dictionary is open. Open one on the page Features first.")
         return None
     name = form.one("dictionary", "Dictionary", {each: each for each in names}, names[0], 200, TERMS["dictionary"])
     try:

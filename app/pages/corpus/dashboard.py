@@ -49,7 +49,7 @@ def draw(comparison: Comparison, view: ScanView) -> None:
     with right:
         _matters(of_head)
         if rows := plots.of_head(of_head):
-            charts.draw(rows, f"How strongly {name} is active over the corpus, and how far back it looks")
+            charts.draw(rows, f"Activity of {name} over the corpus, and its attention distance")
     _top_tokens(of_head)
 
 
@@ -160,17 +160,17 @@ def _open(prompt: opening.Prompt, view: ScanView, sequence: SampledSequence) -> 
 def _say_how(prompt: opening.Prompt) -> None:
     """What a sequence will not be as the scan had it, or as the page has it now."""
     if prompt.exact is False:
-        st.caption("The model splits this text into other tokens than the scan did: the cell may lie elsewhere.")
+        st.caption("The model tokenizes this text differently from the scan: the cell may be elsewhere.")
     elif prompt.exact is None:
         with st.container(key="headlight-said-model"):
-            st.text(f"It opens with the model {prompt.model}, which this scan is of.")
+            st.text(f"Opens with {prompt.model}, the scan's model.")
 
 
 def _matters(of_head: Dashboard) -> None:
-    heading("Does it matter?", "corpus_matters", key="corpus_matters")
+    heading("Causal effect", "corpus_matters", key="corpus_matters")
     effects = _effects(of_head)
     if not effects:
-        st.caption("This scan has not ablated the head: only a scan made here measures that.")
+        st.caption("This scan has no ablations; only scans made with Headlight do.")
         return
     row_table(
         Table(

@@ -16,7 +16,7 @@ from headlight.model.corpus.tree import Head
 from headlight.model.runs.edits import head_name
 
 BESIDE = "loss_change"  # the effect of ablating a ranked head, where the scan has it
-HOW = "Choose a row for its dashboard."
+HOW = "Click a row for its dashboard."
 
 
 def draw(view: ScanView) -> Head | None:

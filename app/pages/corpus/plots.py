@@ -72,7 +72,7 @@ def of_head(dashboard: Dashboard) -> Rows:
         rows.append([histogram(each.bin_edges, each.bin_values, title=title, along=along, unit="sequences")])
     if dashboard.qk_distance_histogram is not None:
         each = dashboard.qk_distance_histogram
-        title, along = "How far back it looks", "distance from query to key (tokens)"
+        title, along = "Attention distance", "distance from query to key (tokens)"
         n_bins = max([place for place, value in enumerate(each.bin_values, 1) if value] or [1])  # no longer sequence
         edges, values = each.bin_edges[: n_bins + 1], each.bin_values[:n_bins]
         rows.append([histogram(edges, values, title=title, along=along, unit="attention weight")])

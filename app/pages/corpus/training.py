@@ -14,8 +14,8 @@ from headlight.model.corpus.titles import change, estimates, figure, half_way
 from headlight.model.runs.edits import head_name
 
 HALF_WAY = (
-    "The step from which on the figure stays nearer to its last value than to its first; empty where it is not surely "
-    "another at the end."
+    "The step from which the figure stays closer to its last value than to its first; empty where the two do not "
+    "differ significantly."
 )
 
 

@@ -22,8 +22,8 @@ from headlight.model.runs.comparison import Comparison
 MAX_CHOSEN = 8  # heads that a lasso chooses: other pages draw each of them
 CORPUS = "README.md"
 HOW = (
-    "There is no scan yet. This command makes one: it runs a model over text files and writes what every head does "
-    "there into a folder."
+    "No corpus scan yet. Create one with this command, which runs a model over text files and writes statistics of "
+    "every head into a folder."
 )
 
 
@@ -50,7 +50,10 @@ def _say_whose(view: ScanView, comparison: Comparison) -> None:
     """That the scan is of another model than the page's, where no scan of that one is known."""
     if not view.own and not selection.current().scan:
         command = make("scan", MODEL=models.opened_by(comparison.a.source), CORPUS=CORPUS)
-        st.text(f"There is no scan of this model yet: this one is of another. {command} makes one.")
+        st.text(
+            f"No corpus scan for {comparison.a.source.name} yet; showing {plots.called(view.a.model_name)}'s. Create "
+            f"one with: {command}"
+        )
 
 
 def is_open() -> bool:
@@ -63,7 +66,7 @@ def _say_how() -> None:
         st.info(HOW)
         st.code(make("scan", MODEL="mini", CORPUS=CORPUS), "bash")
         st.caption(
-            "Then type the folder's path as the scan. Any tree of HeadVis opens too, Neuronpedia's exports included."
+            "Then enter the folder's path as the scan. Trees of HeadVis open too, such as Neuronpedia's exports."
         )
 
 
@@ -72,7 +75,7 @@ def _options(comparison: Comparison, view: ScanView | None = None) -> None:
     name = scans.named(now.scan, comparison.a.source.name)
     row: list[Option | None] = [_scan("scan", "Scan", name, "")]
     if view is not None:
-        row.append(_figure(view, "corpus_by", "Find by", view.by))
+        row.append(_figure(view, "corpus_by", "Rank by", view.by))
         if view.b is None:
             row += [
                 _figure(view, "corpus_across", "Across", view.across),

@@ -23,8 +23,10 @@ from headlight.model.runs.run import Run
 MAX_PARTS, MAX_HEADS = 10, 6
 WIDTHS = 4, 5, 4  # of who made it, its tokens, and the heads that read it
 PAGES = {"why": "Why", "inside": "Inside"}
-ABLATE = "Shows A without this feature as B, on every page. The edits' drawer clamps it or steers along it instead."
-NO_STREAM = "This dictionary writes to no stream that heads and logits are read from."
+ABLATE = (
+    "Ablates this feature in A and shows that as B on every page. The edits' drawer can clamp it or steer along it."
+)
+NO_STREAM = "This dictionary does not write to the residual stream."
 
 
 def draw(view: FeatureView) -> None:
@@ -87,12 +89,15 @@ def _strip(view: FeatureView) -> None:
 
 
 def _made(view: FeatureView, of: str, run: Run, position: int) -> None:
-    heading(f"Who made it{of}", "feature_made", key="feature_made")
+    heading(f"Sources of this activation{of}", "feature_made", key="feature_made")
     reason = needs.split(view.comparison)
     made = None if reason else made_by(run, view.dictionary, view.feature, position)
     if made is None:
         st.caption(
-            plain(reason or "This dictionary reads no stream, so that its activation is no sum over who wrote there.")
+            plain(
+                reason
+                or ("This dictionary does not read the residual stream, so its activations have no sources to list.")
+            )
         )
         return
     order = (-made.values.values.abs()).argsort(stable=True).tolist()
@@ -124,7 +129,7 @@ def spelled(made: MadeBy, order: list[int], label: str) -> str:
     others = f", {number(rest)} of it the other {len(order) - MAX_PARTS}" if len(order) > MAX_PARTS else ""
     before = float(made.before.values)
     end = "" if before > 0 else ", which is cut off"
-    return f"At {label}: all parts add up to {number(before)}{end}{others}."
+    return f"At {label}: contributions sum to {number(before)}{end}{others}."
 
 
 def _links(view: FeatureView, head: Head, name: str, what: str) -> None:
@@ -183,7 +188,7 @@ def _readers(view: FeatureView, run: Run) -> None:
     heading("Heads that read it", "feature_readers", key="feature_readers")
     reading = heads_reading(run, view.opened, view.layer, view.feature)[:MAX_HEADS]
     if not reading:
-        st.caption("No later head reads what it writes.")
+        st.caption("No later head reads it.")
         return
     scores = np.array([each for _, each in reading])
     place = row_table(

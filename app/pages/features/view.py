@@ -57,7 +57,7 @@ def _refused(reason: str) -> None:
         notices.refused(reason, "dictionary")
     else:
         with st.container(key="headlight-missing-dictionary"):
-            st.info(plain(f"{reason} Type the folder of a dictionary that fits A and B."))
+            st.info(plain(f"{reason} Enter the folder of a dictionary that fits A and B."))
 
 
 def is_open() -> bool:
@@ -94,9 +94,9 @@ def worth(view: FeatureView) -> list[str]:
         value = {name: each for name, (each, _) in measures.items()}
         loss, put = value["loss"], value["loss with the dictionary in place"]
         parts = [
-            f"explains {value['explained variance']:.1%} of the variance",
-            f"{value['active features']:.1f} features active at a token",
-            *([f"loss {number(loss)} → {number(put)} nats with it in the activation's place"] if loss == loss else []),
+            f"explained variance {value['explained variance']:.1%}",
+            f"{value['active features']:.1f} active features per token",
+            *([f"loss {number(loss)} → {number(put)} nats with the dictionary spliced in"] if loss == loss else []),
             f"KL {number(value['KL with the dictionary in place'])} nats",
         ]
         lines.append(f"{'' if view.comparison.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
@@ -209,7 +209,7 @@ def _by(view: FeatureView) -> Option | None:
         selection.choose(features_by=by, feature=(view.layer, listed.feature if listed else 0))
 
     value = selection.current().features_by
-    return options.tie(Choice, "features_by", "List by", value, change, options=ways)
+    return options.tie(Choice, "features_by", "Rank by", value, change, options=ways)
 
 
 def _none_of(view: FeatureView) -> tuple[int, int]:

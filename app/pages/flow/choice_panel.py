@@ -44,14 +44,14 @@ def _in_graph(flow: Flow, chosen: tuple[int, ...]) -> bool:
 
 def _say_of_none(chosen: tuple[int, ...]) -> None:
     if chosen:
-        st.info("What was chosen is not in this graph. Lower the smallest share shown, or click another edge or node.")
+        st.info("The selection is not in this graph. Lower the minimum share, or click another edge or node.")
     else:
-        st.caption("Click an edge for its heads, a node for its top tokens, a node of the top row to start there.")
+        st.caption("Click an edge for its heads, a node for its top tokens, or a node of the top row to start there.")
 
 
 def _node_of_both(comparison: Comparison, place: Place) -> None:
     here = f"{place.position} {comparison.labels[place.position]}"
-    heading(f"What {state_names(comparison.a.cfg)[place.depth]} says at {here}", "flow_node_both", key="told")
+    heading(f"Logit lens of {state_names(comparison.a.cfg)[place.depth]} at {here}", "flow_node_both", key="told")
     if reason := needs.language_model(comparison):
         st.info(plain(reason))
         return
@@ -61,7 +61,7 @@ def _node_of_both(comparison: Comparison, place: Place) -> None:
 def _edge_of_both(comparison: Comparison, edge: EdgePair) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(comparison.a, edge.target)
     ends = f"{source} {comparison.labels[source]} to {target} {comparison.labels[target]}"
-    heading(f"Who carries layer {layer} from {ends}", "flow_edge_both", key="told")
+    heading(f"Heads of layer {layer} from {ends}", "flow_edge_both", key="told")
     st.text(f"A {edge.a:.3f}    B {edge.b:.3f}    {DIFFERENCE} {edge.change:+.3f}".replace("-", "−"))
     draw(numbers.heads_of_both(comparison.a, edge), f"Heads of the chosen line {DIFFERENCE}")
     _why((layer, edge.heads[0][0]), target, source, DIFFERENCE)
@@ -81,7 +81,7 @@ def of_one(comparison: Comparison, side: str, flow: Flow) -> None:
 def _node(comparison: Comparison, side: str, place: Place) -> None:
     run = comparison.sides[side]
     here = comparison.token_at(run, place.position)
-    heading(f"What {state_names(run.cfg)[place.depth]} says at {here}", "flow_node", key=f"told {side}")
+    heading(f"Logit lens of {state_names(run.cfg)[place.depth]} at {here}", "flow_node", key=f"told {side}")
     if reason := needs.language_model(comparison):
         st.info(plain(reason))
         return
@@ -91,7 +91,7 @@ def _node(comparison: Comparison, side: str, place: Place) -> None:
 def _edge(comparison: Comparison, side: str, run: Run, edge: Edge) -> None:
     source, target, layer = edge.source.position, edge.target.position, numbers.layer_of(run, edge.target)
     ends = f"{comparison.token_at(run, source)} to {comparison.token_at(run, target)}"
-    heading(f"Who carries layer {layer} from {ends}", "flow_edge", key=f"told {side}")
+    heading(f"Heads of layer {layer} from {ends}", "flow_edge", key=f"told {side}")
     draw(numbers.heads_of(run, edge), f"Heads of the chosen line {side}")
     _why((layer, edge.heads[0][0]), comparison.place_of(run, target), comparison.place_of(run, source), side)
 

@@ -27,11 +27,11 @@ def spelled(flow: Flow) -> str:
         for shares in ([node.bias for node in flow.nodes], [node.rest for node in flow.nodes])
     )
     left_out = max(0.0, 1 - flow.traced - biases - edits)
-    beside = [f"{share:.1%} is {name}" for name, share in (("biases", biases), ("edits", edits)) if share]
+    beside = [f"{name} {share:.1%}" for name, share in (("biases", biases), ("edits", edits)) if share]
     return (
         f"{len(flow.nodes)} nodes and {len(flow.edges)} edges with a share of at least {flow.threshold:g}. "
-        f"They trace {flow.traced:.1%} of the start down to the embeddings; "
-        f"{', '.join([*beside, f'{left_out:.1%} edges left out'])}."
+        f"These edges trace {flow.traced:.1%} of the final state back to embeddings; "
+        f"{', '.join([*beside, f'edges below the threshold {left_out:.1%}'])}."
     )
 
 

@@ -25,7 +25,7 @@ def render(comparison: Comparison) -> None:
     """The options, the graph of each run and of the change, and details of the chosen node or edge."""
     _take_click(comparison)
     place = place_of(comparison, selection.current())
-    with title_row("What flows into a token", "flow"):
+    with title_row("Information flow into a token", "flow"):
         _options(comparison, place)
     say_what_is_common(comparison)
     say_what_is_missing(comparison, place)
@@ -41,7 +41,7 @@ def render(comparison: Comparison) -> None:
 
 def _options(comparison: Comparison, place: int) -> None:
     least, most = THRESHOLDS
-    clear = options.button("flow_clear", "Clear the choice", lambda: selection.choose(Choices, flow_chosen=()))
+    clear = options.button("flow_clear", "Clear selection", lambda: selection.choose(Choices, flow_chosen=()))
     options.row(
         options.place(
             "flow_start",
@@ -53,7 +53,7 @@ def _options(comparison: Comparison, place: int) -> None:
         options.bind(
             Slider,
             "flow_threshold",
-            "Smallest share shown",
+            "Minimum share",
             page=Choices,
             least=least,
             most=most,
@@ -96,7 +96,7 @@ def _take_click(comparison: Comparison) -> None:
 
 
 def _side(comparison: Comparison, side: str) -> None:
-    with st.spinner("Following the flow…"):
+    with st.spinner("Computing the flow…"):
         flow = flow_in(comparison, side, selection.current())
     run = comparison.sides[side]
     if selection.current().table:

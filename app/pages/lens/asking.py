@@ -32,8 +32,8 @@ def is_answered(comparison: Comparison, place: int, scope: Scope) -> bool:
     work.keep_to(list(missing))
     if not missing or (seconds <= progress.AT_ONCE and not work.waiting):
         return True
-    progress.offer(work, list(missing), "Put the states into the prompt", "patchscope", seconds)
-    progress.bar(work, "runs asked", "patchscope")
+    progress.offer(work, list(missing), "Run the patchscope", "patchscope", seconds)
+    progress.bar(work, "runs done", "patchscope")
     progress.go_on(work, _ask)
     return False
 

@@ -26,16 +26,13 @@ from headlight.model.runs.comparison import Comparison
 
 UNIT, WHAT = "nats", "KL(final ‖ layer)"
 LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("orange", "solid")}
-NONE = (
-    "No other lens lies beside {}. {} fits a tuned lens and a Jacobian lens; published ones open by their folder or "
-    "hub name."
-)
+NONE = "No tuned or Jacobian lens found for {}. Fit both with {}, or open a published one by its folder or hub name."
 Values = Float[np.ndarray, " layer"]
 
 
 def draw(comparison: Comparison, by: Mapping[str, Lens]) -> None:
     """A line a lens through the layers of this prompt, and beside it of held-out text."""
-    heading("Every lens, layer by layer", "lens_kl", "lens_tuned", "lens_jacobian", key="divergence")
+    heading("Lens quality by layer", "lens_kl", "lens_tuned", "lens_jacobian", key="divergence")
     drawn = rows(comparison, by, selection.current())
     if selection.current().table:
         for title, lines in _all(comparison, by, selection.current()).items():

@@ -38,7 +38,7 @@ def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
         _tables(comparison, pin, token, by)
     else:
         charts.draw(
-            rows(comparison, pin, token, by), "The most likely tokens, and the followed token's probability by layer"
+            rows(comparison, pin, token, by), "The most likely tokens, and the tracked token's probability by layer"
         )
 
 
@@ -47,7 +47,7 @@ def rows(comparison: Comparison, pin: LensPin, token: int, by: By) -> charts.Row
     at, best = f"after {comparison.layer_labels[pin.layer]}, position {pin.position}", _best(comparison, pin, by)
     reach = max((float(probs.max()) for _, probs in best.values()), default=0.0)
     lists = [
-        likeliest(labels, probs, f"Best tokens {at}{side and f' in {side}'}{_by(by)}", reach)
+        likeliest(labels, probs, f"Top tokens {at}{side and f' in {side}'}{_by(by)}", reach)
         for side, (labels, probs) in named(comparison, best, "").items()
     ]
     way = _way(comparison, pin.position, token, by)
@@ -81,7 +81,7 @@ def _way(comparison: Comparison, place: int, token: int, by: By) -> Plot:
     return plots.lines(
         {side: tables.filled(values, len(layers)) for side, values in sides.items()},
         layers,
-        title=f"Followed token {label} at position {place}{_by(by)}",
+        title=f"Tracked token {label} at position {place}{_by(by)}",
         unit="probability",
         alone=label,
         words={side: [f"rank {rank:,}" for rank in of_run] for side, of_run in named(comparison, ranks, "").items()},
@@ -91,7 +91,7 @@ def _way(comparison: Comparison, place: int, token: int, by: By) -> Plot:
 def _followed_at(
     comparison: Comparison, place: int, token: int, by: By
 ) -> tuple[dict[str, Float[np.ndarray, " layer"]], dict[str, Int[np.ndarray, " layer"]]]:
-    """The probability and the rank of the followed token after every layer, of the runs that have the place."""
+    """The probability and the rank of the tracked token after every layer, of the runs that have the place."""
     here = {side: (comparison.sides[side], position) for side, position in positions_at(comparison, place).items()}
     return (
         {
@@ -108,7 +108,7 @@ def _followed_at(
 def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
     for side, (labels, probs) in named(comparison, _best(comparison, pin, by), "").items():
         of = f" in {side}" if side else ""
-        tables.draw({"Token": labels, "Probability": probs}, f"Best tokens of the pinned cell{of}{_by(by)}")
+        tables.draw({"Token": labels, "Probability": probs}, f"Top tokens of the pinned cell{of}{_by(by)}")
     probabilities, ranks = _followed_at(comparison, pin.position, token, by)
     both = named(comparison, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}
@@ -117,4 +117,4 @@ def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
         for side, values in named(comparison, ranks, "").items()
     }
     layers = comparison.layer_labels
-    tables.draw(tables.of_rows("After layer", layers, columns), f"Probability and rank of the followed token{_by(by)}")
+    tables.draw(tables.of_rows("After layer", layers, columns), f"Probability and rank of the tracked token{_by(by)}")

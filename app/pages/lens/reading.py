@@ -35,8 +35,8 @@ def is_read(comparison: Comparison, by: Mapping[str, Lens]) -> bool:
     work.keep_to(every)
     if not every or (seconds <= progress.AT_ONCE and not work.waiting):
         return True
-    progress.offer(work, every, "Read the rest of the lens", "lens", seconds, inf)
-    progress.bar(work, "parts of the lens read", "lens")
+    progress.offer(work, every, "Compute the rest of the lens", "lens", seconds, inf)
+    progress.bar(work, "parts of the lens done", "lens")
     return False
 
 

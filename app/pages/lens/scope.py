@@ -41,7 +41,7 @@ def draw(comparison: Comparison, pin: LensPin) -> None:
 def _refused(reason: str) -> None:
     """What is wrong with the prompt; of the one that stands there unasked it is no fault."""
     if selection.current().choices_of(Choices).scope_prompt == IDENTITY:
-        st.caption(plain(f"The prompt that asks to repeat does not go with this model. {reason}"))
+        st.caption(plain(f"The default prompt does not suit this model. {reason}"))
     else:
         notices.refused(reason, "patchscope")
 
@@ -65,7 +65,7 @@ def _options(comparison: Comparison) -> None:
     layers = {SAME: "the same", **dict(enumerate(comparison.a.layer_labels[: comparison.n_layers + 1]))}
     position = own.scope_position if own.scope_position is not None and own.scope_position <= last else last
     options.row(
-        options.tie(Text, "scope_prompt", "Into the text", own.scope_prompt, ask, placeholder=IDENTITY, width=330),
+        options.tie(Text, "scope_prompt", "Target prompt", own.scope_prompt, ask, placeholder=IDENTITY, width=330),
         options.place("scope_position", "At token", labels, position, at) if labels else None,
         options.tie(
             Listed,
@@ -99,9 +99,8 @@ def _answer(comparison: Comparison, pin: LensPin, scope: Scope) -> None:
     into = pin.layer if scope.layer is None else scope.layer
     st.caption(
         plain(
-            f"T{_state(comparison, pin.layer)[1:]} at position {pin.position} is put in the place of "
-            f"{_state(comparison, into)} at position {example.position} of this prompt. Its next token, and what it "
-            "says untouched:"
+            f"T{_state(comparison, pin.layer)[1:]} at position {pin.position} replaces {_state(comparison, into)} at "
+            f"position {example.position} of this prompt. Next tokens with the state, and unpatched:"
         )
     )
     if not selection.current().table:
@@ -111,8 +110,8 @@ def _answer(comparison: Comparison, pin: LensPin, scope: Scope) -> None:
                 with column:
                     charts.alone([[plot]], plot.title, f"patchscope{side}{number}")
     for side, (run, scopes) in named(comparison, answers, "").items():
-        st.caption(plain(f"Every state of the position, put in the same place{side and f': {side}'}"))
-        tables.draw(_table(run, scopes), f"What the prompt makes of each state{side and f' in {side}'}")
+        st.caption(plain(f"Every state of the position, patched into the same place{side and f': {side}'}"))
+        tables.draw(_table(run, scopes), f"Predictions with each state patched in{side and f' in {side}'}")
 
 
 def _state(comparison: Comparison, layer: int) -> str:
@@ -134,7 +133,7 @@ def _plots(comparison: Comparison, pin: LensPin, scope: Scope) -> dict[str, list
     lists: dict[str, list[tuple[str, list[str], np.ndarray]]] = {}
     for side, (run, scopes) in named(comparison, _scopes(comparison, pin.position, scope), "").items():
         of = f" in {side}" if side else ""
-        states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Untouched{of}": -1}
+        states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Unpatched{of}": -1}
         tops = {title: best(scopes.logits[row].softmax(-1), BEST) for title, row in states.items()}
         lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in tops.items()]
     reach = max(float(values.max()) for plots in lists.values() for *_, values in plots)

@@ -32,7 +32,7 @@ MEASURES: dict[ColourBy, str] = {
     "top": "Top token",
     "entropy": "Entropy",
     "kl": "KL to final",
-    "target": "Followed token",
+    "target": "Tracked token",
     "rank": "Its rank",
 }
 LENSES: dict[Kind, str] = {"logit": "Logit", "tuned": "Tuned", "jacobian": "Jacobian"}
@@ -40,8 +40,8 @@ COLOURED: dict[ColourBy, tuple[str, str]] = {  # name, unit
     "top": ("probability of the top token", ""),
     "entropy": ("entropy", "nats"),
     "kl": ("KL(final ‖ layer)", "nats"),
-    "target": ("probability of the followed token", ""),
-    "rank": ("rank of the followed token", "log10"),
+    "target": ("probability of the tracked token", ""),
+    "rank": ("rank of the tracked token", "log10"),
 }
 
 Cells = Mapping[str, Float[np.ndarray, "layer place"]]
@@ -78,7 +78,7 @@ def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
         _so_far(comparison, measure, by)
         reading.go_on()
         return
-    with st.spinner("Reading every layer…"):
+    with st.spinner("Computing the lens…"):
         lenses = lenses_of(comparison, by)
         values = coloured(comparison, measure, token, lenses)
     if selection.current().table:
@@ -112,7 +112,7 @@ def _followed(comparison: Comparison) -> int:
             options.bind(
                 Text,
                 "target",
-                "Follow a token",
+                "Track a token",
                 placeholder=f"the prediction, “{run.tokenizer.labels([predicted])[0]}”",
                 help="Type one token. Inside a sentence most begin with a space: type the space too.",
                 width=190,

@@ -45,15 +45,15 @@ def read(name: str, data: bytes, most: int) -> Prompts:
     if suffix not in SUFFIXES:
         raise InputError(f"The name ends in {quote(suffix)}; files of prompts end in {', '.join(SUFFIXES)}.")
     if not data:
-        raise InputError(f"The file is empty: it has 0 bytes. Put at least one {PROMPT} into it.")
+        raise InputError(f"The file is empty (0 bytes). Add at least one {PROMPT}.")
     _check_encoding(data)
     rows = list(_table(data, suffix, name) if suffix in READERS else _lines(data, name))
     prompts = Prompts(row for row in rows if row is not None)
     prompts.n_empty = len(rows) - len(prompts)
     if not prompts:
-        raise InputError("The file holds no prompt, only blank lines or a header. Put at least one prompt into it.")
+        raise InputError("The file has no prompt, only blank lines or a header. Add at least one prompt.")
     if len(prompts) > most:
-        raise InputError(f"The file holds {len(prompts):,} prompts; at most {most:,} are taken. Split the file.")
+        raise InputError(f"The file has {len(prompts):,} prompts; the limit is {most:,}. Split the file.")
     return prompts
 
 
@@ -103,12 +103,14 @@ def _prompt_place(record: Record) -> int:
             if is_list_of_objects(value):
                 raise InputError(f"{where}: its {quote(name)} {fault_of(value)}.")
         listed = ", ".join(map(quote, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
-        raise InputError(f"{where} names no {PROMPT}; it names {listed or 'nothing'}. Call one of them “{PROMPT}”.")
+        raise InputError(
+            f"{where} has no column or key “{PROMPT}” (found: {listed or 'none'}). Name one of them “{PROMPT}”."
+        )
     twice = next((name for place, name in enumerate(names) if keys.index(folded(name)) != place), None)
     if twice is not None:
-        raise InputError(f"{where} names {quote(twice)} twice, capitals aside. Rename one of the two.")
+        raise InputError(f"{where} has {quote(twice)} twice, ignoring case. Rename one of the two.")
     if len(names) > MAX_COLUMNS:
-        raise InputError(f"{where} names {len(names):,} columns; at most {MAX_COLUMNS} are taken. Leave some out.")
+        raise InputError(f"{where} has {len(names):,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     place = place_of(names, PROMPT)
     assert place is not None  # it stands there once
     return place

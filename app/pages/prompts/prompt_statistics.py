@@ -135,7 +135,7 @@ def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
         key=selection.widget_key("heads_table"),
         choosable=False,
     )
-    download("Data: heads", "heads.csv", lambda: csv_bytes(columns))
+    download("Download heads", "heads.csv", lambda: csv_bytes(columns))
 
 
 def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> Rows:

@@ -142,7 +142,7 @@ def _take(key: str) -> None:
     upload.count, upload.taken, upload.refused = upload.count + 1, "", ""
 
     def refuse(reason: str) -> None:
-        upload.refused = f"{file.name} was not taken. {reason}"
+        upload.refused = f"Could not read {file.name}. {reason}"
 
     with boundary.guard(refuse):
         most = settings().upload_prompts
@@ -162,9 +162,9 @@ def _progress(rows: Sequence[Row]) -> None:
         label = f"Run {open_rows:,} prompt{'' if open_rows == 1 else 's'}"
         progress.offer(running, unknown, label, "prompts", None)
         refused = sum(bool(row.refused) for row in rows)
-        cannot = f", {refused:,} cannot be: choose it to see why" if refused else ""
+        cannot = f", {refused:,} cannot run: click one to see why" if refused else ""
         done = sum(row.status == "run" for row in rows)
-        st.caption(plain(f"{len(rows):,} in the list, {done:,} run{cannot}"), width="content")
+        st.caption(plain(f"{done:,} of {len(rows):,} run{cannot}"), width="content")
 
 
 def _table(rows: Sequence[Row], head: Head) -> None:
@@ -232,7 +232,7 @@ def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | N
             on_click=lambda: prompt_list.remove(range(len(rows))),
             key=selection.widget_key("clear"),
         )
-        prompt_statistics.download("Data: prompts", "prompts.csv", file)
+        prompt_statistics.download("Download prompts", "prompts.csv", file)
     if chosen is not None and rows[chosen].refused:
         notices.refused(rows[chosen].refused, "row")
 
@@ -268,7 +268,7 @@ def _past_runs() -> None:
         key=selection.widget_key("past_runs"),
     )
     st.button(
-        "Go back to it",
+        "Restore this run",
         disabled=chosen is None,
         on_click=lambda: selection.ask(past[chosen or 0].selection, past[chosen or 0].page),
         key=selection.widget_key("go_back"),

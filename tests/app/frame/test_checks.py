@@ -219,7 +219,7 @@ def panel(settings: dict[str, object], folder: str) -> AppTest:
 def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -> None:
     shown = " ".join(block.value for block in panel.code)
     run = runs.run(folder, PROMPT, True)
-    for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "relative error"):
+    for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "GFLOP/s"):
         assert said in shown
     assert " ".join(map(str, run.tokens.tolist())) in shown
 

@@ -222,14 +222,14 @@ def test_of_two_models_the_parts_that_only_one_has_stand_alone(figure: Figure) -
 
 def test_the_best_tokens_of_both_runs_share_their_scale(both: Comparison, figure: Figure) -> None:
     page("lens", both, position=1, layer=1, target=" two")
-    a, b = (plot for plot in figure.plots if plot.title.startswith("Best tokens"))
+    a, b = (plot for plot in figure.plots if plot.title.startswith("Top tokens"))
     (bars_of_a, room_of_a), (bars_of_b, room_of_b) = a.traces, b.traces
     assert max(room_of_a["x"]) == max(room_of_b["x"]) > max(bars_of_a["x"] + bars_of_b["x"])
     for bars in (bars_of_a, bars_of_b):
         shares = bars["x"]
         assert shares == sorted(shares, reverse=True)
         assert bars["text"] == [f"{share:.2%}" for share in shares]
-    plot = figure.plot("Followed token ␣two")
+    plot = figure.plot("Tracked token ␣two")
     assert [(line["name"], line["line"]["dash"]) for line in plot.traces] == [
         ("A", "solid"),
         ("B", "dash"),

@@ -187,7 +187,7 @@ def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None
     _fill(page, "name", "attn.hook_pattern")
     _fill(page, "prompt", "one two")
     _run(page)
-    assert "3 of the 7 positions are matched with the other prompt's 3; the others stay." in _captions(page)
+    assert "3 of the 7 positions are matched with the other prompt's 3; the others are not patched." in _captions(page)
     _add(page)
     assert "B: Edit 1: The prompt 'one two' has 3 tokens and the edited one 7" in _texts(page)[0]
     assert _edits(page) == ()
@@ -199,7 +199,7 @@ def test_a_prompt_of_another_length_is_matched_by_tokens_or_by_position(page: Ap
     _run(page)
     _fill(page, "prompt", f"three {PROMPT}")
     _run(page)
-    assert "6 of the 7 positions are matched with the other prompt's 9; the others stay." in _captions(page)
+    assert "6 of the 7 positions are matched with the other prompt's 9; the others are not patched." in _captions(page)
     _fill(page, "align", "position")
     _run(page)
     _add(page)
@@ -223,14 +223,14 @@ def test_the_mean_over_the_listed_prompts_is_run_and_goes_into_the_edit(page: Ap
 def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object]) -> None:
     a, same = (runs.run("mini", REPEATED, True, edits) for edits in ((), (FreezePatterns(),)))
     moved, stays = effect.said(a, same)
-    assert moved == "At the last token, KL(A ‖ B) of the next one is 0 nats."
-    assert stays == "It stays the likeliest: “␣key” 96.0% in A, 96.0% with the edits."
+    assert moved == "Next-token distribution: KL(A ‖ B) = 0 nats."
+    assert stays == "Top prediction unchanged: “␣key”, 96.0% → 96.0%."
     other = runs.run("mini", REPEATED, True, (AblateHeads(((1, 0), (1, 1))),))  # its induction heads
     moved, becomes = effect.said(a, other)
     p, q = a.next_logits.double().softmax(-1), other.next_logits.double().softmax(-1)
-    assert moved == f"At the last token, KL(A ‖ B) of the next one is {float((p * (p / q).log()).sum()):.3g} nats."
-    assert becomes.startswith("The likeliest becomes “␣club” (")
-    assert " instead of “␣key” 96.0% in A, " in becomes
+    assert moved == f"Next-token distribution: KL(A ‖ B) = {float((p * (p / q).log()).sum()):.3g} nats."
+    assert becomes.startswith("Top prediction changed: “␣club”, ")
+    assert "; before: “␣key”, 96.0% → " in becomes
 
 
 def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:

@@ -49,8 +49,8 @@ def test_what_the_dictionary_is_worth_is_always_said(run: Run) -> None:
     for chosen in ({}, {"table": True}):
         at = page("features", Comparison(run), dictionary="sae", **chosen)
         said = " ".join(each.value for each in at.text)
-        assert "of the variance" in said
-        assert "nats with it in the activation's place" in said
+        assert "explained variance" in said
+        assert "nats with the dictionary spliced in" in said
     assert "explains" in worth(found(run))[0]
 
 
@@ -131,7 +131,7 @@ def test_who_made_a_feature_is_told_at_the_tokens_place(run: Run, folder: str, m
         monkeypatch.setattr(one, drawn, lambda *_, **__: None)
     monkeypatch.setattr(one, "row_table", lambda columns, **look: titles.append(look["title"]))
     one._made(its, "", both.a, 4)
-    assert titles == ["Who made feature 3 at 7"]
+    assert titles == ["Sources of feature 3 at 7"]
 
 
 def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_tables_hold_the_graph(run: Run) -> None:
     assert sum(heads["Share of the line"]) == pytest.approx(1, abs=SAME)
     assert sum(heads["Share of the node"]) == pytest.approx(edge.share, abs=SAME)
     assert edge_of(found.edges, (1, 0)) is None
-    assert f"{found.traced:.1%} of the start down to the embeddings" in spelled(found)
+    assert f"{found.traced:.1%} of the final state back to embeddings" in spelled(found)
 
 
 def test_the_change_is_between_the_runs_own_shares(both: Comparison) -> None:

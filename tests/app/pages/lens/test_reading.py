@@ -51,7 +51,7 @@ def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.
         True
     ] * 2
     drawn.clear()
-    (rest,) = [button for button in page.button if button.label.startswith("Read the rest of the lens (")]
+    (rest,) = [button for button in page.button if button.label.startswith("Compute the rest of the lens (")]
     rest.click().run()
     assert not page.exception
     assert drawn

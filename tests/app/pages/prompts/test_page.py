@@ -108,11 +108,11 @@ def test_an_uploaded_file_is_listed_with_its_labels(page: AppTest, tables: Table
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("empty.csv", "", "empty.csv was not taken. The file is empty"),
+        ("empty.csv", "", "Could not read empty.csv. The file is empty"),
         ("quote.csv", 'prompt\n"The cat\n', "Line 2: a double quote"),
-        ("column.csv", "text\nThe cat\n", "it names “text”"),
+        ("column.csv", "text\nThe cat\n", "(found: “text”)"),
         ("line.jsonl", '{"prompt": "a"}\n{"prompt":\n', "Line 2 is not valid JSON"),
-        ("many.txt", "a\n" * 1001, "holds 1,001 prompts; at most 1,000"),
+        ("many.txt", "a\n" * 1001, "has 1,001 prompts; the limit is 1,000"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why_and_the_list_stays(
@@ -173,7 +173,7 @@ def test_a_refused_prompt_and_a_refused_file_are_both_said(page: AppTest) -> Non
     page.button[0].click().run()
     _upload(page, "empty.csv", "")
     assert "The prompt is empty" in _said(page)
-    assert "empty.csv was not taken" in _said(page)
+    assert "Could not read empty.csv" in _said(page)
 
 
 def test_all_prompts_are_run_and_those_that_cannot_be_say_why(
@@ -218,7 +218,7 @@ def test_a_prompt_that_is_listed_twice_counts_once(headings: list[str], page: Ap
     assert any(heading.endswith("over 1 prompt") for heading in headings)
     _upload(page, "a.csv", "prompt,kind\na b a b,1\na b a b,2\n")
     _press(page, "Run")
-    assert "3 in the list, 3 run" in _said(page)
+    assert "3 of 3 run" in _said(page)
     assert any(heading.endswith("over 2 different prompts") for heading in headings)
 
 
@@ -338,6 +338,6 @@ def test_going_back_to_a_run_restores_its_whole_selection(settings: dict[str, ob
     page.button[0].click().run()
     assert _columns(tables, "past_runs")[3] == ["Prompts", "Attention", "Attention"]
     _choose(page, tables, "past_runs", 2)
-    _press(page, "Go back to it")
+    _press(page, "Restore this run")
     assert not page.file_uploader
     assert {name: page.query_params.get(name) for name in chosen} == chosen

@@ -81,7 +81,7 @@ def test_a_list_of_objects_and_tabs_are_read_as_lines_and_commas_are() -> None:
     assert read("a.tsv", b"prompt\tkind\nThe cat, sat\tanimal\n", MOST) == (
         Prompt("The cat, sat", "a.tsv", (("kind", "animal"),)),
     )
-    assert "Entry 2 names no prompt" in _refusal("a.json", '[{"prompt": "a"}, {"text": "b"}]')
+    assert "Entry 2 has no column or key “prompt”" in _refusal("a.json", '[{"prompt": "a"}, {"text": "b"}]')
     assert "Entry 1: the prompt is a conversation of several messages" in _refusal(
         "a.json", '[{"prompt": [{"role": "user", "content": "Hi"}]}]'
     )
@@ -104,16 +104,18 @@ def test_a_name_of_another_kind_lists_those_that_are_read() -> None:
 
 
 def test_a_csv_without_a_prompt_column_lists_its_columns() -> None:
-    assert "names no prompt; it names “text”, “kind”. Call one" in _refusal("a.csv", "text;kind\nThe cat;animal\n")
+    assert "has no column or key “prompt” (found: “text”, “kind”). Name one" in _refusal(
+        "a.csv", "text;kind\nThe cat;animal\n"
+    )
     assert "“c11”, …." in _refusal("a.csv", ",".join(f"c{n}" for n in range(40)))
 
 
 def test_columns_that_cannot_be_told_apart_or_are_too_many_are_refused() -> None:
-    assert "names “PROMPT” twice" in _refusal("a.csv", "prompt,PROMPT\na,b\n")
+    assert "has “PROMPT” twice" in _refusal("a.csv", "prompt,PROMPT\na,b\n")
     assert f"at most {MAX_COLUMNS}" in _refusal(
         "a.csv", "prompt" + ",".join(map(str, range(MAX_COLUMNS + 1))) + ",prompt"
     )
-    assert "Line 2 names “N” twice" in _refusal("a.jsonl", '{"prompt": "a"}\n{"prompt": "b", "n": 1, "N": 2}')
+    assert "Line 2 has “N” twice" in _refusal("a.jsonl", '{"prompt": "a"}\n{"prompt": "b", "n": 1, "N": 2}')
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
@@ -143,12 +145,12 @@ def test_a_row_of_another_length_is_named_by_its_line() -> None:
         ("The cat", "Line 3 is not valid JSON"),
         ("[1]", "Line 3 is “[1]”, not an object"),
         ('"prompt"', "not an object"),
-        ('{"text": "a"}', "Line 3 names no prompt; it names “text”"),
+        ('{"text": "a"}', "Line 3 has no column or key “prompt” (found: “text”"),
         ('{"messages": [{"role": "user", "content": "a"}]}', "Line 3: its “messages” is a conversation of several"),
         ('{"talk": [{"from": "human", "value": "a"}]}', "Line 3: its “talk” is a conversation of several"),
         ('{"data": [{"prompt": "a"}]}', "Line 3: its “data” is a list of objects, not one text: write that list alone"),
         ('{"prompt": "a", "prompt": "b"}', "Line 3: it names 'prompt' twice, of which the first would be lost"),
-        ("{}", "it names nothing"),
+        ("{}", "(found: none)"),
         ('{"prompt": 5}', "the prompt is “5”, not a text"),
         ('{"prompt": null}', "the prompt is “null”, not a text"),
         (r'{"prompt": "\ud83d"}', r"Line 3 holds half of a surrogate pair (\ud83d)"),
@@ -197,7 +199,7 @@ def test_a_nul_between_letters_is_data() -> None:
 
 def test_too_many_prompts_are_refused_with_both_counts() -> None:
     assert len(read("a.txt", b"a\n" * 3, most=3)) == 3
-    assert "holds 4 prompts; at most 3 are taken" in _refusal("a.txt", b"a\n" * 4, most=3)
+    assert "has 4 prompts; the limit is 3" in _refusal("a.txt", b"a\n" * 4, most=3)
 
 
 VALID = {
