@@ -21,7 +21,7 @@ def steps(
     `words` tell more of a side's tokens, where they are others than A's.
     """
     named = [f"{step}  {token}" for step, token in enumerate(tokens, 1)]
-    likely, undecided = "Probability of the written token", "Entropy of the next-token distribution"
+    likely, undecided = "Probability of the generated token", "Entropy of the next-token distribution"
     return [
         plots.lines(probabilities, named, title=likely, unit="probability", along="step", words=words),
         plots.lines(entropies, named, title=undecided, unit="nats", along="step"),

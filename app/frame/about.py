@@ -120,5 +120,5 @@ def _link(run: Run, token: int, label: str, name: str) -> Link:
         distractor = "" if now.distractor == text else now.distractor
         selection.ask(replace(now, target=text or "", distractor=distractor, position=None), EXPLAINS)
 
-    help = WHY_HELP if text is not None else "This token stands for no text that could be asked about."
+    help = WHY_HELP if text is not None else "This token has no text of its own to ask about."
     return Link(name, label, None, explain, help, disabled=text is None)

@@ -181,9 +181,9 @@ def differences_from_transformers(made: Run) -> Differences:
         InputError: what was opened is no folder that transformers opens.
         BusyError: too many runs at once.
     """
-    _refuse_edits(made, "transformers knows no edits.")
+    _refuse_edits(made, "transformers has no edits.")
     if not _is_folder_of_transformers(made.source):
-        raise InputError("transformers can check folders of its own alone, and this model is of another kind.")
+        raise InputError("transformers can only check its own folders, and this model has another format.")
     path, cfg = made.source.path, made.cfg
     types = None if made.token_types is None else torch.tensor([made.token_types])
     masked = cfg.mlm_act_fn is not None
@@ -202,7 +202,7 @@ def differences_from_transformer_lens(made: Run) -> Differences:
         ConfigError: TransformerLens is not installed, or has no such model.
         BusyError: too many runs at once.
     """
-    _refuse_edits(made, "TransformerLens is given no edits.")
+    _refuse_edits(made, "Edits are not passed to TransformerLens.")
     path = made.source.path
     return _differences_from(
         made,

@@ -6,7 +6,7 @@ from headlight.app import selection
 from headlight.app.runs import trusted
 from headlight.app.selection import Selection
 
-ASKS = "This link names what this server does not offer. Open it if you know who made it:"
+ASKS = "This link refers to files that this server does not list. Open it only if you trust its author:"
 
 
 def draw() -> None:
@@ -19,7 +19,7 @@ def draw() -> None:
             st.text(f"the {each.kind} {each.name}, {each.origin}")
         with st.container(horizontal=True):
             st.button("Open", type="primary", key=selection.widget_key("link_open"), on_click=_open, args=(withheld,))
-            st.button("Leave it out", key=selection.widget_key("link_leave"), on_click=selection.leave_withheld)
+            st.button("Ignore it", key=selection.widget_key("link_leave"), on_click=selection.leave_withheld)
 
 
 def _open(withheld: Selection) -> None:

@@ -78,7 +78,9 @@ def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
         return True
     current.keep_to(inputs)
     open_ones = [each for each in left if each not in current.refused]
-    progress.offer(current, open_ones, f"Run the {_prompts(len(open_ones))} that the mean lacks", f"mean_{where}", 0)
+    progress.offer(
+        current, open_ones, f"Compute mean activations over {_prompts(len(open_ones))} more", (f"mean_{where}"), 0
+    )
     progress.bar(current, "prompts of the mean run", f"mean_{where}")
     return False
 

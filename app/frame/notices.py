@@ -52,9 +52,9 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
     """
     missing = [TEXTS[name] for name in unread if name in TEXTS]
     if missing:
-        st.info(plain(f"This link does not hold {_listed(missing)}. Paste the text that was sent along with it."))
+        st.info(plain(f"This link does not contain {_listed(missing)}. Paste the text that was sent with it."))
     if lost := [name for name in unread if name not in TEXTS]:
-        st.info(plain(f"Not all of this link can be used here; left out, in whole or in part: {', '.join(lost)}."))
+        st.info(plain(f"Parts of this link were ignored: {', '.join(lost)}."))
     if refusal:
         if not (missing and refusal.endswith(prompts.EMPTY)):  # that would say it twice
             refused(refusal, "prompt")
@@ -66,9 +66,7 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
             st.button("Open this text with the default model", key=key, on_click=selection.ask_instead, args=(instead,))
     if inputs is not None and (too_long := selection.too_long_for_url(selection.current())):
         which = _listed([LONG_NAMES[name] for name in too_long])
-        st.caption(
-            plain(f"This page's link does not hold {which}, which no URL has room for: send the text along with it.")
-        )
+        st.caption(plain(f"This page's link does not contain {which}, too long for a URL: send the text with it."))
 
 
 def of_lost_list() -> None:

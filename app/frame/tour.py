@@ -9,29 +9,29 @@ STEPS = (
     Step(
         "headlight-prompt",
         "Ask the model anything",
-        "Type a text and press Run, or begin with one of the examples. Nothing you type leaves this machine's server.",
+        "Enter a text and press Run, or start with an example. Nothing you type leaves this machine's server.",
     ),
     Step(
         "headlight-grid",
         "Every head at a glance",
-        "One picture for each attention head. Each row is a token, each column a token it may look at. Choose a head "
-        "to see it large.",
+        "One picture for each attention head. Each row is a token, each column a token it may look at. Click a head "
+        "to enlarge it.",
     ),
     Step(
         "headlight-heads",
         "Exact numbers",
-        "Point at a cell for its weight and score, choose it to pin it in all heads, drag over cells to zoom in.",
+        "Point at a cell for its weight and score, click to pin it in all heads, drag over cells to zoom in.",
     ),
     Step(
         "headlight-strip",
         "Read it on the text",
-        "Point at a token to see where the first chosen head looks from there. Turn it around to see who looks at it.",
+        "Point at a token to see where the first chosen head attends from there. Switch to “to the token” to see "
+        "which tokens attend to it.",
     ),
     Step(
         "headlight-compare",
         "Change one thing",
-        "Put a second prompt or model beside the first: every page, also those above, then shows A, B and the "
-        "difference.",
+        "Add a second prompt or model: every page then shows A, B and the difference.",
     ),
 )
 

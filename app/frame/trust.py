@@ -77,7 +77,7 @@ def training(source: Source, side: str) -> None:
     """How a model that comes with Headlight learned, from the log of its training; nothing of any other."""
     if (curves := models.training_curves(source)) is not None:
         rows = several.training(curves.steps, curves.by_unit, curves.harder)
-        charts.alone(rows, f"What was measured along the training of {source.name}", f"training{side}")
+        charts.alone(rows, f"Metrics along the training of {source.name}", f"training{side}")
 
 
 def _on_request(check: Check, run: Run, side: str, unasked: bool = False) -> None:

@@ -118,4 +118,4 @@ def head_axes(shape: Sequence[int]) -> tuple[CellAxis, CellAxis]:
 
 def say_none_is_chosen() -> None:
     """What stands in place of the chosen heads where there is none."""
-    st.info("No head is chosen. Choose one in the grid to see its pattern here.")
+    st.info("Click a head in the grid to see its pattern here.")

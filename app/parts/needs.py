@@ -9,7 +9,7 @@ def language_model(comparison: Comparison) -> str:
     """A model whose outputs are tokens."""
     for run in comparison.runs:
         if run.cfg.d_vocab_out != run.cfg.d_vocab:
-            classes = f"{run.source.name} gives {run.cfg.d_vocab_out:,} classes, not tokens"
+            classes = f"{run.source.name} outputs {run.cfg.d_vocab_out:,} classes, not tokens"
             return f"{classes}, so there is no lens. Open a language model."
     return ""
 
@@ -18,7 +18,7 @@ def two_tokens(comparison: Comparison) -> str:
     """A model that predicts tokens, of which there are two."""
     return language_model(comparison) or next(
         (
-            f"{run.source.name} knows a single token, so there is none to hold against it. Open another model."
+            f"{run.source.name} has a single token, so there is no logit difference. Open another model."
             for run in comparison.runs
             if run.cfg.d_vocab < 2
         ),
@@ -47,8 +47,8 @@ def neurons(comparison: Comparison) -> str:
     if len(set(shapes)) == 1:
         return ""
     return (
-        f"A has {shapes[0]} neurons and B {shapes[1]}, so that a neuron of the one is none of the other's. Close B, or "
-        "compare with a model of the same shape."
+        f"A has {shapes[0]} neurons and B {shapes[1]}, so their neurons do not correspond. Close B, or compare with a "
+        "model of the same shape."
     )
 
 

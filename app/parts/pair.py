@@ -59,7 +59,7 @@ def said_of_cap(runs: Sequence[Run]) -> str:
     """Which logits differences are of, where a model has a soft cap of them; nothing where none has."""
     caps = dict.fromkeys(run.cfg.output_logits_soft_cap for run in runs)
     named = " and ".join(f"{cap:g}" for cap in caps if cap is not None)
-    return f"Logits are those before the soft cap of {named}, behind which nothing adds up." if named else ""
+    return f"Logits are before the soft cap of {named}, after which contributions do not sum." if named else ""
 
 
 def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:
@@ -69,7 +69,7 @@ def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:
     try:
         token = run.tokenizer.to_single_token(text, parse_special=True)
     except HeadlightError as error:
-        return None, f"The {name} is not used: {error} The likeliest token stands in for it."
+        return None, f"The {name} is ignored: {error} Using the most likely token instead."
     return token, _spaceless(run, text, token, name)
 
 
@@ -84,9 +84,7 @@ def _spaceless(run: Run, text: str, token: int, name: str) -> str:
     if spaced == token:  # a vocabulary of words, for which spaces only part them
         return ""
     own, other = run.tokenizer.labels([token, spaced])
-    return (
-        f"The {name} “{own}” has no space before it. A word of its own inside a sentence is “{other}”: type the space."
-    )
+    return f"The {name} “{own}” has no leading space. A separate word inside a sentence is “{other}”: type the space."
 
 
 def typeable(run: Run, token: int) -> str | None:

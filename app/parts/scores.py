@@ -22,7 +22,7 @@ class Score:
 
 TERMS = {"largest_write": "value_weighted"}  # those whose entry has another name
 SCORES = {
-    "divergence": Score("A and B apart (nats)", "divergence", needs_b=True),
+    "divergence": Score("JS(A, B) (nats)", "divergence", needs_b=True),
     **{name: Score(title, TERMS.get(name, name)) for name, title in TITLES.items()},
 }
 

@@ -103,8 +103,8 @@ def fitting_all(name: str, runs: Sequence[Run]) -> Dictionaries:
     behind = any(each.reading.gain is not None for each in fits[0].values())
     if behind and not all(run.same_model(runs[0]) for run in runs):
         raise CheckpointError(
-            f"{name} reads what an MLP or heads read, behind the gain of a norm that A's model and B's each have of "
-            "their own. Choose a B of the same model."
+            f"{name} reads the normalized input of an MLP or of heads, and A's and B's models have different norm "
+            "gains. Choose a B of the same model."
         )
     return fits[0]
 

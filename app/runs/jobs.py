@@ -67,8 +67,8 @@ class Jobs:
         if self.waiting or self.halted or not self.batch.difference(self.refused).intersection(missing):
             return False
         self.halted = (
-            "The server's memory for results is too small for this page: what was computed first is gone when the "
-            "last is done. Look at fewer heads or prompts, or start the server with a larger --cache-gib."
+            "The result cache is too small for this page: the first results are evicted before the last are done. "
+            "Choose fewer heads or prompts, or start the server with a larger --cache-gib."
         )
         return True
 

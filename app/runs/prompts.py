@@ -8,7 +8,7 @@ from pathlib import Path
 from headlight.model.base.errors import InputError
 from headlight.model.text.chat import Begin, is_begun
 
-EMPTY = "is empty. Type a sentence, or pick one of the examples."
+EMPTY = "is empty. Enter a sentence, or choose an example."
 MAX_CHARACTERS = 50_000  # refused before tokenizing; 1024 of GPT-2's tokens are about 4500 characters of English
 
 PROMPTS = Path(__file__).parents[2] / "assets" / "prompts"

@@ -22,8 +22,8 @@ def check(name: str, closed: list[str]) -> None:
     before = _seen().pop(name, {})
     if files := closed or stamps.changed_on_disk(before):
         raise CheckpointError(
-            f"{Path(models.base_name(name)).name} was closed: {listed(files)} changed on the disk, or went, since it "
-            "was opened. What is shown from now on is computed from the files as they are now."
+            f"{Path(models.base_name(name)).name} was closed: {listed(files)} changed on disk or disappeared since it "
+            "was opened. Results now come from the current files."
         )
     _seen()[name] = models.stamps_when_opened(name) or before
 

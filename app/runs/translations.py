@@ -37,7 +37,7 @@ def of_one(chosen: Selection) -> Translation:
     source = example.source if chosen.source is None else chosen.source
     prompts.check_text(source, "source")
     if not 1 <= chosen.beams <= MAX_BEAMS:
-        raise ConfigError(f"{chosen.beams} beams were asked for; it can be 1, which is greedy, to {MAX_BEAMS}.")
+        raise ConfigError(f"Beams: {chosen.beams}. Choose 1 (greedy) to {MAX_BEAMS}.")
     name = chosen.translator or example.model
     runs.check_unchanged(name)
     model = models.open_seq2seq(name)

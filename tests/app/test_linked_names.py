@@ -99,7 +99,7 @@ def test_what_a_link_names_is_asked_for_before_anything_of_it_is_opened(
     assert any(name in texts(page) for name in names)
     assert "Hub" in texts(page) or "this machine" in texts(page)
     assert not [each for each in opened for name in names if name in each]
-    press(page, "Leave it out")
+    press(page, "Ignore it")
     assert ASKS not in texts(page)
     assert not [each for each in opened for name in names if name in each]
 

@@ -149,7 +149,7 @@ def test_what_came_with_a_link_waits_for_the_prompt_that_it_left_out(
 ) -> None:
     _open(page, model=folder, left_out="prompt", **LINKED, **prompt_b)
     assert [said.value for said in page.info] == [
-        "This link does not hold prompt A. Paste the text that was sent along with it."
+        "This link does not contain prompt A. Paste the text that was sent with it."
     ]
     assert not page.text  # the empty box is not refused beside it
     _type(page, "")
@@ -348,7 +348,7 @@ def test_a_prompt_too_long_for_a_link_is_said(page: AppTest, monkeypatch: pytest
     monkeypatch.setattr(links, "MAX_URL_PROMPT", 10)
     _type(_open(page), PROMPT)
     assert "prompt" not in page.query_params
-    assert any("link does not hold prompt A" in caption.value for caption in page.caption)
+    assert any("link does not contain prompt A" in caption.value for caption in page.caption)
 
 
 def _move_to(page: AppTest, **query: str) -> AppTest:
@@ -538,7 +538,7 @@ def test_a_page_says_that_its_model_was_closed_and_goes_on(
     os.utime(weights, (1, 1))
     page.run()
     assert not page.exception
-    assert "mine was closed: model.safetensors changed on the disk, or went, since it was opened." in _texts(page)
+    assert "mine was closed: model.safetensors changed on disk or disappeared since it was opened." in _texts(page)
     page.run()
     assert "was closed" not in _texts(page)
     assert "input tokens with BOS" in _texts(page)

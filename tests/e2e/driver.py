@@ -247,7 +247,7 @@ class Driver:
     @property
     def take_with_you(self) -> Locator:
         """What opens the box under the view."""
-        return self.page.get_by_text(re.compile("^Take it with you"))
+        return self.page.get_by_text(re.compile("^Export: code"))
 
     def open_take_away(self) -> None:
         """Open the box under the view, and wait for the end of the run that fills it: a file that is asked for before
@@ -263,7 +263,7 @@ class Driver:
         for what, endings in TAKEN.items():
             self.page.get_by_role("tab", name=what).click()
             for ending in endings:
-                button = self.page.get_by_role("button", name=f"({ending})")
+                button = self.page.get_by_role("button", name=re.compile(rf"\({ending}\)|^{ending}$", re.IGNORECASE))
                 expect(button).to_be_visible()
                 if ending not in but:
                     files[ending] = self.downloaded(button)

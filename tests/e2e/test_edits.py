@@ -147,7 +147,7 @@ def test_an_edit_that_cannot_be_made_is_refused_in_words(app: Driver, edits: str
 
 def test_a_link_with_hostile_edits_opens_without_them(app: Driver) -> None:
     app.open(prompt=PROMPT, edits="<script>alert(1)</script>")
-    expect(app.page.get_by_text("left out, in whole or in part: edits")).to_be_visible()
+    expect(app.page.get_by_text("ignored: edits")).to_be_visible()
     expect(app.fed).to_have_count(1)
 
 

@@ -165,7 +165,7 @@ def test_a_typed_token_is_written_and_several_are_refused(app: Driver) -> None:
 
 def test_values_out_of_range_in_a_link_are_named_and_left_out(app: Driver) -> None:
     opened(app, temperature="-1", top_p="7", top_k="0", seed="-3", written="5 x")
-    notice = app.page.get_by_text("Not all of this link can be used here")
+    notice = app.page.get_by_text("Parts of this link were ignored")
     for name in ("temperature", "top_p", "top_k", "seed", "written"):
         expect(notice).to_contain_text(name)
     assert "temperature" not in app.page.url

@@ -17,7 +17,7 @@ PROMPT = "When Mary and John went to the shop, John gave a drink to"
 
 def _sum(app: Driver) -> list[float]:
     """The numbers of the sentence that spells out a node's inputs: edges shown and not, bias, and their sum."""
-    said = app.page.get_by_text(re.compile("^Edges shown")).first.inner_text()
+    said = app.page.get_by_text(re.compile("^Kept edges")).first.inner_text()
     return [float(each.replace("−", "-")) for each in re.findall(r"[−]?\d+(?:\.\d+)?", said)]
 
 
@@ -26,7 +26,7 @@ def test_a_walk_along_the_graph_adds_up_and_can_be_taken_home(app: Driver, tmp_p
     page = app.page
     expect(page.get_by_text(re.compile("of the influence, and"))).to_be_visible()
     expect(page.get_by_text(re.compile("The graph (holds|does not hold)"))).to_be_visible()
-    first = page.get_by_role("grid", name="Into it").get_by_role("gridcell", name=re.compile(r"^L\dH\d at")).first
+    first = page.get_by_role("grid", name="Inputs").get_by_role("gridcell", name=re.compile(r"^L\dH\d at")).first
     name = first.inner_text()
     first.click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
@@ -42,8 +42,8 @@ def test_a_walk_along_the_graph_adds_up_and_can_be_taken_home(app: Driver, tmp_p
     page.get_by_role("button", name="Open a json").click()
     page.locator("input[type=file]").set_input_files(saved)
     expect(page.get_by_role("heading", name="A graph from a file")).to_be_visible()
-    expect(page.get_by_text(re.compile(rf"of {len(opened.graph.nodes)} nodes are shown"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"of {len(opened.graph.nodes)} nodes are kept"))).to_be_visible()
     page.get_by_role("button", name="Close the file").click()
-    expect(page.get_by_role("heading", name="What made it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Attribution graph")).to_be_visible()
     page.get_by_role("button", name="Why", exact=True).click()
     page.wait_for_url(re.compile("page=why"))

@@ -38,7 +38,7 @@ def test_what_came_with_a_link_is_there_once_the_prompt_that_it_left_out_is_past
     link, picture = app.page.url, app.picture()
     without = {name: value for name, value in chosen.items() if name != "prompt"}
     app.page.goto(f"{app.url}/?{query_of(view, **without, left_out='prompt')}")
-    expect(app.page.get_by_text("This link does not hold prompt A")).to_be_visible()
+    expect(app.page.get_by_text("This link does not contain prompt A")).to_be_visible()
     expect(app.refused).to_have_count(0)
     app.settle()
     app.page.get_by_role("textbox", name="Prompt A").fill(COMPARED["prompt"])

@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_one_list(app: Driver) -> None:
 @pytest.mark.parametrize("page", ["nowhere", "", "../lens", "<b>x</b>"])
 def test_a_page_that_is_not_there_is_named_as_left_out(app: Driver, page: str) -> None:
     app.open(prompt=PROMPT, page=page)
-    expect(app.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("page")
+    expect(app.page.get_by_text("Parts of this link were ignored")).to_contain_text("page")
     assert shown(app) == [ATTENTION.title, ATTENTION.title]
 
 
@@ -133,7 +133,7 @@ def test_a_link_by_a_pages_former_name_opens_it_by_its_own(app: Driver) -> None:
     app.page.wait_for_url(lambda url: page_of(url) == INSIDE.slug)
     app.settle()
     assert shown(app)[-1] == INSIDE.title
-    expect(app.page.get_by_text("Not all of this link can be used here")).to_have_count(0)
+    expect(app.page.get_by_text("Parts of this link were ignored")).to_have_count(0)
 
 
 # Counts how often the new page's heading is there, and how often with something of the page before.

@@ -61,7 +61,7 @@ def test_a_dark_page_says_what_of_its_link_is_left_out_fits_every_window_and_sho
 ) -> None:
     """Light pages, of whose links nothing is left out, are those of the first screen's tests."""
     dark.open(view, prompt=PROMPT, heads="9.9 x", scale="cubic")
-    expect(dark.page.get_by_text("Not all of this link can be used here; left out")).to_contain_text("scale")
+    expect(dark.page.get_by_text("Parts of this link were ignored")).to_contain_text("scale")
     expect(dark.fed).to_have_count(1)
     for width in WIDTHS:
         dark.page.set_viewport_size({"width": width, "height": 900})

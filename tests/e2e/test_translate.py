@@ -101,7 +101,7 @@ def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pa
     link, picture = app.page.url, app.picture()
     pins = "pair_heads=1.2&pair_queries=4&pair_keys=2"
     app.page.goto(f"{app.url}/?page=translate&translator=reverse&{pins}&left_out=source+source_b")
-    expect(app.page.get_by_text("This link does not hold the source and source B.")).to_be_visible()
+    expect(app.page.get_by_text("This link does not contain the source and source B.")).to_be_visible()
     expect(app.refused).to_have_count(0)
     app.page.get_by_role("textbox", name="Source A").fill(SYLLABLES)
     app.page.get_by_role("textbox", name="Source B").fill(other)
@@ -136,10 +136,10 @@ def test_a_click_in_the_tree_shows_that_branch(app: Driver) -> None:
 
 def test_a_target_of_ones_own_takes_the_trees_place_until_it_is_gone_back_from(app: Driver) -> None:
     opened(app)
-    app.page.get_by_text("Give the target yourself").click()
+    app.page.get_by_text("Provide a target (teacher forcing)").click()
     app.page.get_by_role("textbox", name="Target").fill("ju ba")
     app.run_button.click()
-    expect(app.page.get_by_text("The target you gave")).to_be_visible()
+    expect(app.page.get_by_text("Provided target")).to_be_visible()
     app.settle()
     assert strip(app)[11:] == ["ju", "ba", "</s>"]
     expect(app.page.get_by_text("Beam search", exact=True)).to_have_count(0)
@@ -148,7 +148,7 @@ def test_a_target_of_ones_own_takes_the_trees_place_until_it_is_gone_back_from(a
     run(app, "ba ko")
     app.page.wait_for_url(lambda url: "source=ba+ko&" in url)
     app.settle()
-    expect(app.page.get_by_text("The target you gave")).to_have_count(0)
+    expect(app.page.get_by_text("Provided target")).to_have_count(0)
     assert "translation=" not in app.page.url
 
 
@@ -252,8 +252,8 @@ def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(app: Driv
 
 def test_two_given_targets_are_judged_on_one_source(app: Driver) -> None:
     opened(app, source_b=SYLLABLES, translation=MIRRORED, translation_b="ju ne ba")
-    expect(app.page.get_by_text("B: the target you gave")).to_be_visible()
-    change = app.page.get_by_text("Log-probability of B's target, all together, less that of A's")
+    expect(app.page.get_by_text("B: provided target")).to_be_visible()
+    change = app.page.get_by_text("Total log-probability of B's target − A's")
     expect(change).to_contain_text("−")
     opened(app, source="<s> ba", translator="reverse")
     expect(app.refused).to_contain_text("does not know '<s>'")

@@ -64,7 +64,7 @@ def test_the_highest_pair_is_that_of_the_whole_matrix_for_each_head(app: Driver,
 
 def test_a_circuit_and_a_token_are_chosen_and_travel_in_the_link(app: Driver) -> None:
     app.open(WEIGHTS, prompt=PROMPT, heads="1.0")
-    app.page.get_by_role("radio", name="OV: what it writes").click()
+    app.page.get_by_role("radio", name="OV: output").click()
     app.page.wait_for_url(re.compile("circuit=ov"))
     box = app.page.get_by_role("textbox", name="Look up a token")
     box.fill(" the")
@@ -113,9 +113,9 @@ def test_another_model_is_laid_beside_and_another_prompt_or_edits_change_no_weig
     assert one == other  # the head copies what it looks at, in either model
     assert [float(value.replace("−", "-")) for value in values] == pytest.approx([20, 20, 0], abs=1e-3)
     app.open(WEIGHTS, model=first, heads="1.0", circuit="ov", **words)
-    expect(app.page.get_by_text("Weights do not change with the prompt")).to_be_visible()
+    expect(app.page.get_by_text("Weights do not depend on the prompt")).to_be_visible()
     app.open(WEIGHTS, model=first, prompt=words["prompt"], heads="1.0", edits=to_text(ABLATED))
-    expect(app.page.get_by_text("Edits change a run and not the weights")).to_be_visible()
+    expect(app.page.get_by_text("Edits change a run, not the weights")).to_be_visible()
 
 
 @pytest.fixture(scope="module")

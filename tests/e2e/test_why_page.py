@@ -111,7 +111,7 @@ def test_tokens_are_typed_and_swapped(app: Driver) -> None:
     expect(app.refused).to_contain_text("The distractor is not used")
     app.page.get_by_role("textbox", name="Distractor").fill("on")
     app.page.get_by_role("textbox", name="Distractor").press("Enter")
-    expect(app.refused).to_contain_text("“on” has no space before it")
+    expect(app.refused).to_contain_text("“on” has no leading space")
     app.settle()
     before = _told(app, r"difference (\S+) logits")
     app.page.get_by_role("button", name="Swap").click()

@@ -70,7 +70,7 @@ def measured_of(comparison: Comparison, chosen: Selection) -> LogitDifference:
     positions = [comparison.positions(run)[place] for run in runs]
     a, *b = positions
     if a is None or None in b:
-        raise InputError("One of the runs has no token there. Choose another one under Predicted after.")
+        raise InputError("One of the runs has no token there. Choose another under Predicted after.")
     return LogitDifference(pair.target, pair.distractor, a, b[0] if b else None)
 
 
@@ -134,7 +134,7 @@ def spelled(drawn: CircuitView) -> str:
     of, n_all = drawn.scored.circuit, drawn.scored.wires.n_edges
     other = "from B" if drawn.against == "b" else "at its mean over A's positions"
     said = (
-        f"{of.n_edges:,} of {n_all:,} edges. Target less distractor is {number(of.a)} logits in A and {number(of.b)} "
+        f"{of.n_edges:,} of {n_all:,} edges. Target − distractor is {number(of.a)} logits in A and {number(of.b)} "
         f"with every edge {other}; with only the circuit's edges from A it is {number(of.alone)} "
         f"(faithfulness {of.faithfulness:.2f}), with all but these {number(of.without)} "
         f"(completeness {of.completeness:.2f}; 0 is complete)."

@@ -87,7 +87,7 @@ def _take(key: str) -> None:
         return
 
     def refuse(reason: str) -> None:
-        st.session_state[REFUSED] = f"{file.name} was not opened. {reason}"
+        st.session_state[REFUSED] = f"Could not open {file.name}. {reason}"
 
     with boundary.guard(refuse), runs.turn():
         st.session_state[KEY] = OpenFile.read(file.name, file.getvalue())

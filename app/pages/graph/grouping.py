@@ -29,13 +29,13 @@ def draw(view: RunGraphView) -> None:
         options.tie(
             Text,
             "graph_group",
-            "Put this node into",
+            "Add this node to",
             "",
             lambda name: _put(name, chosen),
             placeholder="a group's name",
             width=180,
         ),
-        options.button("graph_ungroup", "Take it out", take_out) if any(chosen in ids for _, ids in own) else None,
+        options.button("graph_ungroup", "Remove it", take_out) if any(chosen in ids for _, ids in own) else None,
         name="graph_group",
         whole=True,
     )

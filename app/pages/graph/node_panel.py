@@ -23,7 +23,7 @@ from headlight.model.runs.tables import columns
 
 MAX_ROWS = 40
 ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias
-ABLATE = "Shows A without it, at every position, as B on every page. The edits' drawer changes what is done."
+ABLATE = "Ablates it in A at every position and shows that as B on every page. The edits' drawer can change the edit."
 PAGES = {
     "head": {"why": "Why", "inside": "Inside"},
     "feature": {"features": "Features"},
@@ -53,8 +53,8 @@ def _edges(view: GraphView) -> None:
         st.text(_spelled(view, place))
     into = view.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
     out = view.pruned.edges[:, place].nonzero().flatten().tolist()
-    _table(view, "Into it", [(place, source) for source in into], 1)
-    _table(view, "Out of it", [(row, place) for row in out], 0)
+    _table(view, "Inputs", [(place, source) for source in into], 1)
+    _table(view, "Outputs", [(row, place) for row in out], 0)
 
 
 def _spelled(view: GraphView, place: int) -> str:
@@ -66,8 +66,8 @@ def _spelled(view: GraphView, place: int) -> str:
     has_bias = abs(bias) > ROUNDING * float(graph.edges[place].abs().sum())
     beside = f", bias {number(bias)}" if has_bias else ""
     return (
-        f"Edges shown {number(kept)}, edges not shown {number(left_out)}{beside}: "
-        f"together {number(total)}. Effect on the target: {number(float(graph.effects[place]))} logits."
+        f"Kept edges {number(kept)}, pruned edges {number(left_out)}{beside}: total {number(total)}. Effect on the "
+        f"target: {number(float(graph.effects[place]))} logits."
     )
 
 
@@ -78,7 +78,7 @@ def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) 
     heading(title, "graph_edge", key=f"graph_{end}")
     if not edges:
         begins = end == 1 and not view.graph.nodes[view.chosen].is_followed
-        st.caption("It begins here." if begins else "No edges shown.")
+        st.caption("The graph starts here." if begins else "No edges kept.")
         return
     slot = row_table(
         Table(

@@ -21,13 +21,13 @@ from headlight.model.graph.checking import Check
 from headlight.model.graph.tables import check_rows, in_words, node_changes
 from headlight.model.runs.comparison import Comparison
 
-EFFECT = "What it changes about the target, in logits."
+EFFECT = "Effect on the target, in logits."
 KEY = (
-    "■ token  ◆ head’s write  ● neuron or feature  △ left out, or a dictionary’s error  ★ target. Blue raises the "
+    "■ token  ◆ head output  ● neuron or feature  △ left out, or a dictionary’s error  ★ target. Blue raises the "
     "target, orange lowers it; larger marks have more influence. Click one for its edges."
 )
 MODES = {"graph": "graph", "circuit": "circuit"}
-CIRCUIT_AGAINST = {"b": "prompt B", "mean": "its means"}
+CIRCUIT_AGAINST = {"b": "prompt B", "mean": "mean activations"}
 
 
 def render(comparison: Comparison) -> None:
@@ -36,7 +36,7 @@ def render(comparison: Comparison) -> None:
         _of_file(opened)
         return
     pair = pair_of(comparison, selection.current())
-    with title_row("What made it", "graph"):
+    with title_row("Attribution graph", "graph"):
         _options(comparison)
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"graph_pair_{slot}")
@@ -46,7 +46,7 @@ def render(comparison: Comparison) -> None:
         return
     subject = tuple(run.key for run in comparison.runs), selection.current().choices, pair, selection.current().position
     sides = progress.watched(
-        "taking the run apart", "parts", "graph", subject, lambda: sides_of(comparison, selection.current())
+        "building the graph", "parts", "graph", subject, lambda: sides_of(comparison, selection.current())
     )
     if sides is None:
         return
@@ -73,7 +73,7 @@ def _options(comparison: Comparison) -> None:
         options.token("target", labels[0]),
         options.token("distractor", labels[1]) if own.graph_against == "distractor" else None,
         options.bind(
-            Choice, "graph_against", "Less", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
+            Choice, "graph_against", "Minus", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
         _share("graph_nodes", "Influence kept", least, most),
         _place(comparison),
@@ -87,11 +87,11 @@ def _options(comparison: Comparison) -> None:
             width=150,
             folded=True,
         ),
-        options.bind(Switch, "graph_folded", "Heads in the edges", page=Choices, folded=True),
+        options.bind(Switch, "graph_folded", "Fold heads into edges", page=Choices, folded=True),
         options.bind(
             Number,
             "graph_most",
-            "Nodes at most",
+            "Maximum nodes",
             page=Choices,
             least=NODE_LIMITS[0],
             most=NODE_LIMITS[1],
@@ -106,12 +106,12 @@ def _options(comparison: Comparison) -> None:
 def _circuit_options(comparison: Comparison, labels: list[str]) -> None:
     options.row(
         _mode(),
-        options.bind(Choice, "circuit_against", "Against", page=Choices, options=CIRCUIT_AGAINST)
+        options.bind(Choice, "circuit_against", "Baseline", page=Choices, options=CIRCUIT_AGAINST)
         if comparison.b is not None
         else None,
         options.token("target", labels[0]),
         options.token("distractor", labels[1]),
-        options.bind(Number, "circuit_least", "Least score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
+        options.bind(Number, "circuit_least", "Minimum score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
         options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
         _place(comparison),
         options.as_tables(),
@@ -176,19 +176,18 @@ def _spelled(view: GraphView) -> str:
     graph, pruned, scores = view.graph, view.pruned, view.scores
     n_kept, n_edges = int(pruned.nodes.sum()), int(pruned.edges.sum())
     return (
-        f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are shown, "
-        f"with {pruned.node_share:.1%} of the influence, and {n_edges:,} edges, with {pruned.edge_share:.1%} of theirs."
+        f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are kept, "
+        f"with {pruned.node_share:.1%} of the influence, and {n_edges:,} edges, with {pruned.edge_share:.1%} of "
+        "theirs."
         f" {scores.replacement:.0%} of the influence starts at tokens (replacement score), "
         f"{scores.completeness:.0%} of nodes' inputs are explained (completeness)."
     )
 
 
 def _check(view: RunGraphView) -> None:
-    heading("Does the graph hold?", "graph_check", key="graph_check")
+    heading("Check by ablation", "graph_check", key="graph_check")
     if not view.nodes_checked:
-        st.info(
-            "No head's write, neuron or feature is kept, so there is nothing to ablate. Keep more of the influence."
-        )
+        st.info("No head output, neuron or feature is kept, so there is nothing to ablate. Keep more of the influence.")
         return
     assert view.run is not None  # of a file there is no check
     subject = view.run.key, view.graph.target, view.nodes_checked
@@ -220,9 +219,7 @@ def _outcomes(view: RunGraphView, check: Check) -> None:
 
 def _changes(sides: dict[str, RunGraphView]) -> None:
     """The nodes that are kept in A or in B, with their effects in both."""
-    st.caption(
-        f"Nodes of the graphs of A and of B, matched as their tokens are; {DIFFERENCE} of what they do to the target."
-    )
+    st.caption(f"Nodes of both graphs, aligned as the tokens are; {DIFFERENCE} of their effects on the target.")
     graphs = ((side.graph, side.pruned, side.places) for side in sides.values())
     tables.draw(node_changes(*graphs), f"Effects of nodes in A, in B, and {DIFFERENCE}")
 
@@ -232,12 +229,10 @@ def _of_file(opened: files.OpenFile) -> None:
     view = files.view_of(opened, selection.current().choices_of(Choices).graph_node)
     with title_row("A graph from a file", "graph_file"):
         options.row(options.button("graph_close", "Close the file", files.close), options.as_tables(), whole=True)
-    st.text(
-        f"{opened.name}: {view.graph.model or 'no model is named'}, {', '.join(map(repr, view.graph.tokens))[:300]}"
-    )
+    st.text(f"{opened.name}: {view.graph.model or 'no model name'}, {', '.join(map(repr, view.graph.tokens))[:300]}")
     _picture(view)
     st.text(_spelled(view))
-    st.caption("It is shown as it was written; nothing of it is run here, so it is not checked.")
+    st.caption("Displayed as saved; not recomputed, so it is not checked.")
     if n_unclear := opened.opened.n_unclear:
         st.caption(
             plain(

@@ -6,7 +6,7 @@ from headlight.app.parts.labels import signed
 from headlight.model.neurons.tables import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
 from headlight.model.runs.edits import neuron_name
 
-SERIES = ("direct, all else held still", "measured, without it")
+SERIES = ("direct effect (all else frozen)", "total effect (measured)")
 
 
 def neurons(view: NeuronView) -> Plot:

@@ -25,7 +25,10 @@ from headlight.model.runs.linear import no_reading
 MAX_HEADS, MAX_TOKENS = 10, 8
 ORDER = ("activation", "direct effect", "gradient × activation")
 PAGES = {"inside": "Inside", "why": "Why"}
-ABLATE = "Shows A without this neuron as B, on every page. The edits' drawer clamps it or takes it from another prompt."
+ABLATE = (
+    "Ablates this neuron in A and shows that as B on every page. The edits' drawer can clamp it or patch it from "
+    "another prompt."
+)
 
 
 def draw(view: NeuronView) -> None:

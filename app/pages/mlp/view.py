@@ -45,7 +45,7 @@ def render(comparison: Comparison) -> None:
     with right:
         _list(view)
     with left:
-        charts.draw([[own.neurons(view)]], f"The first neurons by {view.ranked_by}")
+        charts.draw([[own.neurons(view)]], f"Top neurons by {view.ranked_by}")
     one.draw(view)
     over_prompts.draw(view)
 
@@ -102,7 +102,7 @@ def _count() -> Listed:
     return options.bind(
         Listed,
         "neurons_count",
-        "How many",
+        "Top neurons",
         page=Choices,
         change=selection.choose,
         options={each: str(each) for each in counts},
@@ -113,7 +113,7 @@ def _count() -> Listed:
 
 def _list(view: NeuronView) -> None:
     """The listed neurons as a table of all measures; a click on a row opens that neuron."""
-    heading("All measures of these", "neurons_list", key="neurons_list")
+    heading("All measures", "neurons_list", key="neurons_list")
     known = (name for name in view.values if name in MEASURES.values())  # a gate is listed with the chosen neuron
     names = [*known, *([MEASURED] if view.question.measured else [])]
     place = row_table(

@@ -68,11 +68,11 @@ def _norm_maps(comparison: Comparison, norms: own.Norms) -> None:
 def _token(comparison: Comparison, place: int) -> Listed:
     return options.place(
         "position",
-        "Token shown below",
+        "Token below",
         comparison.labels,
         place,
         lambda at: selection.update(position=at),
-        help="The next token is read off the last one.",
+        help="The last one predicts the next token.",
         width=220,
     )
 
@@ -85,7 +85,7 @@ def _tables(comparison: Comparison, norms: own.Norms, parts: Mapping[str, own.Pa
     for unit, sizes in parts.items():
         here = {side: values[:, place] for side, values in sizes.items() if np.isfinite(values[:, place]).any()}
         table = tables.of_rows("Component", component_names(comparison), named(comparison, here, unit))
-        tables.draw(table, f"{unit} of what each component writes at the chosen token")
+        tables.draw(table, f"{unit} of each component's output at the chosen token")
     for side, values in by_side(layer_cosines(comparison)).items():
         if comparison.b is not None:
             st.caption(plain(side))

@@ -23,7 +23,7 @@ def draw(translations: Translations) -> None:
 
 def _tree(translation: Translation, side: str) -> None:
     assert translation.search is not None  # the previous branch
-    st.caption("From left to right, a token a step. Choose a token: the page then shows the branch that ends there.")
+    st.caption("One token per step, left to right. Click a token to open the beam that ends there.")
     named = labels(translation.model, "target", [each.token for each in translation.search.tree])
     nodes = [
         BeamNode(

@@ -82,7 +82,7 @@ def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
         group,
         order=order,
         figures=captions if order else None,
-        captions=None if captions is None else [[f"A and B apart {each} nats" for each in line] for line in captions],
+        captions=None if captions is None else [[f"JS(A, B) {each} nats" for each in line] for line in captions],
     )
     if chosen != before:
         selection.update(Choices, pair_heads=chosen)
@@ -93,7 +93,7 @@ def _sorting() -> Switch:
     return options.tie(
         Switch,
         "pair_sort",
-        "Sort by how far A and B are apart",
+        "Sort by JS divergence of A and B",
         selection.current().sort == "divergence",
         lambda on: selection.update(sort="divergence" if on else "place"),
         folded=True,
@@ -164,12 +164,12 @@ def as_tables(translations: Translations) -> None:
         for side in list(SIDES)[: 1 if translations.b is None else None]:
             called = f"{head_name((layer, head))}{'' if translations.b is None else f' {SIDES[side]}'}"
             heading(called)
-            st.caption("Attention weight. Row: the token that looks. Empty: masked or not there.")
+            st.caption("Attention weight. Row: query. Empty: masked or absent.")
             cells = translations.cells(side, own.attends, own.rows)[layer, head].numpy()
             columns = of_pattern(cells, down.labels, across.labels)
             st.dataframe(
                 columns,
                 column_config={name: CELL for name in columns if name},
                 hide_index=True,
-                alt=f"attention weight of {called}: row the token that looks, column the one seen",
+                alt=f"attention weight of {called}: row: query, column: key",
             )

@@ -31,13 +31,13 @@ def menus() -> DeltaGenerator:
 
 
 def _texts(side: str, field: str) -> None:
-    bars.text(f"source{field}", f"Source{side}", "Type what the model is to read")
-    with st.popover("Give the target yourself", key=f"headlight-target{field}"):
+    bars.text(f"source{field}", f"Source{side}", "Enter a source text")
+    with st.popover("Provide a target (teacher forcing)", key=f"headlight-target{field}"):
         st.text_area(
             plain(f"Target{side}"),
             key=selection.bar_key(f"translation{field}"),
             height=68,
-            placeholder="Left empty, the model writes it",
+            placeholder="Leave empty to translate",
             help=TERMS["given_target"],
         )
 
@@ -47,7 +47,7 @@ def _model(side: str, field: str) -> Option:
         f"translator{field}",
         f"Model{side}",
         models.offered_seq2seq_models(),
-        "Pick an encoder-decoder, or type the folder of one.",
+        "Choose an encoder-decoder, or enter the folder of one.",
     )
 
 
@@ -102,7 +102,7 @@ def about(translations: Translations) -> None:
         with line(side):
             named = "" if translations.b is None else f"{side}  "
             n_source, n_target = len(each.source_tokens), len(each.written)
-            length = "target given" if each.search is None else f"{n_target:,} written"
+            length = "target provided" if each.search is None else f"{n_target:,} written"
             st.text(f"{named}{model} · {n_source:,} source tokens read, {length}", width="content")
             details(side, partial(_details, each, side))
 

@@ -19,22 +19,22 @@ def draw(translations: Translations) -> None:
         _target(each, "" if translations.b is None else f"{side}: ", side)
     if translations.b is not None:
         change = float(translations.b.log_probs.sum() - translations.a.log_probs.sum())
-        st.caption(plain(f"Log-probability of B's target, all together, less that of A's: {_number(change)} nats."))
+        st.caption(plain(f"Total log-probability of B's target − A's: {_number(change)} nats."))
         if selection.current().table:
             tables.draw(_side_by_side(translations), "The targets side by side, with every token's log-probability")
 
 
 def _target(translation: Translation, before: str, side: str) -> None:
-    provided = "The target you gave" if not before else "the target you gave"
-    wrote = "What it wrote" if not before else "what it wrote"
+    provided = "Provided target" if not before else "provided target"
+    wrote = "Output" if not before else "output"
     heading(f"{before}{wrote if translation.search else provided}", "log_prob")
-    nothing = "Nothing but special tokens." if len(translation.written_labels) > 1 else "Nothing: it ended at once."
+    nothing = "Only special tokens." if len(translation.written_labels) > 1 else "Empty: it stopped at once."
     st.text(translation.text or nothing)
     probabilities = zip(translation.written_labels, translation.log_probs.exp().tolist(), strict=True)
     with st.container(key=f"headlight-probabilities{side}"):
         st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))
     total = _number(float(translation.log_probs.sum()))
-    st.caption(plain(f"Each token's probability, given those before it. All together: {total} nats."))
+    st.caption(plain(f"Probability of each token given the previous ones. Total log-probability: {total} nats."))
 
 
 def _side_by_side(translations: Translations) -> tables.Columns:

@@ -42,11 +42,11 @@ def _say_what_is_common(translations: Translations) -> None:
 
 
 def _options() -> None:
-    rows = options.bind(Choice, "rows", "A row is called by the", page=Choices, options=ROWS, folded=True)
+    rows = options.bind(Choice, "rows", "Label rows by the", page=Choices, options=ROWS, folded=True)
     options.row(
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
         rows if selection.current().choices_of(Choices).attends == "cross" else None,
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
-        options.bind(Switch, "own_scale", "Own scale each", folded=True),
+        options.bind(Switch, "own_scale", "Scale per head", folded=True),
     )

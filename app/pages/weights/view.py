@@ -49,7 +49,7 @@ from headlight.model.weights.head_circuit import THROUGH, CircuitKind
 from headlight.model.weights.pair_search import Ends
 from headlight.model.weights.qk_ov_circuits import Directions
 
-CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: where it looks", "ov": "OV: what it writes"}
+CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: attention", "ov": "OV: output"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
 DIRECTIONS = "directions"
 NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
@@ -76,7 +76,7 @@ def render(comparison: Comparison) -> None:
         st.info(plain(f"{reason} So no head has an OV circuit from tokens to tokens."))
         _composition(of)
         return
-    said, done = "taking the circuit apart", "circuits taken apart"
+    said, done = "decomposing the circuit", "circuits decomposed"
     directions = progress.watched(said, done, DIRECTIONS, of.key, lambda: analysis.directions_of(of.circuits))
     if directions is not None:
         _circuit(of, directions, work)
@@ -104,7 +104,7 @@ def _says_nothing(of: Weights) -> str:
     if of.listed == DIFFERENCE:
         return f"This circuit of {head_name(of.head)} is the same in A and B."
     where = f" in {of.listed}" if of.compares else ""
-    return f"This circuit of {head_name(of.head)} is zero{where}: it does nothing with any token."
+    return f"This circuit of {head_name(of.head)} is zero{where}: it has no effect on any token."
 
 
 def _options(comparison: Comparison, of: Weights) -> None:
@@ -130,8 +130,8 @@ def _distance(of: Weights) -> Number | None:
 def _over_distances(of: Weights, pairs: Ends) -> None:
     """What becomes of the strongest pairs as their tokens stand farther apart."""
     if turning(of):
-        heading("Over distances", "distance")
-        charts.draw([[over_distances(of, pairs.highest)]], "The scores of the strongest pairs over distances")
+        heading("Score by distance", "distance")
+        charts.draw([[over_distances(of, pairs.highest)]], "The scores of the strongest pairs by distance")
 
 
 def _strengths(of: Weights) -> None:

@@ -96,11 +96,8 @@ def unchanged(comparison: Comparison) -> str:
     if comparison.b is None or not comparison.b.same_model(comparison.a):
         return ""
     if comparison.b.edits:
-        return (
-            "Edits change a run and not the weights: in B every head has A's weights, an ablated head too. Here is the "
-            "model of both."
-        )
-    return "Weights do not change with the prompt: A and B are the same model, and this is what both have."
+        return "Edits change a run, not the weights: A and B have the same weights, ablated heads included."
+    return "Weights do not depend on the prompt: A and B are the same model."
 
 
 def token_of(run: Run, chosen: Selection) -> int | None:
@@ -251,7 +248,7 @@ def spelled_composition(composition: Composed, through: Through) -> str:
     """The head that is read most, and what random heads score."""
     values, baseline = composition.scores[through].values, composition.random[through]
     if values.isnan().all():
-        return "No earlier head writes anything, or this one reads nothing."
+        return "The circuits of this head or of all earlier heads are zero."
     best = int(values.nan_to_num(-1).argmax())
     head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
     mean, sd = float(baseline.mean.values), float(baseline.sd.values)

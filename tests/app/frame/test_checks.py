@@ -154,7 +154,7 @@ def test_a_model_that_computes_something_else_is_found(
 
 def test_what_transformers_cannot_open_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.model, "source", replace(run.source, family="transformer_lens"))
-    with pytest.raises(InputError, match="folders of its own alone"):
+    with pytest.raises(InputError, match="only check its own folders"):
         checks.differences_from_transformers(run)
 
 

@@ -94,7 +94,7 @@ def test_a_session_that_waits_for_another_can_be_stopped(
     ("slug", "key", "said"),
     [
         ("why", "measured", "running the model without it"),
-        ("weights", "directions", "taking the circuit apart"),
+        ("weights", "directions", "decomposing the circuit"),
         ("weights", "compositions", "multiplying circuits"),
     ],
 )

@@ -100,7 +100,7 @@ def test_pages_of_logit_differences_say_that_these_are_from_before_a_soft_cap(
         page.query_params[name] = value
     page.run()
     said = " ".join(each.value for each in (*page.text, *page.caption))
-    assert "before the soft cap of 3, behind which nothing adds up" in said
+    assert "before the soft cap of 3, after which contributions do not sum" in said
 
 
 def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(

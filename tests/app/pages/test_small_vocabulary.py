@@ -110,7 +110,7 @@ def test_a_page_lists_what_tokens_there_are(
         assert not refusals
         assert not page.session_state["headlight"].refusal
         if slug == "why" and size == 1:
-            assert "knows a single token, so there is none to hold against it" in page.info[0].value
+            assert "has a single token, so there is no logit difference" in page.info[0].value
 
 
 @pytest.mark.parametrize(("slug", "size"), CASES)

@@ -340,7 +340,7 @@ def test_a_model_whose_file_changes_is_closed_and_others_stay(
     before, other = runs.run("mine", PROMPT, True), runs.run("mini", PROMPT, True).model
     runs.z_sum("mine", PROMPT, True)
     change(with_folder / "mine" / "model.safetensors")
-    with pytest.raises(CheckpointError, match=r"mine was closed: model\.safetensors changed on the disk, or went"):
+    with pytest.raises(CheckpointError, match=r"mine was closed: model\.safetensors changed on disk or disappeared"):
         runs.run("mine", PROMPT, True)
     assert not models.is_open("mine")
     assert models.open_model("mini") is other

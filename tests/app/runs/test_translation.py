@@ -97,7 +97,7 @@ def test_a_target_of_ones_own_is_read_as_it_is(chosen: Selection, model: Seq2Seq
         ({"translation": "ba " * 30}, InputError, r"target has 31 tokens.* holds 18"),
         ({"translation": "ba <b>x</b>"}, InputError, "does not know '<b>x</b>'"),
         ({"translation": "  "}, InputError, "nothing but spaces"),
-        ({"beams": 0}, ConfigError, "0 beams were asked for; it can be 1"),
+        ({"beams": 0}, ConfigError, "Beams: 0. Choose 1"),
         ({"beams": 17}, ConfigError, "to 16"),
         ({"translator": "nowhere"}, ModelNotFoundError, "no folder or encoder-decoder 'nowhere'"),
         ({"translator": "mini"}, HeadlightError, "mini"),

@@ -207,7 +207,7 @@ def test_the_page_says_which_text_b_follows(chosen: Selection, b_writes: str, ta
     if table:
         compared = generation.both(both, at.session_state["headlight"].active)
         steps, choices, weights = (each.value for each in at.dataframe)
-        np.testing.assert_array_equal(steps["A and B apart (nats)"], compared.divergence()[0])
+        np.testing.assert_array_equal(steps["JS(A, B) (nats)"], compared.divergence()[0])
         np.testing.assert_allclose(choices["Probability B − A"], choices["Probability B"] - choices["Probability A"])
         np.testing.assert_allclose(weights["L1H2 B"].sum(), 1, rtol=1e-5)  # a softmax in float32
 

@@ -48,8 +48,8 @@ def test_a_place_that_only_one_run_has(folder: str, run: Run) -> None:
     ("field", "text", "remark"),
     [
         ("target", "one two", "tokens (one ␣two), not one"),
-        ("distractor", "one two", "The distractor is not used: 'one two' is"),
-        ("target", "the", "“the” has no space before it. A word of its own inside a sentence is “␣the”"),
+        ("distractor", "one two", "The distractor is ignored: 'one two' is"),
+        ("target", "the", "“the” has no leading space. A separate word inside a sentence is “␣the”"),
     ],
 )
 def test_what_was_typed_is_remarked_on(run: Run, field: str, text: str, remark: str) -> None:
