@@ -62,9 +62,9 @@ def test_a_token_that_is_pointed_at_tells_where_it_looks(with_scan: Driver) -> N
     app.open(CORPUS, scan="words", prompt="The cat sat", heads="1.0")
     page.locator(".token.query").first.hover()
     tooltip = page.locator(".tooltip:popover-open")
-    expect(tooltip).to_contain_text("looks at")
+    expect(tooltip).to_contain_text("attends to")
     page.get_by_role("listbox").press("ArrowRight")
-    expect(page.locator(".headlight .live").filter(has_text="looks at").first).to_be_attached()
+    expect(page.locator(".headlight .live").filter(has_text="attends to").first).to_be_attached()
 
 
 def test_a_click_on_a_point_chooses_the_head(with_scan: Driver) -> None:

@@ -48,7 +48,7 @@ def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> 
 
 def test_a_clicked_head_opens_on_the_attention_page_where_the_grid_shows_the_labels(opened: Driver) -> None:
     opened.board.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
-    opened.page.get_by_role("button", name="See what L1H0 looks at").click()
+    opened.page.get_by_role("button", name="Open L1H0 on Attention").click()
     expect(opened.panels).to_have_count(1)
     expect(opened.panels.first).to_contain_text("L1H0")
     marks = opened.page.locator(".mark")
@@ -107,7 +107,7 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
     assert low < change < high < 0
     third = app.page.locator(".board").nth(2)
     third.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
-    expect(app.page.get_by_role("button", name="See what L1H0 looks at")).to_be_visible()
+    expect(app.page.get_by_role("button", name="Open L1H0 on Attention")).to_be_visible()
     count = app.reveal(app.page.get_by_role("spinbutton", name="Sequences"))
     count.fill("5")
     count.press("Enter")

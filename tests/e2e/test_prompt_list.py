@@ -84,7 +84,7 @@ def test_what_cannot_be_run_says_why_and_is_removed(app: Driver, tmp_path: Path)
     expect(app.page.get_by_role("button", name="Remove")).to_be_disabled()
     expect(app.refused).to_have_count(0)
     _press(app, "Clear the list")
-    expect(app.page.get_by_text("Nothing is listed.").first).to_be_visible()
+    expect(app.page.get_by_text("No rows.").first).to_be_visible()
 
 
 def test_one_of_the_last_runs_is_gone_back_to(app: Driver) -> None:

@@ -14,7 +14,7 @@ const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
 
-const SHARES = "share of its node (edge), of the start (node)";
+const SHARES = "edge: share of its node, node: share of the chosen token";
 
 /** @implements {Component} */
 class FlowGraph {
@@ -142,7 +142,7 @@ class FlowGraph {
       this.legend.append(legendSwatch(`◆ ${PRESENCE_NAMES[kind]}`, `presence ${kind}`));
     }
     const rings = !this.limit && this.data.edges.some(({ kind }) => kind === "mlp");
-    if (rings) this.legend.append(legendSwatch("ring: MLP's share", "ring"));
+    if (rings) this.legend.append(legendSwatch("ring: share from the MLP", "ring"));
     if (this.limit) this.legend.append(legendEntry(element("span", "title", "dashed: MLP")));
     const { title } = this.props;
     if (title) this.legend.prepend(legendEntry(element("strong", "", title)));

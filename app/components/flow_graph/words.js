@@ -39,7 +39,7 @@ class FlowWords {
   // Where no node is.
   /** @type {(place: FlowPlace) => TooltipText} */
   place({ depth, position }) {
-    const hint = this.graph.props.startable ? "Choose it to start from here." : "Nothing of this passes here.";
+    const hint = this.graph.props.startable ? "Click to start from here." : "No flow from the chosen token.";
     return [this.graph.props.states[depth], [["token", this.token(position)], ["", hint]]];
   }
 

@@ -27,7 +27,7 @@ class NavBar {
     for (const event of ["pointerover", "focusin"]) this.nav.addEventListener(event, () => this.address());
     const home = element("a", "home"); // lies over the logo, which is Streamlit's and leads nowhere
     home.href = location.pathname;
-    home.ariaLabel = home.title = "Begin again with the first example";
+    home.ariaLabel = home.title = "Start again with the first example";
     view.root.append(home, this.title, this.nav);
   }
 

@@ -126,7 +126,7 @@ class Several extends Suggested {
   chip(text) {
     const chip = element("button", "", text);
     chip.type = "button";
-    chip.ariaLabel = `${text}, take it out`;
+    chip.ariaLabel = `remove ${text}`;
     return chip;
   }
 }

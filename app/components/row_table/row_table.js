@@ -48,7 +48,7 @@ class RowTable {
     this.scroller = element("div", "scroller");
     this.scroller.style.setProperty("--line", `${LINE}px`);
     this.scroller.append(this.sheet);
-    this.empty = element("p", "empty", "Nothing is listed.");
+    this.empty = element("p", "empty", "No rows.");
     view.root.append(this.scroller, this.empty);
     this.listen();
   }

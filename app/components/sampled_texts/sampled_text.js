@@ -119,7 +119,7 @@ class ShownText {
     const rows = (arrow, found) =>
       found.slice(0, TOLD).map(([other, weight]) => [`${arrow} ${this.named(other)}`, significant(weight), weight]);
     const others = this.seenBy[place].filter(([query]) => query !== place);
-    return [...rows("looks at", this.looks[place]), ...rows("seen by", others)];
+    return [...rows("attends to", this.looks[place]), ...rows("attended by", others)];
   }
 
   // The keyboard's move to the token before or after, from the strongest cell's query.

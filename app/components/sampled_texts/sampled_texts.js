@@ -67,8 +67,8 @@ class SampledTexts {
     }
     this.legend.replaceChildren(
       element("span", "title", "Point at a token:"),
-      swatch("where it looks", 0.85),
-      swatch("what looks at it", 0.15),
+      swatch("where it attends", 0.85),
+      swatch("what attends to it", 0.15),
     );
   }
 

@@ -1,7 +1,7 @@
 // The tokens that a step chose from: of each the model's own probability above the one that it was drawn with. With a run
 // B the same tokens of A, of B, and B - A.
 const BARS_HELP = "Up and down arrow keys go from token to token.";
-const PUT_HELP = "Enter writes it here in place of the present one and goes on from there.";
+const PUT_HELP = "Enter inserts it here and generates on from there.";
 const DRAWN_MARK = "◆";
 const DRAWN_BY_B_MARK = "◇";
 /** @type {("before" | "after")[]} */
@@ -91,11 +91,11 @@ class StepBars {
 
   drawLegend() {
     const { step } = this;
-    const byB = this.isOtherOfB() ? [`${DRAWN_BY_B_MARK} written by B`] : [];
-    const marks = [`${DRAWN_MARK} written${step.b ? " by A" : ""}`, ...byB];
+    const byB = this.isOtherOfB() ? [`${DRAWN_BY_B_MARK} sampled by B`] : [];
+    const marks = [`${DRAWN_MARK} sampled${step.b ? " by A" : ""}`, ...byB];
     this.legend.replaceChildren(
       legendSwatch("the model's own probability", "before"),
-      legendSwatch("drawn from, after temperature and cuts", "after"),
+      legendSwatch("sampling distribution", "after"),
       ...(step.b ? [legendSwatch("more in B", "more"), legendSwatch("less in B", "less")] : []),
       ...marks.map((mark) => legendEntry(element("span", "title", mark))),
     );
@@ -108,16 +108,16 @@ class StepBars {
   // What there is to say of the step in a line.
   sentence() {
     const { label, given, b } = this.step;
-    const written = given ? `“${label}” was put there by you` : `“${label}” was written`;
+    const written = given ? `Inserted “${label}”` : `Sampled “${label}”`;
     if (!b) return `${written} · ${this.numbers(this.step)}`;
-    const byB = this.isOtherOfB() ? `B wrote “${b.label}”` : "B";
+    const byB = this.isOtherOfB() ? `B sampled “${b.label}”` : "B";
     return `${written}${given ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
   }
 
   /** @param {Step} step */
   numbers({ logProb, entropies }) {
     const [own, drawn] = entropies.map(nats);
-    return `log-probability ${nats(logProb)} · entropy ${own}, of what is drawn from ${drawn}`;
+    return `log-probability ${nats(logProb)} · entropy ${own} (${drawn} after temperature and cuts)`;
   }
 
   // B - A of one token before and after the cuts.
@@ -221,7 +221,7 @@ class StepBars {
     const { step, owner } = this;
     const choice = step.choices[index];
     const rows = step.b ? this.factsOfTwo(choice, step.b.choices[index], index) : this.factsOf(choice);
-    if (!owner.inFile) rows.push(["", choice.token === step.token ? "Click: keep all up to here" : "Click: write this here"]);
+    if (!owner.inFile) rows.push(["", choice.token === step.token ? "Click: keep all up to here" : "Click: insert it here"]);
     return [choice.label, rows];
   }
 
@@ -229,7 +229,7 @@ class StepBars {
   factsOf({ before, after, rank }) {
     return [
       ["the model's own", significant(before)],
-      ["drawn with", after === 0 ? "cut" : significant(after)],
+      ["sampled with", after === 0 ? "cut" : significant(after)],
       ["log-probability", `${significant(Math.log(before))} nats`],
       ["rank", String(rank)],
     ];
@@ -241,8 +241,8 @@ class StepBars {
     /** @type {(name: string, choice: StepChoice) => TooltipRow[]} */
     const of = (name, { before, after, rank }) => [
       [`${name}: the model's own`, `${significant(before)}, rank ${rank}`],
-      [`${name}: drawn with`, after === 0 ? "cut" : significant(after)],
+      [`${name}: sampled with`, after === 0 ? "cut" : significant(after)],
     ];
-    return [...of("A", a), ...of("B", b), ["B − A: own, drawn with", `${own}, ${drawn}`]];
+    return [...of("A", a), ...of("B", b), ["B − A: own, sampled with", `${own}, ${drawn}`]];
   }
 }

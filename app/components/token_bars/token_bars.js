@@ -66,7 +66,7 @@ class TokenBars {
     this.tail.replaceChildren(...tailOf(b ? "prompt A" : "prompt", props));
     this.chips = this.steps.map((_, step) => this.chip(step));
     this.line.replaceChildren(...this.chips);
-    this.line.ariaLabel = `${this.steps.length} tokens written${b ? " by A" : ""}. ${STEP_HELP}`;
+    this.line.ariaLabel = `${this.steps.length} tokens generated${b ? " by A" : ""}. ${STEP_HELP}`;
     this.lineOfB.update(b, arrays);
     this.strip.update(b && arrays["b.apart"].values);
   }
@@ -75,7 +75,7 @@ class TokenBars {
   chip(step) {
     const { label, given } = this.steps[step];
     const chip = optionOf(given ? "chip given" : "chip", `step-${step}`, label);
-    chip.ariaLabel = `step ${step + 1}: ${label}${given ? ", put there by you" : ""}`;
+    chip.ariaLabel = `step ${step + 1}: ${label}${given ? ", inserted by you" : ""}`;
     return chip;
   }
 
@@ -90,8 +90,8 @@ class TokenBars {
     this.chips.forEach((chip, step) => tint(chip, scale.colour(theme, Math.exp(this.steps[step].logProb))));
     this.lineOfB.draw(theme, scale);
     this.strip.draw(theme);
-    const entries = [scale.bar(theme, "probability of the written token")];
-    if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("put there by you", "given"));
+    const entries = [scale.bar(theme, "probability of the generated token")];
+    if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("inserted by you", "given"));
     if (this.lineOfB.differs) entries.push(legendSwatch("another token than A's", "differs"));
     this.legend.replaceChildren(...entries);
   }
@@ -146,7 +146,7 @@ class TokenBars {
       ["probability", significant(Math.exp(logProb))],
       ["log-probability", `${withSign(logProb).replace("+", "")} nats`],
     ];
-    if (given) rows.push(["", "put there by you"]);
+    if (given) rows.push(["", "inserted by you"]);
     return [label, rows];
   }
 }

@@ -45,7 +45,7 @@ def test_tokens_stay_text_and_numbers_are_told(open_bars: Open) -> None:
     expect(page.locator(".tail .word")).to_have_count(25)  # an ellipsis and the last 24
     expect(page.locator(".tail .word").first).to_have_text("…")
     expect(page.locator(".facts")).to_have_text(
-        f"“{HOSTILE}” was written · log-probability −0.69 nats · entropy 1.25 nats, of what is drawn from 0.50 nats"
+        f"Sampled “{HOSTILE}” · log-probability −0.69 nats · entropy 1.25 nats (0.50 nats after temperature and cuts)"
     )
     assert rows(page).locator(".token").all_text_contents() == LABELS[:4]
     assert rows(page).locator(".share").all_text_contents() == ["50% → 80%", "25% → 20%", "20% → cut", "5% → cut"]
@@ -54,14 +54,14 @@ def test_tokens_stay_text_and_numbers_are_told(open_bars: Open) -> None:
     assert tooltip(page) == {
         "title": "שלום",
         "the model's own": "0.2000",
-        "drawn with": "cut",
+        "sampled with": "cut",
         "log-probability": "−1.609 nats",
         "rank": "3",
-        "": "Click: write this here",
+        "": "Click: insert it here",
     }
     page.locator(".chip").nth(1).hover()
     assert tooltip(page)["probability"] == "0.2500"
-    assert tooltip(page)[""] == "put there by you"
+    assert tooltip(page)[""] == "inserted by you"
 
 
 def test_bars_are_as_long_as_their_probabilities(open_bars: Open) -> None:
@@ -101,8 +101,8 @@ def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> N
         expect(line).to_have_attribute("aria-activedescendant", f"step-{step}")
     page.keyboard.press("ArrowRight")
     asked(page, 1)
-    expect(page.locator(".live")).to_contain_text("step 2: “שלום” was put there by you")
-    expect(page.get_by_role("option", name="step 2: שלום, put there by you")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".live")).to_contain_text("step 2: Inserted “שלום”")
+    expect(page.get_by_role("option", name="step 2: שלום, inserted by you")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Tab")  # the step before
     page.keyboard.press("Tab")  # the next step
     page.keyboard.press("Tab")

@@ -64,7 +64,7 @@ def test_the_file_shows_where_a_token_looks_without_a_server(
     opened = Opened(browser, tmp_path / "page.html")
     page = opened.open(EXPORT.page(Comparison(run), selection_of(scan="early", heads=((1, 2),))))
     page.locator(".token.query").first.hover()
-    expect(page.locator(".tooltip:popover-open")).to_contain_text("looks at")
+    expect(page.locator(".tooltip:popover-open")).to_contain_text("attends to")
     expect(page.locator("tbody tr").first).to_contain_text("L2H4")
     page.screenshot(path=tmp_path / "page.png", full_page=True)
     opened.page.context.close()

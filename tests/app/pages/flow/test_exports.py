@@ -97,6 +97,6 @@ def test_the_file_tells_its_numbers(browser: Browser, tmp_path: Path, alone: Com
     tooltip = page.locator(".tooltip:popover-open")
     expect(tooltip).to_contain_text("L2 MLP")
     page.keyboard.press("ArrowLeft")
-    expect(tooltip).to_contain_text("Nothing of this passes here.")
+    expect(tooltip).to_contain_text("No flow from the chosen token.")
     page.context.close()
     assert not opened.complaints
