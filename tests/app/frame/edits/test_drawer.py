@@ -131,7 +131,7 @@ def test_an_edit_of_a_feature_is_made_by_its_form(
         _run(page)
     _add(page)
     assert _edits(page) == (edit,)
-    assert "switched on is shown as B" in " ".join(_captions(page))
+    assert "an intervention on run A" in " ".join(_captions(page))
 
 
 def _predicted(options: Options, side: str) -> list[str]:

@@ -324,4 +324,4 @@ def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path)
     exact = finished(found, selection).exact.values
     assert np.abs(exact[0]).max() < 1e-3  # the first layer is the same in both
     assert np.abs(exact[1]).max() > 1e-2
-    assert "run by" in said_of_b(found, selection)[-1]
+    assert "B runs on" in said_of_b(found, selection)[-1]
