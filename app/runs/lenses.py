@@ -22,7 +22,7 @@ def lens(run: Run, kind: Kind, name: str = "") -> Lens:
     """
     if name and not models.any_model_allowed():
         raise InputError(
-            f"The lens {name[:80]!r} is not available here: this server opens only lenses beside its models."
+            f"The lens {name[:80]!r} is not offered here: this server opens only lenses beside its models."
         )
     return lens_of(run, kind, name, _read)
 

@@ -51,7 +51,7 @@ def test_what_the_dictionary_is_worth_is_always_said(run: Run) -> None:
         said = " ".join(each.value for each in at.text)
         assert "explained variance" in said
         assert "nats with the dictionary spliced in" in said
-    assert "explains" in worth(found(run))[0]
+    assert "explained variance" in worth(found(run))[0]
 
 
 def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:

@@ -107,12 +107,12 @@ def test_a_csv_without_a_prompt_column_lists_its_columns() -> None:
     assert "has no column or key “prompt” (found: “text”, “kind”). Name one" in _refusal(
         "a.csv", "text;kind\nThe cat;animal\n"
     )
-    assert "“c11”, …." in _refusal("a.csv", ",".join(f"c{n}" for n in range(40)))
+    assert "“c11”, …)" in _refusal("a.csv", ",".join(f"c{n}" for n in range(40)))
 
 
 def test_columns_that_cannot_be_told_apart_or_are_too_many_are_refused() -> None:
     assert "has “PROMPT” twice" in _refusal("a.csv", "prompt,PROMPT\na,b\n")
-    assert f"at most {MAX_COLUMNS}" in _refusal(
+    assert f"the limit is {MAX_COLUMNS}" in _refusal(
         "a.csv", "prompt" + ",".join(map(str, range(MAX_COLUMNS + 1))) + ",prompt"
     )
     assert "Line 2 has “N” twice" in _refusal("a.jsonl", '{"prompt": "a"}\n{"prompt": "b", "n": 1, "N": 2}')
