@@ -85,9 +85,7 @@ def _picture(export: Export, of: Of) -> None:
 
             _file(export, label, kind, mime, made, of)
     if export.has_plots:
-        st.caption(
-            "The charts alone: json for plotly.io.from_json, html to zoom and hover without a server or a network."
-        )
+        st.caption("The charts only: JSON for plotly.io.from_json, or interactive HTML that works offline.")
         with st.container(horizontal=True):
             for ending, (label, mime, write) in FIGURE.items():
 

@@ -27,9 +27,9 @@ def draw(comparison: Comparison) -> None:
             np.where(reached, changed, np.nan)[::-1],
             CellAxis("after", comparison.a.layer_labels[::-1]),
             CellAxis("token", comparison.a.labels, numbered=True),
-            title="change, as a share of A's length",
+            title="relative change of the residual stream",
             ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
-            lacks="not reached",
+            lacks="cannot be affected",
         ),
         key=selection.widget_key("cone"),
     )

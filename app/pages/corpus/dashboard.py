@@ -94,7 +94,7 @@ def _sequences(comparison: Comparison, view: ScanView, of_head: Dashboard) -> No
     chosen = sampled_texts(
         SampledTexts(
             shown_texts(sequences, view.a.n_intervals, comparison.a if view.own else None),
-            title=f"Sequences by how active {head_name(view.head)} is",
+            title=f"Sequences by activity of {head_name(view.head)}",
         ),
         chosen=_within(selection.current().choices_of(Choices).sequence, len(sequences)),
         epoch=selection.epoch(str(view.a.folder), view.head),
@@ -179,7 +179,7 @@ def _matters(of_head: Dashboard) -> None:
                 Column("mean", [each.mean for each in effects.values()], 3, signed=True),
                 Column("95%", [finder.span(*each.interval) if each.interval else None for each in effects.values()]),
             ],
-            title="What the loss gains by ablating the head",
+            title="Loss change when the head is ablated",
         ),
         key=selection.widget_key("corpus_effects"),
         choosable=False,

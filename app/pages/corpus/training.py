@@ -62,7 +62,7 @@ def _growth(view: ScanView) -> None:
                 *(Column(f"step {step:,}", finder.values(each, order), 3) for step, each in ends.items()),
                 Column("half way", [steps[head] for head in order], 0, HALF_WAY),
             ],
-            title=f"When each head's {figure(view.by).title.lower()} became what it is",
+            title=f"When each head's {figure(view.by).title.lower()} emerged",
             caption=f"{figure(view.by).named} of every head, the largest changes first. {finder.HOW}",
         ),
         epoch=selection.epoch(str(view.a.folder), view.by, "growth"),

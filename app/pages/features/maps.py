@@ -45,10 +45,10 @@ def missed_map(view: FeatureView) -> CellMap:
             "missed", [f"error{'' if view.comparison.b is None else f' {side}'}" for side in view.comparison.sides]
         ),
         CellAxis("token", view.comparison.labels, numbered=True),
-        title="missed by the dictionary, share of length",
+        title="reconstruction error, share of the norm",
         ends=(0.0, max(1.0, float(np.nanmax(shares, initial=0.0)))),
         lacks="not in this run",
-        details={"KL(run ‖ dictionary in place), nats": np.stack([apart[side] for side in view.comparison.sides])},
+        details={"KL(run ‖ dictionary spliced in), nats": np.stack([apart[side] for side in view.comparison.sides])},
     )
 
 

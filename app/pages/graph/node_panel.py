@@ -85,7 +85,7 @@ def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) 
             [
                 Column("node", [view.called(edge[end]) for edge in edges]),
                 Column("weight", [float(graph.edges[edge]) for edge in edges], 3, signed=True),
-                Column("on the target", [float(flows[edge]) for edge in edges], 3, signed=True),
+                Column("effect on target", [float(flows[edge]) for edge in edges], 3, signed=True),
             ],
             title=title,
         ),

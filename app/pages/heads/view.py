@@ -247,7 +247,7 @@ def _table(ranking: HeadRanking, chosen: Selection) -> None:
     row_table(
         Table(
             _columns(cells, ranking.n_ranked, explained, []),
-            title="The first heads by the score, with interval, rank, label and what supports it",
+            title="Top heads by the score, with interval, rank, label and evidence",
         ),
         key=selection.widget_key("finder_table"),
         choosable=False,

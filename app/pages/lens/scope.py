@@ -77,7 +77,7 @@ def _options(comparison: Comparison) -> None:
             width=110,
         ),
         options.bind(
-            Number, "scope_tokens", "Tokens to write", page=Choices, least=0, most=MAX_TOKENS, step=1, width=110
+            Number, "scope_tokens", "Tokens to generate", page=Choices, least=0, most=MAX_TOKENS, step=1, width=110
         ),
         name="patchscope",
     )

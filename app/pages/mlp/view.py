@@ -127,8 +127,8 @@ def _list(view: NeuronView) -> None:
                     for name in names
                 ),
             ],
-            title=f"The first neurons by {view.ranked_by}",
-            caption="Choose a row for all there is of it." + (f" {DIFFERENCE}." if view.called == DIFFERENCE else ""),
+            title=f"Top neurons by {view.ranked_by}",
+            caption="Click a row to open the neuron." + (f" {DIFFERENCE}." if view.called == DIFFERENCE else ""),
         ),
         epoch=selection.epoch(view.side, tuple(view.neurons)),
         key=selection.widget_key("neurons_table"),

@@ -272,7 +272,7 @@ def patch_map(patched: PatchedMap, matrix: Matrix, called: str) -> CellMap:
         scale="signed",
         ends=(0.0, patched.limit(matrix)),
         centre=patched.unpatched,
-        lacks="not matched" if patched.complete else "not done yet",
+        lacks="not matched" if patched.complete else "not computed yet",
     )
 
 

@@ -176,7 +176,7 @@ def _table(rows: Sequence[Row], head: Head) -> None:
         Table(
             [text, value, *others],
             title="All prompts with their statistic, number of tokens and status",
-            caption="Choose a row to open its prompt, a column's name to sort.",
+            caption="Click a row to open its prompt, a column name to sort.",
         ),
         epoch=selection.epoch(prompt_list.prompts()),
         key=selection.widget_key("prompt_table"),

@@ -174,8 +174,6 @@ def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
     strongest = {each: condensed(matrix, MAX_MOVED) for each, matrix in matrices.items()}
     if side != DIFFERENCE:
         _link_moved(comparison, reader, matrices[side])
-    said = (
-        f"What {head} adds, by the feature that it moves and the token that it takes it from; the sums are all of it."
-    )
+    said = f"Direct effect of {head} by feature moved and source token, with sums."
     moved = panels.plain_map(strongest, side, ("moved", "token"), panels.EFFECT, said)
     cell_map(moved, key=selection.widget_key("moved_features"))

@@ -252,7 +252,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
     if side != DIFFERENCE:
         st.text(spelled.effects(at))
         by_features.link_to_carriers(comparison, at)
-    caption = "By layer and head. Choose a head to explain it."
+    caption = "By layer and head. Click a head to explain it."
     cell_map(
         panels.effect_map(compared(sides, numbers.effect_map), side, caption=caption),
         choosable=True,
@@ -263,7 +263,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
     )
     if not needs.neurons(comparison):
         options.row(_neurons(), name="neurons", whole=True)
-    caption = "Accumulated over the layers at the final norm's scale, beside each layer's logit lens at its own scale."
+    caption = "Accumulated over layers at the final norm's scale, with each layer's logit lens at its own scale."
     layers, names = compared(sides, numbers.by_layer), ("", "after layer")
     drawn = panels.plain_map(layers, side, names, "target − distractor (logits)", caption)
     cell_map(drawn, key=selection.widget_key("by_layer"))
@@ -277,7 +277,7 @@ def _neurons() -> Link:
 def _by_source(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
     sources = compared(sides, lambda each: numbers.by_source(comparison, each))
-    caption = f"What {head_name(at.head)} adds, by the token that it takes it from."
+    caption = f"Direct effect of {head_name(at.head)} by source token."
     drawn = panels.plain_map(sources, side, ("head", "token"), panels.EFFECT, caption)
     cell_map(drawn, key=selection.widget_key("by_source"))
     if (reader := _reader(comparison)) is not None:
