@@ -86,6 +86,7 @@ bench-scan: .venv/installed-dev
 
 architectures: .venv/installed-dev
 	$(PY) -m tests.model.checkpoints.table
+	$(PY) -m tests.model.checkpoints.format_table
 
 pages: .venv/installed-dev
 	HEADLIGHT_WRITE_MANUAL=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py

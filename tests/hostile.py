@@ -4,8 +4,11 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
+from struct import pack
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 
 def damaged(whole: bytes, number: int, seed: int = 0) -> Iterator[bytes]:
@@ -89,3 +92,86 @@ def places(folder: Path, suffix: str) -> Iterator[Path]:
     with (folder / f"sparse{suffix}").open("wb") as file:
         file.truncate(2**33)
     yield from sorted(folder.glob(f"*{suffix}"))
+
+
+def archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
+    """Copies of what torch.save wrote that only look like it: each entry of the zip is as it should be but for one."""
+    with ZipFile(BytesIO(whole)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    data = next(name for name in entries if "/data/" in name)
+    described = next(name for name in entries if name.endswith("data.pkl"))
+    yield "a bomb for a storage", _zipped(entries | {data: bytes(2**28)}, ZIP_DEFLATED)
+    yield "a bomb for the pickle", _zipped(entries | {described: bytes(2**28)}, ZIP_DEFLATED)
+    yield "a name outside", _zipped({name.replace("/data/", "/../data/"): held for name, held in entries.items()})
+    yield "no storages", _zipped({name: held for name, held in entries.items() if "/data/" not in name})
+    yield "an empty storage", _zipped(entries | {data: b""})
+    for what, parts in PICKLED.items():
+        content = entries[described]
+        for old, new in parts:
+            assert old in content
+            content = content.replace(old, new, 1)
+        yield what, _zipped(entries | {described: content})
+
+
+SHAPE, STRIDE, MANY = b"K\x03K\x04\x86", b"K\x04K\x01\x86", b"\x8a\x05\x00\x00\x00\x00\x04"  # 3 by 4, and 2**34
+PICKLED = {  # what is written into a pickle in the place of what
+    "2**34 rows": [(SHAPE, MANY + b"K\x04\x86")],
+    "2**34 times one row": [(SHAPE, MANY + b"K\x04\x86"), (STRIDE, b"K\x00K\x01\x86")],
+    "rows far apart": [(STRIDE, MANY + b"K\x01\x86")],
+    "negative strides": [(STRIDE, b"J\xff\xff\xff\xffK\x01\x86")],
+    "no shape": [(SHAPE, b"N")],
+    "a shape of shapes": [(SHAPE, b"K\x03\x85K\x04\x86")],
+}
+
+
+def headers() -> Iterator[tuple[str, bytes]]:
+    """GGUF files of one tensor that declare what they do not hold."""
+    for what, change in DECLARED.items():
+        value = {
+            "n_tensors": 1,
+            "n_values": 1,
+            "length": 20,
+            "n_list": 1,
+            "n_axes": 1,
+            "rows": 8,
+            "kind": 0,
+            "at": 0,
+        } | change
+        text = b"general.architecture"
+        yield (
+            what,
+            b"GGUF"
+            + pack("<IQQ", 3, value["n_tensors"], value["n_values"])
+            + pack("<Q", value["length"])
+            + text
+            + pack("<IIQ", 9, value.get("inner", 0), value["n_list"])
+            + b"\x01"
+            + pack("<Q", 1)
+            + b"W"
+            + pack("<IQIQ", value["n_axes"], value["rows"], value["kind"], value["at"])
+            + bytes(64),
+        )
+
+
+DECLARED: dict[str, dict[str, int]] = {
+    "2**60 tensors": {"n_tensors": 2**60},
+    "2**60 values": {"n_values": 2**60},
+    "a name of 2**63 bytes": {"length": 2**63},
+    "a list of 2**34": {"n_list": 2**34},
+    "a list of 2**34 texts": {"n_list": 2**34, "inner": 8},
+    "a list of lists": {"inner": 9},
+    "2**32 - 1 axes": {"n_axes": 2**32 - 1},
+    "2**34 rows": {"rows": 2**34},
+    "no rows": {"rows": 0},
+    "a type that there is not": {"kind": 12345},
+    "a tensor beyond the end": {"at": 2**40},
+    "a tensor before the beginning": {"at": 2**64 - 64},
+}
+
+
+def _zipped(entries: dict[str, bytes], how: int = ZIP_STORED) -> bytes:
+    made = BytesIO()
+    with ZipFile(made, "w", how) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return made.getvalue()

@@ -1,4 +1,4 @@
-"""Every reader of files, given damaged ones: a right result or an error of ours, in 2 s and 500 MB."""
+"""Every reader of files, given damaged ones: a right result or an error of ours, in 2 s and 200 MB."""
 
 import json
 import resource
@@ -8,18 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import pytest
 import torch
 from pyarrow import parquet, table
 from safetensors.numpy import save_file as save_numpy
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from headlight.app.pages.prompts import prompt_files
 from headlight.model import Tokenizer, load
 from headlight.model.base.errors import HeadlightError
 from headlight.model.base.files import read_json
 from headlight.model.base.torch_files import read_torch
+from headlight.model.checkpoints.gguf import tensors as gguf_tensors
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.tensors import read_safetensors
 from headlight.model.corpus.checked import read as read_checked
@@ -33,7 +36,9 @@ from headlight.model.features.opening import open_dictionary
 from headlight.model.graph.reading import open_graph
 from headlight.model.lens.files import read_lens
 from tests.annotations import unchecked_annotations
-from tests.hostile import damaged, mistaken, places
+from tests.hostile import archives, damaged, headers, mistaken, places
+from tests.model.checkpoints.gguf_files import write_gguf
+from tests.model.checkpoints.test_gguf import BPE
 from tests.model.checkpoints.test_lora import halves
 from tests.model.checkpoints.test_lora import write as write_adapter
 from tests.model.features.test_formats import write_layers
@@ -42,12 +47,34 @@ from tests.model.oracles import random_gpt2
 from tests.places import MINI
 from tests.tiny import save_tiny
 
-SECONDS, MEMORY = 2.0, 500 * 2**20
+SECONDS, MEMORY = 2.0, 200 * 2**20
 TENSORS = {"W": torch.arange(12.0).reshape(3, 4), "b": torch.ones(4, dtype=torch.float16)}
 
 
 def _torch(path: Path) -> None:
     torch.save(TENSORS | {"W.T": TENSORS["W"].T}, path)
+
+
+def _torch_of_before(path: Path) -> None:
+    torch.save(TENSORS | {"W.T": TENSORS["W"].T}, path, _use_new_zipfile_serialization=False)
+
+
+def _gguf(path: Path) -> None:
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_array("tokenizer.ggml.tokens", ["one", "two"])
+    writer.add_tensor("W", TENSORS["W"].numpy())
+    numbers = np.ones((4, 64), np.float32)
+    writer.add_tensor(
+        "Q", gguf.quantize(numbers, gguf.GGMLQuantizationType.Q4_0), raw_dtype=gguf.GGMLQuantizationType.Q4_0
+    )
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _read_gguf(path: Path) -> list[float]:
+    return [float(tensor.float().sum()) for tensor in gguf_tensors.read_tensors(path).values()]
 
 
 def _jacobian(path: Path) -> None:
@@ -65,6 +92,8 @@ def _of_bytes(read: Callable[[bytes], object]) -> Callable[[Path], object]:
 Reader = tuple[str, Callable[[Path], object], Callable[[Path], object]]
 READERS: dict[str, Reader] = {
     "torch": (".pt", _torch, read_torch),
+    "torch of before 2020": (".pt", _torch_of_before, read_torch),
+    "gguf": (".gguf", _gguf, _read_gguf),
     "lens": (".pt", _jacobian, lambda path: read_lens("jacobian", path)),
     "npz": (".npz", _npz, read_npz),
     "safetensors": (".safetensors", lambda path: save_file(TENSORS, path), read_safetensors),
@@ -98,6 +127,31 @@ BYTES: dict[str, Reader] = {  # what comes as bytes, from an upload or from the 
 
 def _model(folder: Path) -> None:
     save_tiny("gpt2-like", folder)
+
+
+def _pickled(folder: Path) -> None:
+    random_gpt2(vocab_size=40).save_pretrained(folder)
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def _parted(folder: Path) -> None:
+    _pickled(folder)
+    (folder / "pytorch_model.bin").rename(folder / "part-1.bin")
+    names = dict.fromkeys(read_torch(folder / "part-1.bin"), "part-1.bin")
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": names}))
+
+
+def _trained(folder: Path) -> None:
+    model = random_gpt2(vocab_size=40)
+    torch.save({"model_state_dict": model.state_dict(), "step": 3, "args": {"n": [1, 2.5]}}, folder / "mine.pt")
+
+
+def _whole_gguf(folder: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    theirs = LlamaForCausalLM(LlamaConfig(**sizes, vocab_size=261, max_position_embeddings=16))
+    write_gguf(folder / "model.gguf", "llama", theirs, gguf.GGMLQuantizationType.Q8_0, BPE)
 
 
 def _adapter(folder: Path) -> None:
@@ -139,6 +193,10 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str, Callable[[Path], object]
     "a model's tokenizer": (_model, "tokenizer.json", load),
     "a model's tokenizer's settings": (_model, "tokenizer_config.json", load),
     "a model's weights": (_model, "model.safetensors", load),
+    "a model's pickle": (_pickled, "pytorch_model.bin", load),
+    "a model's index of pickles": (_parted, "pytorch_model.bin.index.json", load),
+    "a training's checkpoint": (_trained, "mine.pt", lambda folder: load(folder / "mine.pt", n_heads=3, act_fn="gelu")),
+    "a GGUF file": (_whole_gguf, "model.gguf", lambda folder: load(folder / "model.gguf")),
     "an adapter's settings": (_adapter, f"mine/{ADAPTER_CONFIG}", lambda folder: load(folder / "mine")),
     "an adapter's weights": (_adapter, "mine/adapter_model.safetensors", lambda folder: load(folder / "mine")),
     "units": (_units, f"{UNITS}/neurons/L0.safetensors", lambda folder: read_unit(_tree(folder), "neurons", 0, 0)),
@@ -197,6 +255,22 @@ def test_damaged_files_are_read_right_or_refused_by_name(name: str, tmp_path: Pa
 @pytest.mark.parametrize("name", [*READERS, *BYTES])
 def test_many_damaged_files_are_read_right_or_refused_by_name(name: str, tmp_path: Path) -> None:
     sweep(name, tmp_path, 30 if name == "tokenizer" else 1500, 1)
+
+
+def test_archives_and_headers_that_declare_what_they_do_not_hold_are_refused(tmp_path: Path) -> None:
+    _torch(tmp_path / "x.pt")
+    _read_gguf_once(tmp_path)
+    strange = [(".pt", read_torch, *each) for each in archives((tmp_path / "x.pt").read_bytes())]
+    for suffix, read, what, content in [*strange, *((".gguf", _read_gguf, *each) for each in headers())]:
+        path = tmp_path / f"strange{suffix}"
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        assert path.name in outcome(read, path), what
+
+
+def _read_gguf_once(folder: Path) -> None:
+    _gguf(folder / "x.gguf")
+    _read_gguf(folder / "x.gguf")  # which imports what it needs
 
 
 @pytest.mark.parametrize("name", READERS)

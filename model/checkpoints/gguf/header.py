@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.base.files import open_file, refuse_pointer
+from headlight.model.base.files import open_file, reason, refuse_pointer
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 MAX_ITEMS = 2**21  # of all lists and tables together; a vocabulary of today has 262,144 tokens and 500,000 merges
@@ -73,8 +73,11 @@ def read_header(path: Path) -> Header:
         CheckpointError: the file is damaged, of another version, or the package gguf is not installed.
     """
     refuse_pointer(path)
-    state = path.stat()
-    return _read(path, state.st_mtime_ns, state.st_size)
+    try:
+        state = path.stat()
+        return _read(path, state.st_mtime_ns, state.st_size)
+    except OSError as error:
+        raise CheckpointError(f"{path.name} cannot be read ({reason(error, path)}).") from error
 
 
 @lru_cache(maxsize=2)

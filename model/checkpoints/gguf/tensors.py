@@ -38,5 +38,6 @@ def _tensor(mapped: torch.UntypedStorage, place: TensorPlace) -> Tensor:
 
 def _dequantise(kind: str, rows: UInt8[Tensor, "row byte"]) -> Float32[Tensor, "row number"]:
     gguf = package()
-    numbers = gguf.dequantize(rows.numpy(), gguf.GGMLQuantizationType[kind])
+    with np.errstate(all="ignore"):  # what is not finite is refused when all of it is there
+        numbers = gguf.dequantize(rows.numpy(), gguf.GGMLQuantizationType[kind])
     return torch.from_numpy(np.ascontiguousarray(numbers, dtype=np.float32))

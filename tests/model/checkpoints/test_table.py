@@ -5,7 +5,7 @@ import re
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES
-from tests.model.checkpoints import architectures, seq2seq_twins, table
+from tests.model.checkpoints import architectures, format_table, seq2seq_twins, table
 from tests.model.checkpoints.twins import TOLERANCE
 
 MARIAN = "marian"  # has tests of its own
@@ -36,3 +36,15 @@ def test_a_row_is_the_largest_of_each_kind() -> None:
     row = table.Row("gpt2", 1, table.largest(case))
     assert re.fullmatch(r"\| gpt2 \| 1( \| \de-0\d){3} \|", str(row))
     assert 0 < min(row.largest) <= max(row.largest) <= TOLERANCE
+
+
+def test_every_format_has_its_row_in_the_manual_within_the_tolerance() -> None:
+    rows = format_table.of_page()
+    assert [row[:3] for row in rows] == [[each.name, each.example, each.reference] for each in format_table.TABLE]
+    assert max(float(row[3]) for row in rows) <= TOLERANCE
+
+
+def test_a_formats_row_says_what_was_measured() -> None:
+    row = next(each for each in format_table.TABLE if each.name == "folder, pickled").row()
+    assert re.fullmatch(r"\| folder, pickled \| `pytorch_model\.bin` \| transformers' model \| \de-0\d \|", row)
+    assert 0 < float(row.split(" | ")[-1].strip("| ")) <= TOLERANCE
