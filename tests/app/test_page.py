@@ -382,7 +382,7 @@ def test_back_is_heard_while_something_else_waits_to_be_run(page: AppTest, monke
     _type(_open(page), PROMPT)
     with monkeypatch.context() as stopped:
         stopped.setattr(selection, "accept", lambda asked: None)
-        stopped.setattr(selection, "asked", lambda: None)  # so that the page does not run it at once
+        stopped.setattr(selection, "pending", lambda: None)  # so that the page does not run it at once
         _type(page, "another prompt")
     _move_to(page, prompt="a third one")
     assert page.text_area[0].value == page.query_params["prompt"] == "a third one"
