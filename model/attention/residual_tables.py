@@ -57,7 +57,9 @@ def component_names(comparison: Comparison) -> tuple[str, ...]:
     return union(first, others[0]) if others else first
 
 
-def _by_component(comparison: Comparison, of: Callable[[residual.Decomposition], Measure]) -> dict[str, Measure]:
+def _by_component(
+    comparison: Comparison, measure_of: Callable[[residual.Decomposition], Measure]
+) -> dict[str, Measure]:
     """A measure [component, place] of A, B and B - A under the `component_names`.
 
     A component that a run lacks is NaN there, and counts as 0 in B - A.
@@ -66,7 +68,7 @@ def _by_component(comparison: Comparison, of: Callable[[residual.Decomposition],
 
     def named(run: Run, absent: float) -> Measure:
         parts = decomposition(run)
-        measure = of(parts)
+        measure = measure_of(parts)
         absent = torch.nan if bool(measure.values.isnan().all()) else absent  # as shares are where there are none
         values = by_name(measure.values.float(), parts.components, names, absent)
         placed = on_axis(values, comparison.positions(run), torch.nan)

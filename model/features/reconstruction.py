@@ -34,7 +34,7 @@ class Read:
     errors: Measure
     explained: Measure
 
-    def of(self, feature: int) -> Measure:
+    def activation(self, feature: int) -> Measure:
         """How active one feature is at each position."""
         values = torch.zeros_like(self.lengths.values)
         mine = self.features == feature

@@ -112,7 +112,7 @@ def _sizes(
     carried = _carried_at(comparison, run, opened, layer, order)
     if carried is None:
         read = read_features(run, opened, layer)
-        yield from ((each, float(read.of(each).values.max())) for each in read.strongest(count))
+        yield from ((each, float(read.activation(each).values.max())) for each in read.strongest(count))
         return
     sizes = {part.feature: abs(value) for part, value in _effects(carried)}
     yield from ((each, sizes[each]) for each in carried.strongest(count))
@@ -146,12 +146,12 @@ def activations(
 ) -> dict[str, Measure]:
     """How active features are [feature, place], of A, B and B - A."""
 
-    def of(run: Run) -> Measure:
+    def stacked(run: Run) -> Measure:
         read = read_features(run, opened, layer)
-        values = torch.stack([read.of(each).values for each in features])
+        values = torch.stack([read.activation(each).values for each in features])
         return Measure("feature's activation", "activation", ("feature", "pos"), values)
 
-    return comparison.measured_by_place(of)
+    return comparison.measured_by_place(stacked)
 
 
 def missed(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
@@ -214,7 +214,7 @@ def _active(comparison: Comparison, opened: Dictionaries, layer: int, features: 
 
 
 def _by_place(comparison: Comparison, opened: Dictionaries, layer: int) -> Iterator[Row]:
-    measures = [of(comparison, opened, layer) for of in PLACES.values()]
+    measures = [quantity(comparison, opened, layer) for quantity in PLACES.values()]
     for side in measures[0]:
         yield from ((side, *at, *row) for at, row in known(each[side].values for each in measures))
 

@@ -181,7 +181,7 @@ def _skip(dictionary: Dictionary, read: Stream, norm: Norm | None) -> Skip | Non
         return None
     skip = widened(dictionary.skip)
     matrix = ov.reading(dictionary.reading.linear(skip.T).T.double(), norm)
-    return Skip(matrix, (dictionary.reading.of(read.float()) @ skip).double())
+    return Skip(matrix, (dictionary.reading.apply(read.float()) @ skip).double())
 
 
 def _read_by(linearized: LinearizedRun, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:

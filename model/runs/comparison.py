@@ -90,15 +90,15 @@ class Comparison:
         masked = [place for place in common if self.positions(self.a)[place] == self.a.prediction_position]
         return (masked or common or [len(self.labels) - 1])[-1]
 
-    def measured(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
+    def measured(self, measure_of: Callable[[Run], Measure]) -> dict[str, Measure]:
         """A measure of each run and, where there are two, B - A for the layers and heads that both have."""
-        return with_difference({side: of(run) for side, run in self.sides.items()})
+        return with_difference({side: measure_of(run) for side, run in self.sides.items()})
 
-    def measured_by_place(self, of: Callable[[Run], Measure]) -> dict[str, Measure]:
+    def measured_by_place(self, measure_of: Callable[[Run], Measure]) -> dict[str, Measure]:
         """A measure [..., pos] of each run, and B - A, on the common axis: NaN where a run has no token."""
 
         def placed(run: Run) -> Measure:
-            measure = of(run)
+            measure = measure_of(run)
             values = on_axis(measure.values.float(), self.positions(run), torch.nan)
             return Measure(measure.name, measure.unit, (*measure.axes[:-1], "place"), values)
 

@@ -50,7 +50,7 @@ class Reading:
     gain: Float[Tensor, " d_in"] | None = None
     shift: Float[Tensor, " d_in"] | None = None
 
-    def of(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_in"]:
+    def apply(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at d_in"]:
         """Apply the map to an activation."""
         x = self.linear(x)
         return x if self.shift is None else x + self.shift
@@ -148,7 +148,7 @@ class Dictionary:
         Raises:
             NotFiniteError: the encoder holds NaN or infinite values.
         """
-        read = self.reading.of(x.float())
+        read = self.reading.apply(x.float())
         read = read - self.b_dec() if self.b_dec_from_input else read
         chunks = (slice(start, start + CHUNK) for start in range(0, self.n_features, CHUNK))
         acts = torch.cat([self._encoded(read, chunk) for chunk in chunks], dim=-1)
@@ -190,7 +190,7 @@ class Dictionary:
             return written
         if x is None:
             raise ValueError(f"{self.name} has a skip connection: decode needs its input, as x.")
-        return written + self.reading.of(x.float()) @ widened(self.skip)
+        return written + self.reading.apply(x.float()) @ widened(self.skip)
 
     def encoder_rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:
         """What features read: an active one's activation is its row times what is read, and its offset."""

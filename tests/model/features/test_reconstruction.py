@@ -60,7 +60,7 @@ def test_features_and_errors_are_those_of_the_models_activations(run: Run, opene
         acts = dictionary.encode(read)
         made = dictionary.decode(acts, read)
     found = reconstruction.read_features(run, opened, layer)
-    dense = torch.stack([found.of(each).values for each in range(dictionary.n_features)], 1)
+    dense = torch.stack([found.activation(each).values for each in range(dictionary.n_features)], 1)
     torch.testing.assert_close(dense, acts, **CLOSE)
     torch.testing.assert_close(found.errors.values, (written - made).norm(dim=-1), **CLOSE)
     assert found.n_active.values.tolist() == (acts > 0).sum(-1).tolist()
@@ -83,13 +83,13 @@ def test_the_parts_of_an_activation_add_up_to_it(model: Transformer, opened: Dic
     ((layer, dictionary),) = opened.items()
     found = reconstruction.read_features(run, opened, layer)
     for which in found.strongest(3):
-        position = int(found.of(which).values.argmax())
+        position = int(found.activation(which).values.argmax())
         made = single_feature.made_by(run, dictionary, which, position)
         if dictionary.hook_in.endswith("hook_z"):
             assert made is None
         else:
             assert made is not None
-            torch.testing.assert_close(made.before.values.float(), found.of(which).values[position], **CLOSE)
+            torch.testing.assert_close(made.before.values.float(), found.activation(which).values[position], **CLOSE)
             assert len(made.parts) == len(made.values.values)
 
 

@@ -85,7 +85,7 @@ class Replaced(Tap):
             return self.stream
         for layer, each in self.dictionaries.items():
             if name == each.hook_in:
-                self.given[layer], self.read[layer] = each.encode(activation), each.reading.of(activation)
+                self.given[layer], self.read[layer] = each.encode(activation), each.reading.apply(activation)
         if name.endswith("hook_mlp_out"):
             written = self.written(name)
             return written + (self.clean[name] - written).detach()
