@@ -5,8 +5,8 @@ A model is one instance that all sessions share. Opening one keeps only those wa
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache, partial
@@ -170,7 +170,8 @@ def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     lies_at = {} if name in _embedded_seq2seq() else _in_folder()
     path = lies_at.get(name, name)
     before = _before(path)
-    model = load_seq2seq(path, host=_Opening())
+    with _without_path(path, name):
+        model = load_seq2seq(path, host=_Opening())
     _watch(model, before)
     assert model.source is not None  # set by load_seq2seq
     model.source = replace(model.source, name=name)
@@ -275,12 +276,25 @@ def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
 
 def _open(name: str) -> Transformer:
     source = _source(name)
-    before = _before(parted(source)[0])
-    model = load(source, dtype=_dtype(), host=_Opening())
+    path = parted(source)[0]
+    before = _before(path)
+    with _without_path(path, base_name(name)):
+        model = load(source, dtype=_dtype(), host=_Opening())
     _watch(model, before)
     assert model.source is not None  # set by load
     model.source = replace(model.source, name=name)
     return model
+
+
+@contextmanager
+def _without_path(path: str | Path, name: str) -> Iterator[None]:
+    """Have errors name a model of the list by its name, and not by its path: its folder may go while it is opened."""
+    try:
+        yield
+    except HeadlightError as error:
+        if str(path) == name or str(path) not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(path), name)) from error
 
 
 def _source(name: str) -> str | Path:

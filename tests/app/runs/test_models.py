@@ -372,6 +372,18 @@ def test_a_file_that_is_written_while_it_is_opened_is_not_taken(
     assert not models.is_open("mine")
 
 
+def test_a_model_that_goes_while_it_is_opened_is_named_without_its_path(
+    with_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(source: Path, **how: object) -> object:
+        shutil.rmtree(with_folder / "mine")
+        return load(source)
+
+    monkeypatch.setattr(models, "load", gone)
+    with pytest.raises(ModelNotFoundError, match="There is no folder, file or model 'mine'"):
+        models.open_model("mine")
+
+
 def test_a_server_waits_for_who_writes_over_a_file_in_pieces(
     with_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
