@@ -1,4 +1,4 @@
-"""What a single setting can be: a size, a number, a share or one of some values."""
+"""Checks of single settings: a size, a number, a share or one of some values."""
 
 import sys
 from collections.abc import Iterable

@@ -112,7 +112,7 @@ def read_json(path: Path, unique: bool = False) -> dict[str, Any]:
 
 
 def parse_json(data: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """What UTF-8 JSON says; of lists and objects, each of which takes many times the bytes of its text, only so many.
+    """Parse UTF-8 JSON with a bound on lists and objects, each of which takes many times the memory of its text.
 
     Raises:
         ValueError: it is no JSON, or holds more of them.

@@ -20,7 +20,7 @@ def free() -> int | None:
 
 
 def _left_in_groups() -> Iterator[int]:
-    """What the limits leave of this process' group, and of each group around it."""
+    """The memory left by the limits of this process' control group, and of each parent group."""
     lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines() if OWN_GROUPS.is_file() else []
     for _, controllers, path in (line.split(":", 2) for line in lines):
         for controller, limit, in_memory in VERSIONS:

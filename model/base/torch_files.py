@@ -55,7 +55,7 @@ COUNT = 8  # bytes before each storage in such a file
 
 
 def read_torch(path: Path, *, shapes_only: bool = False) -> Any:
-    """What torch.save wrote, its tensors mapped where they lie; writing to one never reaches the file.
+    """Read a file of torch.save with memory-mapped tensors; writing to one never reaches the file.
 
     With `shapes_only` nothing is copied (`file_copies`): nobody may look at a number.
 

@@ -1,4 +1,4 @@
-"""What many architectures share: sizes, LayerNorms with a bias, linear layers, separate or fused heads."""
+"""Parts that many architectures share: sizes, LayerNorms with a bias, linear layers, separate or fused heads."""
 
 from collections.abc import Sequence
 from functools import partial

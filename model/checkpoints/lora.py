@@ -141,7 +141,7 @@ def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Ten
 
 
 def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dict[str, Tensor]]]:
-    """What an adapter holds whole, by name, and what else it holds of each module, by the part's name."""
+    """Split an adapter into whole tensors by name, and the low-rank parts of each module by the part's name."""
     whole, parts = dict[str, Tensor](), dict[str, dict[str, Tensor]]()
     for name, tensor in adapter.items():
         plain = WRAPPER.sub("", name.removeprefix(BEFORE))

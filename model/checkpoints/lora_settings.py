@@ -86,7 +86,7 @@ class LoraSettings:
         return bool(self.config.get("use_dora"))
 
     def scale(self, module: str, rank: int) -> float:
-        """What the product of a module's halves is multiplied by.
+        """The factor of a module's low-rank product.
 
         Raises:
             ConfigError: the halves are not of the rank that the settings give the module.

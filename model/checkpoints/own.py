@@ -1,4 +1,4 @@
-"""What the folders of our own have in common: config.json with a config's fields, and model.safetensors."""
+"""Folders in our own format: config.json with a config's fields, and model.safetensors."""
 
 import json
 from dataclasses import asdict, fields

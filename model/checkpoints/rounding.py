@@ -1,4 +1,4 @@
-"""What a model computes with its files' own values in float32, to hold one beside it whose matrices are rounded."""
+"""Run a model with its files' values in float32, as the reference for one with rounded matrices."""
 
 from typing import Any
 

@@ -1,1 +1,1 @@
-"""What every head does over a corpus: the scan that measures it, and the files of its results."""
+"""Scan a corpus for what every head does, and read and write the results."""

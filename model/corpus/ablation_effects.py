@@ -1,4 +1,4 @@
-"""What every head contributes to the next token on a sequence: the loss increase without it, and its direct effect.
+"""Every head's contribution to the next token on a sequence: loss increase when ablated, and direct effect.
 
 A head is ablated by its mean output in the calibration, at every position. It counts as active where more than half of
 its weight lies beyond the first token, on which many heads rest when they have nothing to do.

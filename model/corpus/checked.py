@@ -26,7 +26,7 @@ class JsonValue:
     where: str
 
     def get(self, name: str) -> "JsonValue":
-        """What an object has under a name; None where it has nothing."""
+        """The value of an object's key; None where it has none."""
         return JsonValue(self.object().get(name), f"{self.where}{'.' if ': ' in self.where else ': '}{name}")
 
     def object(self) -> Mapping[str, Any]:
@@ -84,7 +84,7 @@ class JsonValue:
         return np.array([entry.some_number() for entry in self.entries()], np.float64)
 
     def if_any(self, read: "Callable[[JsonValue], Value]") -> Value | None:
-        """What `read` makes of the value, or None where there is none."""
+        """Apply `read` to the value; None where there is none."""
         return None if self.value is None else read(self)
 
     def wrong(self, wanted: str) -> ScanError:

@@ -34,7 +34,7 @@ class Ray:
         context.target_max_block_size = 1  # byte: what a shard gave comes at once, and does not wait for others
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, bytes]]:
-        """What each job gives, as it comes: the actors live as long as there are jobs, which come through a queue."""
+        """Yield each job's result as it finishes; actors live as long as there are jobs, taken from a queue."""
         queue, ahead = self._queue(actor_options={"num_cpus": 0}), chain(jobs, repeat(None))
         queue.put_nowait_batch(list(islice(ahead, self._count * (1 + AHEAD))))
         taken = self._ray.data.from_items([{"queue": queue}]).map_batches(_taken, num_cpus=0)

@@ -245,7 +245,7 @@ def _data_set(source: str, split: str) -> Any:
 
 
 def _data_set_errors() -> tuple[type[Exception], ...]:
-    """What `datasets` raises where a data set, the hub or the network is at fault."""
+    """The exceptions of `datasets` for a damaged data set, and failures of the hub or the network."""
     from datasets.exceptions import DatasetsError
 
     return DatasetsError, *network_errors()

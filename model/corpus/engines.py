@@ -35,7 +35,7 @@ class Here:
         self._worker = worker
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
-        """What each job gives."""
+        """Yield each job's result."""
         return ((job.number, self._worker(job)) for job in jobs)
 
     def close(self) -> None:

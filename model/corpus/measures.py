@@ -156,7 +156,7 @@ class Measuring(Tap):
         return to_key - pattern.diagonal(dim1=-2, dim2=-1)
 
     def _written(self, layer: int) -> None:
-        """What a layer's heads wrote beside the stream before it, once the scale of a norm behind them is known."""
+        """Add the size of heads' writes relative to the stream before the layer, once the norm's scale is known."""
         lengths = self._writes if self._scale is None else self._writes / self._scale[:, None]
         shares = (lengths / self._stream[:, None]).masked_fill(~self._real[:, None], 0)
         self._add(layer, {"write_share": shares.sum(-1)})

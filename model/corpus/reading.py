@@ -62,7 +62,7 @@ def _trees(folder: Path, deeper: int) -> Iterator[Path]:
 
 
 def _by_numbers(path: Path) -> list[tuple[int, str]]:
-    """What folders are sorted by: numbers within their names count as such, as those of training steps are."""
+    """The sort key of folders: numbers in their names are compared as numbers, as in training steps."""
     return [(int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", path.name)]
 
 

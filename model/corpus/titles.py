@@ -85,7 +85,7 @@ FIGURES = {
 
 
 def figure(metric: str) -> Figure:
-    """What a figure is called: one that nobody here knows by the name that its tree gives it."""
+    """Return a figure's title and unit; an unknown one has the name in its tree."""
     return FIGURES.get(metric, Figure(metric.replace("_", " "), signed=True))
 
 

@@ -72,7 +72,7 @@ def _top(units: Units) -> tuple[Int[np.ndarray, "unit _"], Float[np.ndarray, "un
 
 
 def read_unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
-    """What a scan has of one of its "neurons" or "features"; None where it has not watched that.
+    """Read a scan's results for one of its "neurons" or "features"; None where it has not watched that.
 
     Raises:
         ScanError: the file is damaged.

@@ -119,7 +119,7 @@ class Units:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, d_vocab: int) -> "Units":
-        """What `arrays` gave."""
+        """Restore the units from `arrays`."""
         return cls(
             int(arrays["n_tokens"]),
             **{name: arrays[name] for name in PLAIN},

@@ -103,7 +103,7 @@ def _config(
 
 
 def _pipeline(results: ScanResults, settings: ScanSettings, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """What Neuronpedia's loader tells one run from another by, under its names."""
+    """The fields by which Neuronpedia's loader identifies a run, under its names."""
     n_layers, n_heads = results.strength_sums.shape
     return {
         "model_name": identity["model"]["name"],
@@ -206,7 +206,7 @@ def _pairs(results: ScanResults, tokenizer: Tokenizer, head: int, count: int) ->
 
 
 def _matters(matters: Matters, layer: int, head: int) -> dict[str, Any] | None:
-    """What ablating a head changes; None of a figure that is over no token."""
+    """The effects of ablating a head; None for a figure over no tokens."""
     entries: dict[str, Any] = {}
     for name, (each, n_tokens) in matters.items():
         mean, low, high = (_four(float(of[layer, head])) for of in (each.values, each.low, each.high))

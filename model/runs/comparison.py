@@ -67,7 +67,7 @@ class Comparison:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What to call each place: the token, − before one that only A has, + before one of B, both if they differ."""
+        """A label for each place: the token, with − if only A has it, + if only B has, and both if they differ."""
         if self.b is None or self.alignment is None:
             return self.a.labels
         return place_labels(self.alignment, self.presence, self.a.labels, self.b.labels)

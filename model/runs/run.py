@@ -97,11 +97,11 @@ class Run:
         return (*key, "written", self.written) if self.written else key
 
     def queries(self, layer: int) -> Float[Tensor, "pos head d_head"]:
-        """A layer's queries as they are compared with keys: turned, where the model turns them."""
+        """A layer's queries as they enter the scores: rotated, where the model rotates them."""
         return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[0]}"]
 
     def keys(self, layer: int) -> Float[Tensor, "pos kv_head d_head"]:
-        """A layer's keys as queries are compared with them, of each head or each group of heads."""
+        """A layer's keys as they enter the scores, of each head or each group of heads."""
         return self.cache[f"blocks.{layer}.attn.{self.model.block(layer).attn.compared[1]}"]
 
     def values(self, layer: int) -> Float[Tensor, "pos kv_head d_value"]:
@@ -113,7 +113,7 @@ class Run:
         return self.values(layer)[:, self.cfg.group_of(head)]
 
     def rule(self, layer: int) -> ScoreRule:
-        """How a layer makes scores of the run's queries and keys, and a pattern of scores."""
+        """The layer's rule from queries and keys to scores, and from scores to a pattern."""
         positions = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
         return self.model.block(layer).attn.rule(positions)
 

@@ -8,7 +8,7 @@ from headlight.model.base.errors import InputError
 from headlight.model.text.child_process import ChildProcess, as_line
 
 Begin = bool | Literal["chat", "literal", "bos_literal"]
-"""What a text begins with: nothing, the beginning-of-sequence token, or a user's turn by the chat template.
+"""How a text begins: as it is, with the beginning-of-sequence token, or as a user's turn of the chat template.
 
 That puts all around the text, up to where the model's answer begins. "literal" is nothing and "bos_literal" that token,
 and the spelling of a special token in the text is no token of its own then, but text like any other."""

@@ -26,7 +26,7 @@ class ChildProcess:
         atexit.register(self.end)
 
     def answer(self, line: bytes) -> dict[str, str] | None:
-        """What the program answers to a request, a line of JSON; None where that takes too much time or memory."""
+        """Send a request, and return the program's answer, a line of JSON; None beyond its time or memory limit."""
         with self._lock:
             process = self._running()
             assert process.stdin

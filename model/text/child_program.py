@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-CPU_SECONDS, MOST_SECONDS = 2, 12  # of one request, an ordinary one of which takes a few milliseconds, and a long one
+CPU_SECONDS, MAX_SECONDS = 2, 12  # of one request, an ordinary one of which takes a few milliseconds, and a long one
 CHARACTERS_PER_SECOND = 2**19  # for each of which a long one has a second more; ordinary patterns split more
 MAX_CHARACTERS = 2**20
 
@@ -31,7 +31,7 @@ def _limit_time(n_characters: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = min(CPU_SECONDS + n_characters // CHARACTERS_PER_SECOND, MOST_SECONDS)
+    seconds = min(CPU_SECONDS + n_characters // CHARACTERS_PER_SECOND, MAX_SECONDS)
     most = int(used.ru_utime + used.ru_stime) + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 

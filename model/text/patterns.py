@@ -23,7 +23,7 @@ PARTS = ("normalizer", "pre_tokenizer", "decoder")
 
 
 class Patterns:
-    """What a tokenizer does with a text before it looks for tokens in it, and with tokens to make a text of them."""
+    """A tokenizer's normalizers, pre-tokenizers and decoders."""
 
     def __init__(self, backend: "tokenizers.Tokenizer") -> None:
         parts = {name: state_of(getattr(backend, name)) for name in PARTS}

@@ -82,7 +82,7 @@ def as_text(value: object) -> str:
 
 
 def fault_of(value: object) -> str:
-    """What a value is in place of a text, as a predicate, with what to do; empty for a text."""
+    """The fault of a value that is no text, as a predicate with a next step; empty for a text."""
     if isinstance(value, str):
         return half_character(value)
     if is_conversation(value):
@@ -106,7 +106,7 @@ def is_list_of_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
 
 
 def half_character(text: str) -> str:
-    """What a text holds that is half a surrogate pair, as a predicate; empty where there is none."""
+    """The fault of a text with half a surrogate pair, as a predicate; empty without one."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -127,18 +127,18 @@ class Tokenizer:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What tokenizer_config.json says beside the file that `save` writes."""
+        """The content of tokenizer_config.json for the file that `save` writes."""
         kind = {"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": not self._parses_special}
         template = {"chat_template": self._chat_template.text} if self._chat_template else {}
         return kind | dict(self._roles) | template
 
     @property
     def n_words(self) -> int:
-        """How many tokens the vocabulary has besides special ones."""
+        """The size of the vocabulary without special tokens."""
         return self._backend.get_vocab_size() - len(self._added)
 
     def word_ids(self) -> list[int]:
-        """The ids of all tokens besides special ones, in order."""
+        """The ids of all tokens except special ones, in order."""
         return sorted(set(self._backend.get_vocab().values()) - set(self._added))
 
     def unknown_words(self, text: str) -> list[str]:
@@ -289,7 +289,7 @@ class Tokenizer:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """The tokens that end a text or an answer."""
+        """The ids of tokens that end a text or an answer."""
         return tuple(token for token in (self.eos_token_id, self.end_of_turn) if token is not None)
 
     @cached_property

@@ -200,7 +200,7 @@ def _refusing(folder: Path, what_to_do: str = "") -> Iterator[None]:
 
 
 def _advice(folder: Path) -> str:
-    """What to do about a tokenizer that cannot be read, by the files that there are."""
+    """The next step for a tokenizer that cannot be read, by the files in the folder."""
     if (folder / "tokenizer.json").is_file():
         return f"Copy or download {', '.join(names_in(folder))} again."
     if any(folder.glob("*.model")):

@@ -1,4 +1,4 @@
-"""What single words give away of a label: two baselines that know no order."""
+"""Two baselines for classification that ignore word order."""
 
 import re
 from collections import Counter

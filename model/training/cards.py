@@ -1,4 +1,4 @@
-"""What the cards of the embedded models share: figures, measured, beside the bounds that they keep."""
+"""Model cards: measured figures with their bounds."""
 
 import argparse
 import statistics

@@ -1,4 +1,4 @@
-"""What the log of a training run tells as curves: what was measured after which steps, by its unit."""
+"""Curves from a training log: measurements by step, grouped by unit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -132,7 +132,7 @@ def _likeliest(classifier: Transformer, encoded: Sequence[EncodedText]) -> list[
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be told apart: the classes, texts to train on and texts held out, which are measured alone."""
+    """A classification task: the classes, training texts and held-out texts, which are only measured."""
 
     classes: Sequence[str]
     train: Sequence[Example]

@@ -81,7 +81,7 @@ def _check_labels(name: str, examples: Sequence[Example]) -> None:
 
 
 def split(examples: Sequence[Example], seed: int) -> tuple[list[Example], list[Example]]:
-    """What to train on and what to hold out: of each label a random tenth, at least one text."""
+    """Split texts into training and held-out sets: of each label a random tenth is held out, at least one text."""
     by_label: dict[str, list[Example]] = {}
     for example in examples:
         by_label.setdefault(example[1], []).append(example)

@@ -20,7 +20,7 @@ Row = dict[str, int | float]
 
 
 class Interval:
-    """What is summed between two measurements: the loss and the recipe's counts, as means a step, and the time."""
+    """Sums between two measurements: the loss and the recipe's counts, as means per step, and the time."""
 
     def __init__(self) -> None:
         self._sums: defaultdict[str, float] = defaultdict(float)

@@ -31,7 +31,7 @@ CLIP_NORM = 1.0  # gradients longer than this (L2 norm over all parameters) are 
 
 
 class Recipe(ABC, Generic[Model, Batch]):
-    """What a run does: how long, at which rate, on which data, towards what.
+    """A training recipe: length, learning rate, data and loss.
 
     `state` is what a checkpoint keeps of it; `identity` tells runs apart whose checkpoints must not be mixed.
     """
@@ -97,7 +97,7 @@ class SetRecipe(Recipe[Model, Batch]):
 
     @abstractmethod
     def figures(self, model: Model) -> Row:
-        """What is measured for the log, without dropout."""
+        """The measurements for the log, without dropout."""
 
 
 def train_as_set(model: Model, recipe: SetRecipe[Model, Batch], folder: Path) -> None:

@@ -49,7 +49,7 @@ class PairBatch:
 
 
 class Data(ABC):
-    """What a run trains on."""
+    """The data that a run trains on."""
 
     @property
     @abstractmethod

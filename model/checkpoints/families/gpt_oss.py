@@ -42,7 +42,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
-    """What a layer holds."""
+    """Map one layer."""
     sinks = {"attn.sinks": vector(f"{layer}self_attn.sinks", cfg.n_heads)}
     return llama.attention(cfg, config, layer) | sinks | experts(cfg, f"{layer}mlp.") | llama.norms(cfg, layer)
 

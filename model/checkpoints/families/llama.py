@@ -51,7 +51,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def outside(cfg: TransformerConfig) -> WeightMap:
-    """What is in no layer: embedding, final norm, and unembedding if it is not the embedding."""
+    """Map what is outside the layers: embedding, final norm, and the unembedding where it is not tied."""
     return embedding(cfg, "embed_tokens.weight") | {"ln_final.w": vector("norm.weight", cfg.d_model)}
 
 

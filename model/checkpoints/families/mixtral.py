@@ -28,7 +28,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
-    """What a layer holds."""
+    """Map one layer."""
     chosen = experts(cfg, f"{layer}block_sparse_moe.", "w1", "w3", "w2")
     return llama.attention(cfg, config, layer) | chosen | llama.norms(cfg, layer)
 

@@ -30,7 +30,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
-    """What a layer holds."""
+    """Map one layer."""
     norms = {
         "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
         "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", cfg.n_shared * cfg.d_head),

@@ -25,7 +25,7 @@ from headlight.model.training.outputs import check_out
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="train-dictionary", description="Train dictionaries of a model's activations."
     )

@@ -1,4 +1,4 @@
-"""What dictionaries leave out of a model, measured on text that nothing was trained on."""
+"""Measure dictionaries on held-out text: reconstruction error, and loss with them spliced in."""
 
 from dataclasses import dataclass
 

@@ -21,7 +21,7 @@ WARM_UP = 50
 
 @dataclass(frozen=True)
 class Place:
-    """What a dictionary reads, and what it stands for."""
+    """The activation that a dictionary reads, and the one that it reconstructs."""
 
     hook_in: str
     hook_out: str

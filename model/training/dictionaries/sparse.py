@@ -128,7 +128,7 @@ class Sparse(nn.Module):
 
     @torch.no_grad()
     def saved(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """What SAELens's cfg.json says of it, and its tensors, with the scales folded in."""
+        """Export to SAELens's format: the content of cfg.json, and the tensors with scales folded in."""
         shape, (scale_in, scale_out) = self.shape, self.scales
         kind = "topk" if shape.kind == "topk" else "jumprelu"
         architecture = kind if shape.is_autoencoder else f"{kind}_transcoder"
