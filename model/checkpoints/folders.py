@@ -18,6 +18,7 @@ from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_na
 from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
 from headlight.model.checkpoints.unknown import refuse_pointers, weights_in
 
+INDEX = ".index.json"
 WHOLE = ("model.safetensors", "pytorch_model.bin")  # each with an index where it is in parts; as transformers looks
 
 
@@ -35,7 +36,7 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
 def _shards(folder: Path) -> dict[Path, list[str]]:
     """The files, and which tensors the index says that each holds; nothing is said of a single file."""
     for name in WHOLE:
-        single, index = folder / name, folder / f"{name}.index.json"
+        single, index = folder / name, folder / f"{name}{INDEX}"
         if single.exists():
             check_regular(single)
             return {single: []}
@@ -81,7 +82,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for file, names in _shards(base_folder(folder)).items():
         shard = read_tensors(file)
-        refuse(f"lacks in {file.name} what its index says is there:", (name for name in names if name not in shard))
+        index = f"pytorch_model.bin{INDEX}" if file.suffix == ".bin" else f"model.safetensors{INDEX}"
+        refuse(f"lacks in {file.name} what {index} says is there:", (name for name in names if name not in shard))
         refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
     return with_modern_names(without_wrappers(tensors))

@@ -62,7 +62,7 @@ CONFIGS: dict[str, Callable[[], PreTrainedConfig]] = {
     "gemma3": lambda: Gemma3TextConfig(**SIZES | {"num_hidden_layers": 7}, **GEMMA, **WINDOW),
     "phi2": lambda: PhiConfig(
         **SIZES | {"num_key_value_heads": 4},
-        rope_parameters=ROPE | {"partial_rotary_factor": 0.5},
+        rope_parameters=ROPE | {"partial_rotary_factor": 0.25},
     ),
     "phi3": lambda: Phi3Config(**SIZES, **TOKEN, sliding_window=None),
     "gpt2": lambda: GPT2Config(vocab_size=60, n_embd=64, n_layer=3, n_head=4, n_positions=64),
