@@ -263,7 +263,7 @@ def test_a_text_that_may_become_too_long_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(json.dumps({**told, "normalizer": {**FOUR, "content": "a" * 500}}))
     tokenizer = Tokenizer.from_file(tmp_path / "tokenizer.json")
     assert len(tokenizer.to_string(tokenizer.to_tokens("a"))) == 500
-    with pytest.raises(InputError, match="more than 33,554 bytes, the most that this tokenizer is given"):
+    with pytest.raises(InputError, match="more than 33,554 bytes, the most that this tokenizer accepts"):
         tokenizer.to_tokens("b" * 40_000)
 
 
@@ -368,5 +368,5 @@ def test_a_vocabulary_that_takes_quadratic_time_is_given_short_texts(model: str)
         backend = Backend(models.Unigram([("a" * length, -float(length)) for length in range(1, 9999)], 0))
     tokenizer = Tokenizer(backend)
     assert tokenizer.to_tokens("a").tolist() == [[0]]
-    with pytest.raises(InputError, match="the most that this tokenizer is given"):
+    with pytest.raises(InputError, match="the most that this tokenizer accepts"):
         tokenizer.to_tokens("a" * 30_000)
