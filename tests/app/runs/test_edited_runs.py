@@ -154,7 +154,7 @@ def test_what_is_wrong_with_an_edit_is_said_of_it(folder: str, edit: Edit, said:
 
 def test_transformers_is_not_asked_about_edits(folder: str) -> None:
     assert Path(folder).is_dir()
-    with pytest.raises(InputError, match="transformers knows no edits"):
+    with pytest.raises(InputError, match="transformers has no edits"):
         checks.differences_from_transformers(_run(folder, EDITS["dropped"]))
 
 
