@@ -24,7 +24,7 @@ def look(work: Jobs, sides: Mapping[str, Subject]) -> None:
     if refused:
         notices.refused(f"{len(refused):,} of {len(every):,} cannot be run. {refused[0]}", "sequences")
     seconds = sum(_looking_seconds(subject, missing) for subject in sides.values())
-    progress.offer(work, missing, f"Run {len(missing):,} sequences", "look", seconds)
+    progress.offer(work, missing, f"Measure {len(missing):,} sequences", "look", seconds)
 
 
 def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:

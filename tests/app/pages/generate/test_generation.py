@@ -83,7 +83,7 @@ def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder:
     sampling, generator = generation.writing_of(OPTIONS).sampling, torch.Generator().manual_seed(5)
     (drawn,) = sample(model, begun, sampling=sampling, generator=generator, max_new_tokens=7)
     assert changed.tokens[5:].tolist() == drawn.tokens.tolist()
-    assert [step.given for step in steps_of(changed)] == [True] * 5 + [False] * 7
+    assert [step.is_given for step in steps_of(changed)] == [True] * 5 + [False] * 7
 
 
 def test_only_as_many_as_asked_for_are_kept(run: Run) -> None:
@@ -183,7 +183,7 @@ def test_a_full_context_ends_it(folder: str) -> None:
     ("changes", "error", "message"),
     [
         ({"n_new": 0}, ConfigError, "New tokens: 0. Choose 1 to 64"),
-        ({"n_new": 65}, ConfigError, "65 new tokens"),
+        ({"n_new": 65}, ConfigError, "New tokens: 65"),
         ({"temperature": -1.0}, ConfigError, "temperature is -1.0; it has to be"),
         ({"top_k": 0}, ConfigError, "top_k"),
         ({"top_p": 0.0}, ConfigError, "top_p is 0.0"),

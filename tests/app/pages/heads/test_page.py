@@ -36,7 +36,7 @@ def press(page: AppTest, begins: str) -> None:
 
 
 def offered(page: AppTest) -> list[str]:
-    return [button.label for button in page.button if button.label.startswith(("Look at", "Ablate", "Stop"))]
+    return [button.label for button in page.button if button.label.startswith(("Measure", "Ablate", "Stop"))]
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def evidence(table: Sequence[Column]) -> str:
 
 
 def test_what_takes_long_waits_for_a_click(page: AppTest, tables: list[Sequence[Column]]) -> None:
-    assert [label.partition(" (")[0] for label in offered(page)] == ["Look at 10 sequences"]
-    press(page, "Look at")
+    assert [label.partition(" (")[0] for label in offered(page)] == ["Measure 10 sequences"]
+    press(page, "Measure")
     assert any("↻ induction: L1H0, L1H1" in text.value for text in page.text)
     assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
     assert evidence(tables[-1]) == "pattern; not ablated yet"
@@ -77,9 +77,9 @@ def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatc
 
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
     monkeypatch.setattr(detection, "do", three)
-    press(page, "Look at")
+    press(page, "Measure")
     assert len(done) == 3
-    assert "Look at 7 sequences" in [label.partition(" (")[0] for label in offered(page)]
-    press(page, "Look at")
+    assert "Measure 7 sequences" in [label.partition(" (")[0] for label in offered(page)]
+    press(page, "Measure")
     assert len(done) == 10
     assert "Ablate 6 heads" in [label.partition(" (")[0] for label in offered(page)]
