@@ -43,7 +43,7 @@ def offered(page: AppTest) -> list[str]:
 def tables(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Column]]:
     """The columns of each table that the page draws from now on."""
     drawn = list[Sequence[Column]]()
-    monkeypatch.setattr(finder, "row_table", lambda columns, **look: drawn.append(columns))
+    monkeypatch.setattr(finder, "row_table", lambda table, **look: drawn.append(table.columns))
     return drawn
 
 
