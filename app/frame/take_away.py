@@ -80,8 +80,8 @@ def _picture(export: Export, of: Of) -> None:
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
-            def made(found: Any, chosen: Selection, kind: Kind = kind) -> bytes:
-                return style.file(lambda: export.picture(found, chosen, palette), palette, kind)
+            def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
+                return style.file(lambda: export.picture(runs, chosen, palette), palette, kind)
 
             _file(export, label, kind, mime, made, of)
     if export.has_plots:
@@ -89,8 +89,8 @@ def _picture(export: Export, of: Of) -> None:
         with st.container(horizontal=True):
             for ending, (label, mime, write) in FIGURE.items():
 
-                def written(found: Any, chosen: Selection, write: Writer = write) -> bytes:
-                    return write(export.plots(found, chosen), dark)
+                def written(runs: Any, chosen: Selection, write: Writer = write) -> bytes:
+                    return write(export.plots(runs, chosen), dark)
 
                 _file(export, label, f"figure.{ending}", mime, written, of)
 

@@ -74,11 +74,11 @@ class Capacity:
 
 def visitor(scope: Scope) -> str:
     """The address that a request comes from, of an IPv6 one the network that it is in; empty where none is known."""
-    told = str((scope.get("client") or ("",))[0])
+    host = str((scope.get("client") or ("",))[0])
     try:
-        address = ip_address(told)
+        address = ip_address(host)
     except ValueError:  # what a proxy says of those that it hides
-        return told
+        return host
     if not isinstance(address, IPv6Address) or address.is_loopback:
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, PREFIX), strict=False))
