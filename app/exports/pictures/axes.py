@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 MAX_FONT, MIN_FONT = 8.0, 4.0  # points
-MAX_LABEL = 14  # characters
+MAX_LABEL = 18  # characters
 POINTS = 72  # an inch
 LETTER, TITLE_LETTER = 0.065, 0.075  # inches of a character of a label or a caption, and of a title
 TITLE_POINTS, CAPTION_POINTS = 8, 8.5
@@ -98,6 +98,8 @@ def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette
     small, large = lines(caption, inches, LETTER), lines(text, inches, TITLE_LETTER)
     pad = 4 + CAPTION_POINTS * (len(small) + legend_lines)
     axes.set_title("\n".join(large), fontsize=TITLE_POINTS, pad=pad)
+    if not small:
+        return
     axes.annotate(
         "\n".join(small),
         (0, 1),
@@ -117,7 +119,7 @@ def title_inches(text: str, caption: str, inches: float) -> float:
 
 def lines(text: str, inches: float, letter: float) -> list[str]:
     """A text in lines that have room."""
-    width = max(24, round(inches / letter))
+    width = max(36, round(inches / letter))
     return [part for line in text.split("\n") for part in textwrap.wrap(line, width)]
 
 

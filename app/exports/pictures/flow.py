@@ -40,7 +40,8 @@ def draw(drawn: FlowGraph, figure: "SubFigure", palette: Palette) -> None:
     alone = [None in node.sides and drawn.limit is not None for node in drawn.nodes]
     for marker, of_one in (("o", False), ("D", True)):
         nodes = [node for node, single in zip(drawn.nodes, alone, strict=True) if single == of_one]
-        _dots(axes, nodes, marker, colours, outline)
+        if nodes:
+            _dots(axes, nodes, marker, colours, outline)
     axes.set_title(drawn.title, fontsize=9)
     change = "" if drawn.limit is None else "change of the "
     title = f"{change}share of its node (edge, at least {drawn.threshold:g}; dashed: MLP), of the start (node)"

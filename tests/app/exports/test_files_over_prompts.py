@@ -90,7 +90,7 @@ def test_prompts(twin: Twin, statistic: str, title: str) -> None:
     for name, values in (("statistic", expected), ("mean", mean), ("standard deviation", sd), ("count", 3 + 0 * mean)):
         np.testing.assert_allclose(data.arrays[name].values, values, **NEAR, err_msg=name)
     for name, values in (("mean", mean), ("standard deviation", sd)):
-        np.testing.assert_allclose(image(titled(files.figure, name)), values, **NEAR, err_msg=name)
+        np.testing.assert_allclose(image(titled(files.figure, f"{name} (")), values, **NEAR, err_msg=name)
         np.testing.assert_allclose(by_head(files.table("heads"), name), values, **NEAR, err_msg=name)
         (cells,) = (arrays["values"] for props, arrays in files.mounted if props.get("title", "").startswith(name))
         np.testing.assert_allclose(cells, values, **NEAR, err_msg=name)
@@ -187,7 +187,7 @@ def test_translate(attends: str, fields: dict[str, str], settings: dict[str, obj
     panels = [axes for axes in TRANSLATE.picture(found, chosen, LIGHT).axes if axes.get_title().startswith("L")]
     assert panels
     for axes in panels:
-        layer, head = map(int, axes.get_title().removeprefix("L").split("H"))
+        layer, head = map(int, axes.get_title().removeprefix("L").partition(":")[0].split("H"))
         np.testing.assert_allclose(np.nan_to_num(image(axes)), patterns[attends][layer, head], **NEAR)
     if not fields:
         beams = data.tables["beams"]
