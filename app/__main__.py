@@ -21,6 +21,10 @@ def server_options(chosen: Settings) -> list[str]:
 def main() -> None:
     """Serve the page as the command's flags say, or say why not."""
     flags = sys.argv[1:]
+    if flags[:1] == ["view"]:
+        from headlight.app.view_file import main as view
+
+        sys.exit(view(flags[1:]))
     if {"-h", "--help"} & set(flags):
         parser().print_help()
         return
