@@ -114,7 +114,9 @@ THIRD_PARTY = {
     "app.figures": {"numpy", "plotly lazily"},
     "app.frame": {"streamlit", "numpy", "torch", "jaxtyping"},
     "app.parts": {"streamlit", "numpy", "torch", "jaxtyping"},
-    "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping", "matplotlib lazily"},
+    "app.pages": {"streamlit", "numpy", "pandas", "torch", "jaxtyping"},
+    "app.show": {"numpy", "torch", "jaxtyping"},
+    "app.view_file": {"numpy", "jaxtyping", "safetensors lazily"},
 }
 
 

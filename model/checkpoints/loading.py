@@ -153,9 +153,8 @@ def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...
     """The tokenizer in a GGUF file, and the tokens that end what its model writes."""
     header = read_header(path)
     files = read_gguf_tokenizer(path.name, header.architecture, header.metadata)
-    return files and _fitting(Tokenizer.of_files(files), d_vocab, [path.name]), gguf_end_tokens(
-        header.metadata, d_vocab
-    )
+    tokenizer = None if files is None else _fitting(Tokenizer.of_files(files), d_vocab, [path.name])
+    return tokenizer, gguf_end_tokens(header.metadata, d_vocab)
 
 
 def _dequantised(path: Path, dtype: DType) -> str:

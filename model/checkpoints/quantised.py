@@ -24,7 +24,7 @@ class Quantised(Tensor):
     @staticmethod
     def __new__(cls, rows: Tensor, shape: tuple[int, ...], kind: str, dequantise: Dequantise) -> "Quantised":
         """Wrap rows of bytes, [row, byte], of a tensor of this shape, whose kind has a name."""
-        made: Quantised = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)  # type: ignore[attr-defined]
+        made: Quantised = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=torch.float32)
         made.rows, made.kind, made._dequantise = rows, kind, dequantise
         return made
 
@@ -45,7 +45,7 @@ class Quantised(Tensor):
         return Quantised(rows, (len(rows), *self.shape[1:]), self.kind, self._dequantise)
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         def numbers(value: Any) -> Any:
             return value.dequantised(torch.float32) if isinstance(value, Quantised) else value
 

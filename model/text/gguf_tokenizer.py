@@ -40,16 +40,20 @@ def read_gguf_tokenizer(name: str, architecture: str, metadata: Mapping[str, Any
         raise CheckpointError(f"{name} has tokens that are no texts. Copy or download it again.")
     if "merges" not in settings and sum(len(token) ** 2 for token in tokens) > MAX_SQUARES:
         raise CheckpointError(f"{name} has tokens longer than any vocabulary's. Copy or download it again.")
-    config = {f"{role}_token": _token(tokens, metadata.get(AT + told_as)) for role, told_as in ROLES.items()}
+    config: dict[str, Any] = {
+        f"{role}_token": _token(tokens, metadata.get(AT + told_as)) for role, told_as in ROLES.items()
+    }
     for side in ("bos", "eos"):  # what a text begins and ends with; SentencePiece's begin where the file says nothing
-        usual = {"add_bos_token": True} if settings.get("tokenizer_type") == "llama" and side == "bos" else {}
+        usual: dict[str, Any] = (
+            {"add_bos_token": True} if settings.get("tokenizer_type") == "llama" and side == "bos" else {}
+        )
         flag = metadata.get(f"{AT}add_{side}_token")
         config |= usual if flag is None else {f"add_{side}_token": bool(flag)}
     with IMPORTING:
         from transformers import TokenizersBackend
 
         try:
-            from transformers.integrations.gguf import convert_gguf_tokenizer
+            from transformers.integrations.gguf import convert_gguf_tokenizer  # type: ignore[attr-defined]
         except ImportError:  # an earlier version, which has it elsewhere
             from transformers.integrations import convert_gguf_tokenizer  # type: ignore[attr-defined,no-redef]
 

@@ -48,7 +48,7 @@ GEMMA_LAYER = LAYER | {
 }
 BLOCK = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
 # What Llama 3.1 and later scale rotary positions by; a file has the resulting factors, which are compared with these.
-LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+LLAMA3: dict[str, Any] = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA3_CONTEXT = 8192
 LARGEST_GEMMA = {"gemma2": 46, "gemma3": 62}  # layers of those whose scores are divided by another width than a head's
 
@@ -169,13 +169,14 @@ def _scaling(path: Path, header: Header) -> dict[str, Any]:
 def _llama3(path: Path, header: Header) -> dict[str, Any]:
     """Llama 3's scaling, of which a file holds each wave's factor: the whole one is that of the longest."""
     factors = read_tensors(path)[ROPE_FACTORS].float()
-    scaling = LLAMA3 | {"factor": round(float(factors.max()), 3), "original_max_position_embeddings": LLAMA3_CONTEXT}
+    factor = round(float(factors.max()), 3)
+    scaling = LLAMA3 | {"factor": factor, "original_max_position_embeddings": LLAMA3_CONTEXT}
     theta = float(header.setting("rope.freq_base", 10000.0))
     waves = 2 * torch.pi * theta ** (torch.arange(len(factors)) / len(factors))
-    low, high = LLAMA3_CONTEXT / LLAMA3["low_freq_factor"], LLAMA3_CONTEXT / LLAMA3["high_freq_factor"]  # type: ignore[operator]
+    low, high = LLAMA3_CONTEXT / LLAMA3["low_freq_factor"], LLAMA3_CONTEXT / LLAMA3["high_freq_factor"]
     smooth = (LLAMA3_CONTEXT / waves - 1.0) / (4.0 - 1.0)
-    between = 1 / ((1 - smooth) / scaling["factor"] + smooth)
-    expected = torch.where(waves > low, scaling["factor"], torch.where(waves < high, 1.0, between))
+    between = 1 / ((1 - smooth) / factor + smooth)
+    expected = torch.where(waves > low, factor, torch.where(waves < high, 1.0, between))
     if not torch.allclose(factors, expected, rtol=1e-3):
         raise CheckpointError(
             f"{path.name} scales rotary positions by factors of its own ({ROPE_FACTORS}), which are none of Llama 3's."

@@ -3,6 +3,7 @@
 from functools import partial
 from math import prod
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -25,7 +26,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     """
     header = read_header(path)
     with mappable(path) as at:
-        mapped = torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size)
+        mapped = cast(
+            torch.UntypedStorage,
+            torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size),
+        )
     return {name: _tensor(mapped, place) for name, place in header.tensors.items()}
 
 
