@@ -135,8 +135,12 @@ def _spacing(along: Float[np.ndarray, " place"]) -> float:
     return float(np.diff(places).min()) if len(places) > 1 else 1.0
 
 
-def _colour(colour: str) -> str:
-    return CLEAR if colour == "rgba(0,0,0,0)" else colour
+def _colour(colour: str) -> str | tuple[float, ...]:
+    """Plotly's colour as matplotlib's; what cannot be seen has none."""
+    if not colour.startswith("rgba("):
+        return colour
+    *rgb, alpha = map(float, colour[len("rgba(") : -1].split(","))
+    return (*(channel / 255 for channel in rgb), alpha) if alpha else CLEAR
 
 
 def _heatmap(axes: "Axes", plot: Plot, trace: Trace, palette: Palette) -> "ScalarMappable":
@@ -167,7 +171,7 @@ def _points(axes: "Axes", plot: Plot, trace: Trace, palette: Palette) -> "Scalar
             x,
             y,
             linestyle=NO_BREAKS[line.get("dash", "solid")],
-            color=line.get("color"),
+            color=_colour(line["color"]) if "color" in line else None,
             linewidth=line.get("width", 2) / 2,
             alpha=opacity,
             marker="o" if "markers" in mode else None,

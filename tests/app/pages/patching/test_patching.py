@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.app.components.shared.mount import recorded
 from headlight.app.exports import style
 from headlight.app.pages.patching import EXPORT as PATCHING
-from headlight.app.pages.patching import analysis, picture
+from headlight.app.pages.patching import analysis, exports
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     finished,
@@ -26,7 +25,7 @@ from headlight.app.pages.patching.patches import (
     said_of_b,
     table,
 )
-from headlight.app.pages.patching.view import draw_map
+from headlight.app.pages.patching.view import patch_map
 from headlight.app.runs import comparisons, runs
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
@@ -39,7 +38,6 @@ from headlight.model.runs.edits import AblateHeads, Drop, Edit, Head, Patch, Ste
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
 from tests.model.runs.test_masked_runs import CONFIGS, saved
-from tests.unpacking import unpack
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
 A = "one two three one four"
@@ -235,11 +233,9 @@ def test_shares_that_do_not_matter_have_pale_colours(largest: float, limit: floa
     moved = np.full_like(whole.exact.values, -largest / 2)
     moved[0, 0] = largest
     small = replace(whole, exact=replace(whole.exact, values=whole.unpatched + moved))
-    with recorded() as mounted:
-        draw_map(small, small.exact, "share", "share")
-    assert unpack(mounted[0].data)[0]["props"]["ends"] == pytest.approx([0, limit])
+    assert patch_map(small, small.exact, "share").limits == pytest.approx((0, limit))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(picture, "finished", lambda found, selection: small)
+        patch.setattr(exports, "finished", lambda found, selection: small)
         figure = PATCHING.picture(found, selection, style.LIGHT)
     (norm,) = (image.norm for axes in figure.axes for image in axes.images)
     assert (norm.vmin, norm.vmax) == pytest.approx((-limit, limit))
