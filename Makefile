@@ -38,7 +38,7 @@ scan: setup
 
 # The manual, into site/, from where the page's menu has it. Docstrings are read as text: nothing else is installed for it.
 docs: .venv/installed-docs
-	mkdir -p .venv/manual/headlight && cd .venv/manual/headlight && ln -sfn ../../../model . && ln -sfn ../../../__init__.py .
+	mkdir -p .venv/manual/headlight && cd .venv/manual/headlight && ln -sfn ../../../model ../../../app ../../../__init__.py .
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 setup: .venv/installed
