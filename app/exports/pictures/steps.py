@@ -8,7 +8,7 @@ from headlight.app.components import HeadStep, HeadSteps, StepMatrix
 from headlight.app.components.head_steps import OF_TOKENS
 from headlight.app.exports.pictures.axes import label_axis, matrix, scale, write
 from headlight.app.exports.style import Palette
-from headlight.app.figures.text import number
+from headlight.app.parts.labels import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,9 @@ def _result(step: HeadStep) -> StepMatrix | None:
 
 def _step(axes: "Axes", step: HeadStep, labels: "Sequence[str]", side: str, palette: Palette) -> None:
     result = _result(step)
+    if not step.title:  # room for a step that another side takes
+        axes.set_axis_off()
+        return
     axes.set_title(f"{side}{step.title}:  {step.formula or step.note or (result.name if result else '')}", fontsize=8)
     if result is None:
         axes.set_axis_off()

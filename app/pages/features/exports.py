@@ -65,4 +65,4 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         [Drawing(strip, view.place)],
         *sheets,
     ]
-    return Drawings("Features", comparison, rows)
+    return Drawings(f"Features of {view.dictionary.hook_in}", comparison, rows)

@@ -60,9 +60,8 @@ def _every_step(continuations: Continuations) -> tables.Columns:
         entropies = {side: each.entropies[place, :n_steps].numpy() for side, each in continuations.sides.items()}
         columns |= _named(title, entropies, n_steps)
     if continuations.b is not None:
-        for title, values in zip(
-            ["A and B apart", "What they draw from apart"], continuations.divergence(), strict=True
-        ):
+        titles = ["JS(A, B)", "JS(A, B) after temperature and cuts"]
+        for title, values in zip(titles, continuations.divergence(), strict=True):
             columns[f"{title} (nats)"] = _filled(values.numpy(), n_steps, np.nan)
     return columns
 

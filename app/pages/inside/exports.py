@@ -1,18 +1,22 @@
 """What is taken along of the page *Head internals*: its script, its numbers, and a file of every step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
 
+from headlight.app.components import HeadSteps
 from headlight.app.exports.data import Data
-from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.drawings import Drawings, on_paper
 from headlight.app.exports.script import report
 from headlight.app.pages.inside.choices import Choices
 from headlight.app.pages.inside.chosen import Inside, key_of, query_of, sides_of
-from headlight.app.pages.inside.view import for_file
+from headlight.app.pages.inside.view import described, for_file
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention.inside_tables import head_tables
 from headlight.model.measure import Measure
+from headlight.model.measure.difference import union
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 
@@ -52,7 +56,22 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """Every step's matrices; those spelled out are of the key and component chosen."""
     sides, convention = sides_of(comparison, chosen), chosen.choices_of(Choices).convention
     names = [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]
-    row = [for_file(comparison, sides, side, convention) for side in names]
-    place = query_of(comparison, chosen)
-    head = head_name(head_of(comparison, chosen))
-    return Drawings(f"Inside {head} at {comparison.labels[place]}, place {place},", comparison, [row])
+    titles = {side: "" if comparison.b is None else side for side in names}
+    steps = _aligned([described(comparison, sides, side, "row", titles[side])[0] for side in names])
+    rows = [
+        [for_file(comparison, sides, side, convention) for side in names],
+        [on_paper(each) for each in steps],
+    ]
+    place, head = query_of(comparison, chosen), head_name(head_of(comparison, chosen))
+    return Drawings(f"Inside {head} at {comparison.labels[place]}, place {place},", comparison, rows)
+
+
+def _aligned(sides: Sequence[HeadSteps]) -> list[HeadSteps]:
+    """The sides with a row for each step that any of them takes; one that a side does not take leaves its room."""
+    terms = reduce(union, (tuple(step.term for step in side.steps) for side in sides))
+    room = {step.term: replace(step, title="") for side in sides for step in side.steps}
+    own = ({step.term: step for step in side.steps} for side in sides)
+    return [
+        replace(side, steps=[steps.get(term, room[term]) for term in terms])
+        for side, steps in zip(sides, own, strict=True)
+    ]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Choice, Followed, HeadSteps, Listed, Option, StepKeys, followed, head_steps
-from headlight.app.exports.drawings import Drawing
+from headlight.app.exports.drawings import Drawing, on_screen
 from headlight.app.glossary import TERMS
 from headlight.app.pages.inside.choices import Choices, Convention
 from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
@@ -71,12 +71,9 @@ def described(
 
 def for_file(comparison: Comparison, sides: Mapping[str, Inside], side: str, convention: Convention) -> Drawing:
     """The steps of one side with what each key would be answered with, since a file hears no click."""
-    title = "" if comparison.b is None else side
-    steps, following = described(comparison, sides, side, convention, title)
+    steps, following = described(comparison, sides, side, convention, "" if comparison.b is None else side)
     at = on_common_keys(comparison, sides["A"], sides["B"])[0] if side == DIFFERENCE else sides[side]
-    on_page = replace(steps, spelled=_for_each_key(at, steps.keys.places, side))
-    rows = described(comparison, sides, side, "row", title)[0]
-    return Drawing(on_page, following, on_paper=[rows])
+    return on_screen(replace(steps, spelled=_for_each_key(at, steps.keys.places, side)), following)
 
 
 def _for_each_key(at: Inside, places: Sequence[int], side: str) -> dict[int, list[tuple[str, ...]]]:

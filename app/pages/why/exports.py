@@ -124,7 +124,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     head = head_of(comparison, chosen)
     columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    if comparison.b is None:  # two beside each other
+    if comparison.b is None and columns:  # two beside each other
         rows = [columns[0][at : at + 2] for at in range(0, len(columns[0]), 2)]
     if (reader := by_features.wanted(comparison, chosen, head[0])) is not None:
         rows += _by_features(comparison, reader, sides)

@@ -14,6 +14,7 @@ from headlight.app.figures import Plot
 from headlight.app.figures.layout import Trace
 from headlight.app.pages.prompts import prompt_statistics
 from headlight.app.pages.residual import maps
+from headlight.app.pages.residual import view as residual_view
 from headlight.app.parts import charts
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
@@ -83,7 +84,7 @@ def both(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     """What the residual page draws."""
-    return Drawn(monkeypatch, maps, "cell_map")
+    return Drawn(monkeypatch, residual_view, "cell_map")
 
 
 @pytest.fixture
@@ -105,18 +106,19 @@ def test_the_maps_of_norms_have_one_scale_and_the_embedding_at_the_bottom(both: 
     page("residual", both)
     a, b, change = drawn["cell_map"][:3]
     expected = {side: norms(both, side) for side in "AB"}
-    for side, ((values, rows, columns), rest) in zip("AB", (a, b), strict=True):
+    for side, ((norm_map,), _) in zip("AB", (a, b), strict=True):
         # Sums of a few dozen float32 squares in another order.
-        np.testing.assert_allclose(values[::-1], expected[side], rtol=1e-5)
-        assert rows.labels == LAYERS[: len(values)][::-1]
-        assert (columns.labels, columns.numbered) == (both.labels, True)
+        np.testing.assert_allclose(norm_map.values[::-1], expected[side], rtol=1e-5)
+        assert norm_map.rows.labels == LAYERS[: len(norm_map.values)][::-1]
+        assert (norm_map.columns.labels, norm_map.columns.numbered) == (both.labels, True)
         all_norms = np.concatenate([of.ravel() for of in expected.values()])
-        np.testing.assert_allclose(rest["ends"], [np.nanmin(all_norms), np.nanmax(all_norms)], rtol=1e-5)
-        assert rest["scale"] == "log"
-    (values, _, _), rest = change
-    np.testing.assert_allclose(values[::-1], expected["B"] - expected["A"][:3], atol=1e-4)  # of lengths of about 10
-    assert (rest["scale"], rest["ends"]) == ("signed", None)
-    assert np.isnan(values).any()
+        np.testing.assert_allclose(norm_map.ends, [np.nanmin(all_norms), np.nanmax(all_norms)], rtol=1e-5)
+        assert norm_map.scale == "log"
+    (changed,), _ = change
+    differences = expected["B"] - expected["A"][:3]
+    np.testing.assert_allclose(changed.values[::-1], differences, atol=1e-4)  # of lengths of about 10
+    assert (changed.scale, changed.ends) == ("signed", None)
+    assert np.isnan(changed.values).any()
 
 
 def test_a_stream_of_zeros_has_no_place_on_the_scale() -> None:
@@ -258,14 +260,15 @@ def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeyp
 
     at = AppTest.from_function(script, args=(run, [once, thrice])).run()
     assert not at.exception
-    ((mean, rows, heads), of_mean), ((sd, _, _), of_sd) = drawn["cell_map"]
+    ((of_mean,), _), ((of_sd,), _) = drawn["cell_map"]
+    mean, sd = of_mean.values, of_sd.values
     entropy = run.scores["entropy"].values.numpy()
     np.testing.assert_allclose(mean, 2 * entropy, rtol=1e-5)  # float32
     np.testing.assert_allclose(sd, np.sqrt(2) * entropy, rtol=1e-5)
-    np.testing.assert_array_equal(of_mean["told"]["standard deviation"], sd)
-    np.testing.assert_array_equal(of_sd["told"]["mean"], mean)
-    assert (of_mean["told"]["prompts"] == 2).all()
-    assert (rows.labels[2], heads.labels[4]) == ("L2", "H4")
+    np.testing.assert_array_equal(of_mean.details["standard deviation"], sd)
+    np.testing.assert_array_equal(of_sd.details["mean"], mean)
+    assert (of_mean.details["prompts"] == 2).all()
+    assert (of_mean.rows.labels[2], of_mean.columns.labels[4]) == ("L2", "H4")
 
 
 def test_the_figure_of_prompts_counts_them_and_has_every_heads_deviation(run: Run) -> None:

@@ -24,7 +24,7 @@ def run_of_mini() -> Run:
 
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[SampledText]:
     texts: list[SampledText] = []
-    monkeypatch.setattr(unit_windows, "sampled_texts", lambda given, **_: texts.extend(given))
+    monkeypatch.setattr(unit_windows, "sampled_texts", lambda drawn, **_: texts.extend(drawn.texts))
     return texts
 
 

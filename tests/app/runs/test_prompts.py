@@ -11,7 +11,7 @@ from headlight.model.base.errors import InputError
 @pytest.mark.parametrize(
     ("prompt", "said"),
     [
-        ("", "empty. Type a sentence"),
+        ("", "empty. Enter a sentence"),
         ("   ", "3 spaces"),
         (" \n\t", "nothing else"),
         ("a" * 1_000_000, rf"1,000,000 characters; at most {MAX_CHARACTERS:,}"),

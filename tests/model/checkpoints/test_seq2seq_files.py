@@ -69,8 +69,9 @@ def test_each_kind_of_model_is_refused_by_the_other_kind_s_door(tmp_path: Path) 
         load(seq2seq)
     with pytest.raises(CheckpointError, match=r"mini is a decoder-only model.* load,"):
         load_seq2seq(load("mini").source.path)
+    (tmp_path / "empty").mkdir()
     with pytest.raises(CheckpointError, match="not an encoder-decoder of a kind that is known"):
-        load_seq2seq(tmp_path)
+        load_seq2seq(tmp_path / "empty")
     with pytest.raises(ModelNotFoundError, match="no folder or encoder-decoder 'revers'"):
         load_seq2seq("revers")
     with pytest.raises(ModelNotFoundError, match="no folder or encoder-decoder"):

@@ -209,7 +209,7 @@ class Attack:
 def test_hostile_files_are_refused_unrun(mini: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.pt"
     wrong: list[tuple[object, str]] = [
-        ({"J": {0: Attack()}}, "cannot be read"),
+        ({"J": {0: Attack()}, "d_model": 2}, "no tensor of float32"),
         ([1, 2], "holds list"),
         ({"d_model": 128}, "no matrices J"),
         ({"J": {0: torch.zeros(2, 2)}, "d_model": 10**30}, "has to be 1 to"),

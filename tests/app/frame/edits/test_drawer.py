@@ -1,12 +1,12 @@
 """The drawer of edits, without a browser: every kind is made by its form, switched, removed, and measured."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.app.components import CellMap
 from headlight.app.frame.edits import effect
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.runs import runs
@@ -253,7 +253,7 @@ def test_a_change_that_does_not_matter_has_pale_colours(
 ) -> None:
     """The scale goes at least to a tenth of the stream's length, and as far as the largest change."""
     ends: list[tuple[float, float]] = []
-    monkeypatch.setattr(effect, "cell_map", lambda *_, **look: ends.append(look["ends"]))
+    monkeypatch.setattr(effect, "cell_map", lambda drawn, **_: ends.append(drawn.ends))
     a, b = (runs.run(folder, PROMPT, True, edits) for edits in ((), (Steer(1, "one", "two", factor),)))
     places = tuple(range(len(a.tokens)))
     effect.draw(Comparison(a, b, Alignment(places, places)))
@@ -266,15 +266,15 @@ def test_a_change_that_does_not_matter_has_pale_colours(
 
 
 def test_the_map_leaves_out_what_is_not_reached(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(effect, "cell_map", lambda *arrays, **rest: drawn.append(arrays))
+    maps: list[CellMap] = []
+    monkeypatch.setattr(effect, "cell_map", lambda drawn, **_: maps.append(drawn))
     page.query_params["edits"] = to_text(AblateHeads(((1, 2),)))
     _run(page)
-    (values, rows, columns), *_ = drawn
-    assert rows.labels == ("L2", "L1", "L0", "embed")
-    assert np.isnan(values[2:]).all()  # what comes before the edit
-    assert (values[:2] > 0).all()
-    assert columns.labels[1:3] == ("one", "␣two")
+    drawn, *_ = maps
+    assert drawn.rows.labels == ("L2", "L1", "L0", "embed")
+    assert np.isnan(drawn.values[2:]).all()  # what comes before the edit
+    assert (drawn.values[:2] > 0).all()
+    assert drawn.columns.labels[1:3] == ("one", "␣two")
 
 
 def test_a_link_to_an_edit_that_cannot_be_made_says_why(page: AppTest) -> None:

@@ -37,7 +37,7 @@ def found(run: Run, **chosen: object) -> ScanView:
 def drawn(monkeypatch: pytest.MonkeyPatch, row: int | None = None) -> list[list[Column]]:
     """The finder's tables, as whose row the user has chosen that one."""
     tables: list[list[Column]] = []
-    monkeypatch.setattr(finder, "row_table", lambda columns, **_: tables.append(columns) or row)
+    monkeypatch.setattr(finder, "row_table", lambda table, **_: tables.append(table.columns) or row)
     return tables
 
 
@@ -94,7 +94,7 @@ def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
     assert [tree.provenance and tree.provenance.step for tree in found(run, scan="now").series] == [100, 900]
     assert not found(run, scan="unlike").series
     drawn: list[list[Column]] = []
-    monkeypatch.setattr(training, "row_table", lambda columns, **_: drawn.append(columns) or 1)
+    monkeypatch.setattr(training, "row_table", lambda table, **_: drawn.append(table.columns) or 1)
     at = page("corpus", Comparison(run), scan="now", heads=((0, 0),))
     assert [column.name for column in drawn[0]] == ["head", "step 100", "step 900", "half way"]
     assert set(drawn[0][3].cells) == {900}  # induction is far above what it was

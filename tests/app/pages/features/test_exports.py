@@ -62,7 +62,7 @@ def test_picture_and_page_hold_the_features_and_no_markup(folder: str, saved: Pa
         selection = chosen(folder, **fields)
         found = comparisons.for_selection(selection)
         picture = style.file(lambda f=found, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
-        assert "features of blocks" in picture
+        assert "Features of blocks" in picture
         page = EXPORT.page(found, selection).decode()
         outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
         assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", outside)

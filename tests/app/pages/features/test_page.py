@@ -129,7 +129,7 @@ def test_who_made_a_feature_is_told_at_the_tokens_place(run: Run, folder: str, m
     titles: list[str] = []
     for drawn in ("heading", "_links"):
         monkeypatch.setattr(one, drawn, lambda *_, **__: None)
-    monkeypatch.setattr(one, "row_table", lambda columns, **look: titles.append(look["title"]))
+    monkeypatch.setattr(one, "row_table", lambda table, **_: titles.append(table.title))
     one._made(its, "", both.a, 4)
     assert titles == ["Sources of feature 3 at 7"]
 

@@ -126,4 +126,4 @@ def test_the_differences_are_those_of_the_two(two: Comparison, folder: str) -> N
     page = GENERATE.page(two, selection)
     assert len(page) < 1_500_000
     svg = style.file(lambda: GENERATE.picture(two, selection, LIGHT), LIGHT, "svg")
-    assert {"B − A", "attention weight, B − A"} <= set(texts(svg))
+    assert {"B − A", "L1H2 B − A: attention weight when each token was written"} <= set(texts(svg))

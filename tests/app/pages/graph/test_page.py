@@ -46,8 +46,8 @@ def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
 def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     rows: list[list[str]] = []
 
-    def picked(columns: list[node_panel.Column], **_: object) -> int | None:
-        rows.append([str(each) for each in columns[0].cells])
+    def picked(table: node_panel.Table, **_: object) -> int | None:
+        rows.append([str(cell) for cell in table.columns[0].cells])
         return 0 if len(rows) == 1 else None
 
     monkeypatch.setattr(node_panel, "row_table", picked)

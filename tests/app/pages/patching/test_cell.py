@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.components import Column, MapCell
+from headlight.app.components import Column, MapCell, Table
 from headlight.app.pages.patching import view
 from headlight.app.pages.patching.cell import subject_of
 from headlight.app.pages.patching.patches import finished
@@ -57,11 +57,11 @@ def test_the_cell_clicked_in_the_map_says_its_share_and_leads_to_its_head(
 def test_a_row_of_the_largest_effects_chooses_its_cell_which_can_be_ablated(
     settings: dict[str, object], options: Options, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[list[Column]] = []
+    drawn: list[Sequence[Column]] = []
 
-    def second_row(columns: list[Column], **_: object) -> int | None:
-        drawn.append(columns)
-        return 1 if len(columns[0].cells) > 1 else None
+    def second_row(table: Table, **_: object) -> int | None:
+        drawn.append(table.columns)
+        return 1 if len(table.columns[0].cells) > 1 else None
 
     monkeypatch.setattr(view, "row_table", second_row)
     page = opened(settings)
@@ -104,4 +104,4 @@ def test_the_place_is_that_of_the_patched_runs_token_where_the_prompts_differ_in
 def test_a_link_with_a_cell_that_the_map_lacks_shows_the_map(settings: dict[str, object], options: Options) -> None:
     page = opened(settings, patch_cell="90.0")
     assert shares(page) == []
-    assert any("Choose a cell" in caption.value for caption in page.caption)
+    assert any("Click a cell" in caption.value for caption in page.caption)

@@ -46,5 +46,5 @@ def test_the_files_of_two_hold_b_and_the_difference(translator: str) -> None:
     torch.testing.assert_close(change[rows].sum(-1), torch.zeros(int(rows.sum())), rtol=0, atol=1e-5)  # two softmaxes
     np.testing.assert_array_equal(data.arrays["B cross attention"].values, found.sides["B"].attention["cross"].pattern)
     svg = style.file(lambda: TRANSLATE.picture(found, selection, LIGHT), LIGHT, "svg")
-    assert {"L1H2, A", "L1H2, B", "L1H2, B − A", "−fe", "+ne"} <= set(texts(svg))
+    assert {*(f"L1H2 {side}: attention weight" for side in ("A", "B", "B − A")), "−fe", "+ne"} <= set(texts(svg))
     assert len(TRANSLATE.page(found, selection)) < 1_500_000

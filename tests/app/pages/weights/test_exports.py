@@ -64,7 +64,7 @@ def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str)
     assert len(data.tables["composition"]["score in A"]) == 3 * 2 * 4  # the heads that both have
     assert data.shows["strongest in"] == "B - A"
     svg = style.file(lambda: WEIGHTS.picture(comparisons.for_selection(two), two, LIGHT), LIGHT, "svg")
-    assert "K-composition, B − A" in texts(svg)
+    assert "K-composition − that of random heads, B − A" in " ".join(texts(svg))
     one = chosen(folder, prompt_b=OTHER)
     assert "value" in WEIGHTS.data(comparisons.for_selection(one), one).tables["pairs"]
 
@@ -85,7 +85,7 @@ def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Compar
     found = circuit_of(CircuitKey(alone.a.source.name, head, "qk")).directions()
     labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
     assert any(text.startswith(labels[0]) for text in texts(svg))
-    assert ("K-composition" in texts(svg)) == (head[0] > 0)
+    assert ("K-composition − that of random heads" in " ".join(texts(svg))) == (head[0] > 0)
     assert style.file(lambda: WEIGHTS.picture(alone, selection, DARK), DARK, "png").startswith(PNG)
 
 

@@ -131,7 +131,7 @@ def test_a_head_that_writes_nothing_is_not_composed_with() -> None:
     """The hand-made circuits have such heads: their scores are no numbers, and nothing on the page trips over them."""
     nothing, something = torch.full((1, 2), torch.nan), torch.tensor([[torch.nan, 0.5]])
     baseline = random_composition("key", 8, 2, 2)
-    for values, farthest_is, says in ((nothing, 0.0, "nothing"), (something, 0.5, "Most: L0H1 with 0.5")):
+    for values, farthest_is, says in ((nothing, 0.0, "are zero"), (something, 0.5, "Most: L0H1 with 0.5")):
         score = Measure("composition", "share", ("layer", "head"), values)
         found = Composed({"key": score}, {"key": baseline})
         expected = farthest_is and farthest_is - float(baseline.mean.values)
