@@ -187,7 +187,7 @@ class Driver:
     @property
     def prompt(self) -> Locator:
         """The prompt box."""
-        return self.page.get_by_role("textbox", name="Prompt")
+        return self.page.get_by_role("textbox", name="Prompt", exact=True)
 
     @property
     def fed(self) -> Locator:

@@ -69,7 +69,7 @@ def test_a_link_opened_elsewhere_shows_the_same_prompt(app: Driver) -> None:
     link.hover()
     with app.page.context.expect_page() as elsewhere:
         link.click(modifiers=["ControlOrMeta"])
-    expect(elsewhere.value.get_by_role("textbox", name="Prompt")).to_have_value(PROMPT)
+    expect(elsewhere.value.get_by_role("textbox", name="Prompt", exact=True)).to_have_value(PROMPT)
     expect(elsewhere.value.locator("h1")).to_have_text(LENS.title)
     assert "heads=1.1" in elsewhere.value.url
     elsewhere.value.close()

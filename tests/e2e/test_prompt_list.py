@@ -65,7 +65,7 @@ def test_an_uploaded_file_is_run_sorted_and_opened(app: Driver, tmp_path: Path) 
     _column(app, 1).get_by_text(HOSTILE[1], exact=True).click()
     _press(app, "Open as B")
     app.page.wait_for_url(lambda url: "prompt_b=" in url)
-    expect(app.page.get_by_role("textbox", name="Prompt").nth(1)).to_have_value(HOSTILE[1])
+    expect(app.page.get_by_role("textbox", name="Prompt", exact=True).nth(1)).to_have_value(HOSTILE[1])
     expect(app.board.first).to_be_visible()
 
 
