@@ -123,9 +123,9 @@ def lines(text: str, inches: float, letter: float) -> list[str]:
     return [part for line in text.split("\n") for part in textwrap.wrap(line, width)]
 
 
-def letters(labels: Sequence[str]) -> float:
+def letters(labels: Sequence[str], most: int = MAX_LABEL) -> float:
     """Inches that the longest of these labels takes."""
-    return LETTER * max((len(short(label)) for label in labels), default=0)
+    return LETTER * max((len(short(label, most)) for label in labels), default=0)
 
 
 def colour_bar(

@@ -12,6 +12,7 @@ from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, num
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures import Axis, Plot
 from headlight.app.figures.layout import Trace
+from headlight.app.figures.text import LONGEST, LONGEST_ROW
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,14 +34,14 @@ CLEAR = "none"
 def size(plot: Plot) -> tuple[float, float]:
     """Inches across and down."""
     wide = max(PLOT, min(WIDEST, PITCH * len(plot.x.labels)))
-    upright = letters(plot.x.labels) if _is_upright(plot.x, wide) else 0.0
+    upright = letters(plot.x.labels, LONGEST) if _is_upright(plot.x, wide) else 0.0
     legend = 0.16 * _legend_lines(plot)
     bar = 0.5 * (plot.colours is not None)
-    return wide + letters(plot.y.labels) + 0.4, plot.height / PIXELS + AROUND + upright + legend + bar
+    return wide + letters(plot.y.labels, LONGEST_ROW) + 0.4, plot.height / PIXELS + AROUND + upright + legend + bar
 
 
 def _is_upright(axis: Axis, inches: float) -> bool:
-    return sum(len(short(label)) + 2 for label in axis.labels) * LETTER > inches
+    return sum(len(short(label, LONGEST)) + 2 for label in axis.labels) * LETTER > inches
 
 
 def _legend_lines(plot: Plot) -> int:
@@ -238,7 +239,7 @@ def _axis(axes: "Axes", which: str, axis: Axis, inches: float) -> None:
     if axis.labels:
         step = max(1, round(0.11 * len(axis.labels) / inches + 0.49))
         places = list(range(0, len(axis.labels), step))
-        texts = [short(axis.labels[place]) for place in places]
+        texts = [short(axis.labels[place], LONGEST if which == "x" else LONGEST_ROW) for place in places]
         of.set_ticks([axis.at[place] for place in places] if axis.at else places, texts, fontsize=7)
         low, high = axis.ends or (-0.5, len(axis.labels) - 0.5)
         ends(*((high, low) if axis.down else (low, high)))

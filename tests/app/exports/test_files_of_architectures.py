@@ -120,7 +120,7 @@ def inside(files: Files) -> None:
 
 def lens(files: Files) -> None:
     """After the last layer the lens is the model itself."""
-    (axes,) = (each for each in files.figure.axes if each.texts)
+    (axes,) = (each for each in files.figure.axes if each.images and each.texts)
     n_layers, best = files.comparison.a.cfg.n_layers, files.logits[0].softmax(-1).max(-1)
     labels = files.comparison.a.tokenizer.labels(best.indices.tolist())
     said = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in axes.texts}
@@ -206,7 +206,9 @@ def mlp(files: Files) -> None:
 def graph(files: Files) -> None:
     assert files.table("target")["value (logits)"] == pytest.approx([difference(files)], abs=1e-3)
     marks = files.figure.axes[0].collections
-    assert len(marks) >= len([run for run in files.table("nodes")["run"] if run == "A"])
+    assert sum(len(each.get_offsets()) for each in marks) >= len(
+        [run for run in files.table("nodes")["run"] if run == "A"]
+    )
 
 
 def patching(files: Files) -> None:
