@@ -187,7 +187,7 @@ class Driver:
     @property
     def prompt(self) -> Locator:
         """The prompt box."""
-        return self.page.get_by_role("textbox", name="Prompt", exact=True)
+        return self.page.get_by_role("textbox", name=re.compile(r"^Prompt( A)?$"))
 
     @property
     def fed(self) -> Locator:

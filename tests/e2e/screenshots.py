@@ -54,8 +54,8 @@ WALK_HEIGHT = 2300  # all of the page *Why*
 TAKE_IT = "Export: code, data, image, web page"
 WALK = [
     ("Direct logit attribution", TAKE_IT),
-    ("Attention score, decomposed", "Direct logit attribution"),
-    ("Attention score, decomposed", "Direct logit attribution"),
+    ("Attention score", "Direct logit attribution"),
+    ("Attention score", "Direct logit attribution"),
     ("Head roles", TAKE_IT),
     ("All heads", TAKE_IT),
 ]

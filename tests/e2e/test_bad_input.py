@@ -67,7 +67,7 @@ REFUSED = {
 FILES = {
     "empty.csv": (b"", "The file is empty"),
     "latin.csv": ("prompt\ncafé\n".encode("latin-1"), "Line 2 is not UTF-8: the file looks like Latin-1"),
-    "columns.csv": (b"text,kind\nThe cat,animal\n", "has no column or key “prompt” (found: “text”, “kind”"),
+    "columns.csv": (b"text,kind\nThe cat,animal\n", "has no column or key “prompt” \\(found: “text”, “kind”"),
     "quote.csv": (b'prompt\nThe cat\n"The dog\n', "Line 3: a double quote .* never closed"),
     "line.jsonl": (b'{"prompt": "a"}\n{"prompt": "b"\n', "Line 2 is not valid JSON .* Nothing of the file was taken"),
 }
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_read_is_refused_whole_and_the_list_stays(window: 
     _upload(window, "good.txt", b"The cat\n")
     expect(window.page.get_by_text(re.compile("new prompts? from good.txt"))).to_be_visible()
     window.settle()  # what was there before stays until the script has ended
-    listed = window.page.get_by_text(re.compile(r"^\d+ in the list")).inner_text()
+    listed = window.page.get_by_text(re.compile(r"^\d+ of \d+ run")).inner_text()
     _upload(window, name, data)
     expect(window.refused.last).to_contain_text(re.compile(f"Could not read {name}.*{said}"))
     expect(window.page.get_by_text(listed, exact=True)).to_be_visible()

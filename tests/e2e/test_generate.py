@@ -41,7 +41,7 @@ def opened(app: Driver, **query: str) -> None:
 
 def steps(app: Driver) -> Locator:
     """The chips of the written tokens."""
-    return app.page.get_by_role("listbox", name="tokens written").get_by_role("option")
+    return app.page.get_by_role("listbox", name="tokens generated").get_by_role("option")
 
 
 def bars(app: Driver) -> Locator:
@@ -95,10 +95,10 @@ def test_a_step_is_chosen_by_click_button_and_key_and_stands_in_the_link(app: Dr
     steps(app).nth(3).click()
     app.page.wait_for_url(lambda url: "step=3" in url)
     expect(app.page.get_by_text("Step 4 of 8")).to_be_visible()
-    expect(app.page.get_by_text(f"there the model wrote “{texts[3]}”")).to_be_visible()
+    expect(app.page.get_by_text(f"where the model generated “{texts[3]}”")).to_be_visible()
     app.page.get_by_role("button", name="the next step").click()
     app.page.wait_for_url(lambda url: "step=4" in url)
-    app.page.get_by_role("listbox", name="tokens written").focus()
+    app.page.get_by_role("listbox", name="tokens generated").focus()
     app.page.keyboard.press("End")
     app.page.wait_for_url(lambda url: "step=7" in url)
     app.page.keyboard.press("ArrowLeft")
@@ -220,7 +220,7 @@ def test_a_click_or_key_to_a_step_asks_the_server_once_and_not_twice(app: Driver
     app.page.wait_for_url(lambda url: "step=4" in url)
     app.settle()
     assert app.page.evaluate("window.sent") == 1
-    app.page.get_by_role("listbox", name="tokens written").focus()
+    app.page.get_by_role("listbox", name="tokens generated").focus()
     app.page.keyboard.press("ArrowLeft")
     app.page.wait_for_url(lambda url: "step=3" in url)
     app.settle()
@@ -256,7 +256,7 @@ def test_every_file_can_be_had_and_the_page_steps_without_a_server(
 
 
 def _step_in_a_file(page: Page, texts: list[str]) -> None:
-    chips = page.get_by_role("listbox", name="tokens written").get_by_role("option")
+    chips = page.get_by_role("listbox", name="tokens generated").get_by_role("option")
     expect(chips).to_have_text(texts)
     chips.nth(5).click()
     expect(page.get_by_text("Step 6 of 8")).to_be_visible()

@@ -14,7 +14,7 @@ const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
 
-const SHARES = "edge: share of its node, node: share of the chosen token";
+const SHARES = "share of its node (edge), of the start (node)";
 
 /** @implements {Component} */
 class FlowGraph {

@@ -25,7 +25,7 @@ def render(comparison: Comparison) -> None:
     """The options, the graph of each run and of the change, and details of the chosen node or edge."""
     _take_click(comparison)
     place = place_of(comparison, selection.current())
-    with title_row("Information flow into a token", "flow"):
+    with title_row("Information flow", "flow"):
         _options(comparison, place)
     say_what_is_common(comparison)
     say_what_is_missing(comparison, place)

@@ -89,7 +89,7 @@ def is_complete(comparison: Comparison) -> bool:
 
 def _refuse(comparison: Comparison, reason: str) -> None:
     """What is missing, and an example that has it."""
-    with st.container(key="headlight-obstacle"):
+    with st.container(key="headlight-missing"):
         st.info(plain(reason))
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
     for example in pairs:

@@ -154,7 +154,7 @@ def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
     now, at = selection.current(), next(iter(sides.values()), None)
     key = comparison.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
-    with title_row("Attention score, decomposed", "why_cell", "why_score", key=CELL):
+    with title_row("Attention score", "why_cell", "why_score", key=CELL):
         options.row(
             options.first_head("why_head", comparison, head_of(comparison, now)),
             _place(
