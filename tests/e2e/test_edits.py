@@ -65,7 +65,7 @@ def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None
     expect(app.fed.last.get_by_role("button", name="%").first).to_be_visible()
     expect(app.fed.last.get_by_role("button", name="key")).to_have_count(0)
     expect(app.page.get_by_text(f"KL(A ‖ B) = {kl:.3g} nats")).to_be_visible()
-    expect(app.page.get_by_text("instead of “␣key” 96.0% in A")).to_be_visible()
+    expect(app.page.get_by_text("before: “␣key”, 96.0% → ")).to_be_visible()
     app.page.wait_for_url(re.compile("edits=ablate"))
     link = app.page.url
 

@@ -17,7 +17,7 @@ B = "When Mary and John went to the shop, Mary gave a drink to"
 def opened(app: Driver) -> Driver:
     """The map of all heads."""
     app.open(PATCHING, prompt=A, prompt_b=B)
-    expect(app.page.get_by_text("“␣Mary” less “␣John” after 15 ␣to")).to_be_visible()
+    expect(app.page.get_by_text("(“␣Mary” − “␣John”) after 15 ␣to")).to_be_visible()
     expect(app.take_with_you).to_be_visible()
     app.settle()
     return app

@@ -56,7 +56,7 @@ def test_the_numbers_are_the_models(app: Driver, mini: Transformer) -> None:
     best = logits[0, -1].topk(2).values
     assert _told(app, r"difference (\S+) logits") == pytest.approx(float(best[0] - best[1]), rel=5e-4)
     assert abs(_told(app, r"Decomposition error: (\S+)\.")) < 1e-4
-    assert abs(_told(app, r"own difference: \S+; off by (\S+)\.")) < 1e-4
+    assert abs(_told(app, r"\(error (\S+)\)\.")) < 1e-4
 
 
 def test_what_is_measured_is_a_run_with_a_hook(app: Driver, mini: Transformer) -> None:
@@ -108,7 +108,7 @@ def test_tokens_are_typed_and_swapped(app: Driver) -> None:
     expect(app.page.get_by_text(re.compile("“␣dog”.*“␣way”.*difference"))).to_be_visible()
     app.page.get_by_role("textbox", name="Distractor").fill("on the")
     app.page.get_by_role("textbox", name="Distractor").press("Enter")
-    expect(app.refused).to_contain_text("The distractor is not used")
+    expect(app.refused).to_contain_text("The distractor is ignored")
     app.page.get_by_role("textbox", name="Distractor").fill("on")
     app.page.get_by_role("textbox", name="Distractor").press("Enter")
     expect(app.refused).to_contain_text("“on” has no leading space")
