@@ -34,10 +34,10 @@ def walk(app: Driver) -> Iterator[str]:
     expect(app.page.get_by_text("← previous token: L0H0, L0H1")).to_be_visible()
     app.settle()
     yield "Roles of these heads"
-    app.page.get_by_role("button", name="See what L0H0, L1H0 look at").click()
+    app.page.get_by_role("button", name="Open L0H0, L1H0 on Attention").click()
     expect(app.panels).to_have_count(2)
     app.settle()
-    yield "See what L0H0, L1H0 look at"
+    yield "Open L0H0, L1H0 on Attention"
 
 
 def _click_in_map(app: Driver, layer: int, head: int) -> None:

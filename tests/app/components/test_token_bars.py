@@ -94,7 +94,7 @@ def test_a_click_looks_at_a_step_or_asks_for_a_token(open_bars: Open) -> None:
 
 def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> None:
     page = open_bars()
-    line = page.get_by_role("listbox", name="6 tokens written")
+    line = page.get_by_role("listbox", name="6 tokens generated")
     line.focus()
     for press, step in [("ArrowLeft", 0), ("ArrowRight", 1), ("End", 5), ("ArrowRight", 5), ("Home", 0)]:
         page.keyboard.press(press)
