@@ -131,9 +131,8 @@ def attention(
         if not (0 <= layer < n_layers and 0 <= head < n_heads):
             raise InputError(f"There is no L{layer}H{head} among {n_layers} layers of {n_heads} heads.")
     rows, columns = _axis(tokens), None if keys is None else _axis(own)
-    panels = [_panel(cells, (layer, head)) for layer in range(n_layers) for head in range(n_heads)]
-    first = [divmod(at, n_heads) for at in range(n_layers * n_heads)]
-    panels = [panels[first.index(head)] for head in (*heads, *(each for each in first if each not in heads))]
+    others = (head for head in np.ndindex(n_layers, n_heads) if head not in heads)
+    panels = [_panel(cells, head) for head in (*heads, *others)]
     pooled = Thumbnails(largest(torch.from_numpy(cells)).numpy(), 1.0, signed=False)
     name = "attention weight"
     openable = openable_heads(

@@ -120,7 +120,7 @@ class Drawings:
     @property
     def plots(self) -> list[list[Plot]]:
         """The plots alone, in their rows."""
-        rows = [[plot for each in row for one in each.for_paper for plot in _plots(one)] for row in self.rows]
+        rows = [[plot for drawing in row for one in drawing.for_paper for plot in _plots(one)] for row in self.rows]
         return [row for row in rows if row]
 
 

@@ -41,9 +41,9 @@ def document(drawings: Drawings) -> bytes:
     with recorded() as mounted:
         for slot, drawing in enumerate(listed):
             mount(drawing, f"drawing {slot}")
-    script = "attention" if any(isinstance(each.description, OpenableHeads) for each in listed) else "plain"
+    script = "attention" if any(isinstance(drawing.description, OpenableHeads) for drawing in listed) else "plain"
     names = [each.component.folder.name for each in mounted]
-    arrays = {str(slot): np.frombuffer(each.data, np.uint8) for slot, each in enumerate(mounted)}
+    arrays = {str(slot): np.frombuffer(component.data, np.uint8) for slot, component in enumerate(mounted)}
     packed = _apart(pack({"components": names}, arrays))
     data = base64.b64encode(gzip.compress(packed, mtime=0)).decode()
     folders = {each.component.folder for each in mounted}

@@ -118,7 +118,7 @@ class _Reader:
         if type(alignment) is not int or not 0 < alignment <= MAX_ALIGNMENT:
             raise _DamageError(f"its alignment is {alignment}")
         start = -(-self._at // alignment) * alignment
-        tensors = {name: self._place(name, start, *rest) for name, *rest in entries}  # type: ignore[arg-type]
+        tensors = {name: self._place(name, start, shape, kind, offset) for name, shape, kind, offset in entries}
         if len(tensors) < len(entries):
             raise _DamageError("it names a tensor twice")
         if sum(place.end - place.begin for place in tensors.values()) > self._size:
