@@ -86,6 +86,7 @@ class TransformerConfig:
 
     "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
     each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
+    All layers have the first one's, or with `rel_pos_bias_per_layer` each its own.
 
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
@@ -144,6 +145,7 @@ class TransformerConfig:
     rotary_scaling: RotaryScaling | None = None
     relative_attention_num_buckets: int = 32
     relative_attention_max_distance: int = 128
+    rel_pos_bias_per_layer: bool = False
     no_rope_layers: tuple[int, ...] = ()
     alibi_scale: float = 1.0
     alibi_in_bfloat16: bool = False

@@ -19,10 +19,10 @@ class Seq2SeqConfig:
     what enters each sublayer (pre-LayerNorm), otherwise what leaves it, as in the original paper; `final_norm`
     normalises the output of both stacks and defaults to `norm_first`. `scale_embed` multiplies token embeddings by
     sqrt(d_model). `embeddings_ln` normalises embeddings with their positions; these are "relative" where attention has
-    a bias for them. `shared_embeddings` is "none", "inputs" (source's and target's embedding are one matrix), "target"
-    (target's and output's) or "all" three; an output that shares has a bias only with `output_bias`. A target begins
-    with `start_token` and ends with `end_token`, a source ends with `source_end_token` if set. The other
-    names are `TransformerConfig`'s.
+    a bias for them, the first layer's or, with `rel_pos_bias_per_layer`, each layer's own. `shared_embeddings` is
+    "none", "inputs" (source's and target's embedding are one matrix), "target" (target's and output's) or "all" three;
+    an output that shares has a bias only with `output_bias`. A target begins with `start_token` and ends with
+    `end_token`, a source ends with `source_end_token` if set. The other names are `TransformerConfig`'s.
 
     Raises:
         ConfigError: a size that is not a positive integer, an unknown choice, a special token outside its
@@ -53,6 +53,7 @@ class Seq2SeqConfig:
     positions: Positions = "sinusoidal"
     relative_attention_num_buckets: int = 32
     relative_attention_max_distance: int = 128
+    rel_pos_bias_per_layer: bool = False
     scale_embed: bool = True
     shared_embeddings: SharedEmbeddings = "target"
     output_bias: bool = False
@@ -66,7 +67,14 @@ class Seq2SeqConfig:
         check_size("n_decoder_layers", self.n_decoder_layers)
         if self.final_norm is None:
             object.__setattr__(self, "final_norm", self.norm_first)
-        for name in ("norm_first", "final_norm", "embeddings_ln", "scale_embed", "output_bias"):
+        for name in (
+            "norm_first",
+            "final_norm",
+            "embeddings_ln",
+            "scale_embed",
+            "output_bias",
+            "rel_pos_bias_per_layer",
+        ):
             check_choice(name, getattr(self, name), (True, False))
         check_choice("positions", self.positions, get_args(Positions))
         check_choice("shared_embeddings", self.shared_embeddings, get_args(SharedEmbeddings))
@@ -93,6 +101,7 @@ class Seq2SeqConfig:
             positional_embedding_type="relative_positional_bias" if self.positions == "relative" else "standard",
             relative_attention_num_buckets=self.relative_attention_num_buckets,
             relative_attention_max_distance=self.relative_attention_max_distance,
+            rel_pos_bias_per_layer=self.rel_pos_bias_per_layer,
             attention_dir="bidirectional",
             attn_scale=self.attn_scale,
             eps=self.eps,

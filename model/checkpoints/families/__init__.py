@@ -10,6 +10,7 @@ from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 ARCHITECTURES = (  # of transformers' decoders and encoders
     "bert",
     "bloom",
+    "camembert",
     "cohere",
     "distilbert",
     "electra",
@@ -41,6 +42,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "smollm3",
     "stablelm",
     "starcoder2",
+    "xlm_roberta",
 )
 OWN = ("headlight", "nano_gpt", "transformer_lens")  # what transformers does not open
 
@@ -53,7 +55,7 @@ def _family(name: str) -> Family[Any]:
 FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *OWN)}
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "headlight_seq2seq": _family("seq2seq"),
-    **{name: _family(name) for name in ("marian", "t5", "bart")},
+    **{name: _family(name) for name in ("bart", "marian", "mt5", "t5", "umt5")},
 }
 
 __all__ = ["ARCHITECTURES", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]

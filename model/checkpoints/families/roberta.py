@@ -33,7 +33,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     )
 
 
-FAMILY = Architecture(
+ARCHITECTURE = Architecture(
     "roberta",
     settings,
     weight_map,
@@ -44,4 +44,5 @@ FAMILY = Architecture(
     unembed=f"{UNEMBED}.weight",
     twins=(("lm_head.bias", f"{UNEMBED}.bias"),),
     renamed=bert.RENAMED,
-).family
+)
+FAMILY = ARCHITECTURE.family

@@ -57,10 +57,11 @@ def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
         ("encoder", cfg.n_encoder_layers, {"attn": "SelfAttention"}),
         ("decoder", cfg.n_decoder_layers, {"attn": "SelfAttention", "cross_attn": "EncDecAttention"}),
     ):
-        bias = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-        weights[f"{side}.blocks.0.attn.rel_pos_bias.weight"] = table(
-            bias, cfg.relative_attention_num_buckets, cfg.n_heads
-        )
+        for layer in range(n_layers if cfg.rel_pos_bias_per_layer else 1):
+            bias = f"{side}.block.{layer}.layer.0.SelfAttention.relative_attention_bias.weight"
+            weights[f"{side}.blocks.{layer}.attn.rel_pos_bias.weight"] = table(
+                bias, cfg.relative_attention_num_buckets, cfg.n_heads
+            )
         weights[f"{side}.ln_final.w"] = vector(f"{side}.final_layer_norm.weight", cfg.d_model)
         for layer in range(n_layers):
             of_layer = _layer(cfg, f"{side}.block.{layer}.layer.", parts)
@@ -96,6 +97,7 @@ KEYS = Keys(
     ENCODER_DECODER,
 )
 # Cross-attention has no positions; old files hold a bias for it that nothing reads.
-FAMILY = EncoderDecoder(
+ARCHITECTURE = EncoderDecoder(
     "t5", settings, weight_map, KEYS, ignored=r".*EncDecAttention\.relative_attention_bias\.weight"
-).family
+)
+FAMILY = ARCHITECTURE.family

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForSeq2SeqLM, BartConfig, PreTrainedConfig, T5Config
+from transformers import AutoModelForSeq2SeqLM, BartConfig, MT5Config, PreTrainedConfig, T5Config, UMT5Config
 
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from tests.model.checkpoints.twins import difference
@@ -23,6 +23,7 @@ T5 = {
     "layer_norm_epsilon": 0.01,
     "decoder_start_token_id": 0,
 }
+OTHER_RANGES = {"relative_attention_num_buckets": 12, "relative_attention_max_distance": 7, "d_kv": 6}
 BART = {
     "vocab_size": 23,
     "d_model": 20,
@@ -39,9 +40,15 @@ CONFIGS: dict[str, PreTrainedConfig] = {
     "t5: tied": T5Config(**T5),
     "t5: version 1.1, not scaled": T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
     "t5: untied, other ranges": T5Config(
-        **T5 | {"relative_attention_num_buckets": 12, "relative_attention_max_distance": 7, "d_kv": 6},
+        **T5 | OTHER_RANGES,
         feed_forward_proj="gated-silu",
     ),
+    "mt5: tied": MT5Config(**T5),
+    "mt5: untied, another start": MT5Config(**T5 | {"decoder_start_token_id": 4}, feed_forward_proj="gated-silu"),
+    "mt5: other ranges, relu": MT5Config(**T5 | OTHER_RANGES, feed_forward_proj="relu"),
+    "umt5: tied": UMT5Config(**T5),
+    "umt5: untied, another start": UMT5Config(**T5 | {"decoder_start_token_id": 4}, feed_forward_proj="gated-silu"),
+    "umt5: other ranges, relu": UMT5Config(**T5 | OTHER_RANGES, feed_forward_proj="relu"),
     "bart: tied": BartConfig(**BART),
     "bart: scaled embedding, another start": BartConfig(**BART, scale_embedding=True, decoder_start_token_id=4),
     "bart: untied, relu": BartConfig(**BART | {"encoder_layers": 3}, activation_function="relu"),

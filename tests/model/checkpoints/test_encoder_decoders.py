@@ -1,4 +1,4 @@
-"""T5 and BART folders against transformers' own eager models: logits, streams, patterns, padding and generation.
+"""Encoder-decoders' folders against transformers' own eager models: logits, streams, patterns, padding and generation.
 
 The models are tiny, random, off the defaults, and have noise on every parameter: gains of 1 and biases of 0 would hide
 one that is forgotten.
@@ -99,11 +99,16 @@ def test_generation_with_the_cache_is_that_of_transformers(both: tuple[Seq2SeqTr
     assert [row.tokens.tolist() for row in written] == expected.tolist()
 
 
-def test_a_layers_bias_is_the_first_ones_and_stored_once(both: tuple[Seq2SeqTransformer, Any]) -> None:
+def test_a_layers_bias_is_the_first_ones_or_its_own_and_stored_once(both: tuple[Seq2SeqTransformer, Any]) -> None:
     model, _ = both
     names = [name for name in model.state_dict() if "rel_pos_bias" in name]
     relative = model.cfg.positions == "relative"
-    expected = [f"{side}.blocks.0.attn.rel_pos_bias.weight" for side in ("decoder", "encoder")]
+    per_layer = model.cfg.rel_pos_bias_per_layer
+    n_layers = {
+        "decoder": model.cfg.n_decoder_layers if per_layer else 1,
+        "encoder": model.cfg.n_encoder_layers if per_layer else 1,
+    }
+    expected = [f"{side}.blocks.{layer}.attn.rel_pos_bias.weight" for side, n in n_layers.items() for layer in range(n)]
     assert names == (expected if relative else [])
 
 

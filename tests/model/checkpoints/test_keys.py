@@ -21,6 +21,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from headlight.model import load, load_seq2seq
 from headlight.model.base.errors import ConfigError, HeadlightError
 from headlight.model.checkpoints import families
+from headlight.model.checkpoints.families import SEQ2SEQ_FAMILIES
 from headlight.model.checkpoints.keys import EVERYWHERE, UNUSED, Keys
 from tests.model.checkpoints import architectures, seq2seq_twins
 from tests.model.checkpoints.architectures import Case
@@ -32,8 +33,8 @@ for each in CASES:
     FIRST.setdefault(each.partition(":")[0], each)
 MARIAN = MarianConfig(**seq2seq_twins.BART, decoder_start_token_id=1, pad_token_id=1, bos_token_id=0, eos_token_id=0)
 SEQ2SEQ = seq2seq_twins.CONFIGS | {"marian: tied": MARIAN}
-SEQ2SEQ_CASE = {"t5": "t5: tied", "bart": "bart: tied", "marian": "marian: tied"}
-TYPES = {"gemma3": "gemma3_text"}
+SEQ2SEQ_CASE = {name: f"{name}: tied" for name in SEQ2SEQ_FAMILIES if name != "headlight_seq2seq"}
+TYPES = {"gemma3": "gemma3_text", "xlm_roberta": "xlm-roberta"}
 
 Folders = dict[str, Path]
 
