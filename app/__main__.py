@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from headlight import __version__
 from headlight.app.server.flags import EVERYWHERE, Settings, parser
+from headlight.app.server.guard import guard
 
 
 def server_options(chosen: Settings) -> list[str]:
@@ -33,6 +34,7 @@ def main() -> None:
         return
     if find_spec("streamlit") is None:
         sys.exit("The page needs more than the library: pip install 'headlight[app]', or 'path/to/clone[app]'.")
+    restarted = guard()  # first, while this process is small
     gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
     from headlight.app.server.settings import SERVER, read  # here: --help answers without importing torch
     from headlight.model.base.errors import ConfigError
@@ -43,7 +45,8 @@ def main() -> None:
         sys.exit(f"Headlight cannot start. {error}")
     from streamlit.web import cli  # here: what is wrong is said without waiting for it
 
-    cli.main(["run", str(SERVER), *server_options(chosen), "--", *flags], prog_name="streamlit")
+    options = server_options(chosen) + (["--server.headless=true"] if restarted else [])  # a browser is open already
+    cli.main(["run", str(SERVER), *options, "--", *flags], prog_name="streamlit")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,11 @@
 import json
 import os
 import random
+import signal
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 from urllib.parse import urlencode, urlparse
@@ -13,8 +17,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from headlight.app.server.guard import MIN_SECONDS
 from headlight.model.runs.edits import to_text
-from tests.serving import headlight
+from tests.serving import START_SECONDS, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import EDITS, answer, distinct, said
 
@@ -66,13 +71,32 @@ def test_other_sessions_survive_that_caches_are_cleared(server: str) -> None:
         assert said(client.texts).same(answer(second, bos))
 
 
+def _children(process: int) -> set[int]:
+    return set(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
+def _wait_for(url: str) -> None:
+    give_up = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up:
+        with suppress(OSError):  # nobody listens yet
+            return urlopen(f"{url}/_stcore/health", timeout=5).close()
+        time.sleep(0.1)
+    raise TimeoutError(url)
+
+
 @pytest.mark.thorough
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_after_the_server_was_killed_a_session_goes_on_where_it_was(tmp_path: Path) -> None:
     (first, bos), (second, _) = distinct(2, seed=3)
+    others = _children(os.getpid())
     with headlight(tmp_path, "--threads", "1") as url:
+        (guard,) = _children(os.getpid()) - others
+        (serving,) = _children(guard)
         client = Client(url).open()
         client.submit(first, bos)
-    with headlight(tmp_path, "--threads", "1", port=int(urlparse(url).port or 0)):
+        time.sleep(MIN_SECONDS)  # what ends sooner is not started again
+        os.kill(serving, signal.SIGBUS)  # as the system does where a mapped file was cut short
+        _wait_for(url)
         client.open()  # as a browser does, with all that it held
         assert said(client.texts).same(answer(first, bos))
         client.submit(second, bos)
