@@ -97,12 +97,12 @@ KINDS: dict[str, dict[str, Any]] = {
 # Whose architecture each kind has, in what matters to the pages.
 FAMILIES: dict[str, str] = {
     "gpt2-like": "gpt2, gpt_bigcode, opt",
-    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2",
-    "gemma2-like": "gemma2, gemma3",
-    "neox-like": "gpt_neox, gptj, phi, stablelm, cohere",
+    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2, glm",
+    "gemma2-like": "gemma2, gemma3, glm4",
+    "neox-like": "gpt_neox, gptj, phi, stablelm, cohere, cohere2",
     "bloom-like": "bloom, falcon",
     "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe",
-    "olmo2-like": "olmo2",
+    "olmo2-like": "olmo2, olmo3, exaone4",
     "qwen3-like": "qwen3",
     "granite-like": "granite",
     "bert-like": "bert, roberta, distilbert, electra",

@@ -30,8 +30,8 @@ PARTS = {
     ),
     "ln1": ("ln1", "input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn", "attn_norm"),
     "ln2": ("ln2", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "mlp_norm", "final_layer_norm"),
-    "ln1_post": ("ln1_post",),
-    "ln2_post": ("ln2_post", "post_feedforward_layernorm"),
+    "ln1_post": ("ln1_post", "post_self_attn_layernorm"),
+    "ln2_post": ("ln2_post", "post_feedforward_layernorm", "post_mlp_layernorm"),
 }
 ROLES = {module: role for role, modules in PARTS.items() for module in modules}
 
@@ -79,7 +79,8 @@ def _inside(inner: str, side: str, cfg: TransformerConfig) -> str | None:
     """The name within a layer of a module's input or output; None where there is none."""
     role = ROLES.get(inner)
     if inner == "post_attention_layernorm":
-        role = "ln1_post" if cfg.use_normalization_before_and_after else "ln2"
+        is_glm4 = cfg.normalize_before and cfg.rotary_adjacent_pairs  # whose norm behind attention has another name
+        role = "ln1_post" if cfg.use_normalization_before_and_after and not is_glm4 else "ln2"
     if role is None or cfg.post_norm:
         return None
     return _input_hook(role, cfg) if side == "input" else _output_hook(role, inner, cfg)

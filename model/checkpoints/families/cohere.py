@@ -17,8 +17,8 @@ def settings(config: Any) -> dict[str, Any]:
     return llama.settings(config) | {
         "normalization_type": "LN",
         "eps": config.layer_norm_eps,
-        "use_qk_norm": config.use_qk_norm,
-        "qk_norm_per_head": config.use_qk_norm,
+        "use_qk_norm": getattr(config, "use_qk_norm", False),  # which Cohere 2 does not read
+        "qk_norm_per_head": getattr(config, "use_qk_norm", False),
         "parallel_attn_mlp": True,
         "rotary_adjacent_pairs": True,
         "logits_scale": config.logit_scale,

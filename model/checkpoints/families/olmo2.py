@@ -14,9 +14,9 @@ from headlight.model.checkpoints.weight_map import WeightMap, vector
 from headlight.model.nn.config import TransformerConfig
 
 
-def settings(config: Any) -> dict[str, Any]:
-    """Translate OLMo 2's config to the fields of `TransformerConfig`."""
-    return llama.settings(config) | {
+def settings(config: Any, positions: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Translate OLMo 2's config to `TransformerConfig` fields; `positions` overrides its rotary parameters."""
+    return llama.settings(config, positions) | {
         "use_qk_norm": True,
         "qk_norm_across_heads": True,
         "normalize_before": False,

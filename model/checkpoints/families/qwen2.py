@@ -36,6 +36,11 @@ def windows(config: Any) -> dict[str, Any]:
     return {"window_size": window(config), "attn_types": tuple(KINDS[kind] for kind in config.layer_types)}
 
 
+def global_layers(config: Any) -> tuple[int, ...]:
+    """The layers that see no window."""
+    return tuple(layer for layer, kind in enumerate(config.layer_types) if kind == "full_attention")
+
+
 def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     """Map Qwen2's checkpoint tensors to parameter names."""
     attention = layers(cfg, lambda layer: heads(cfg, f"{layer}self_attn.", "o_proj", write_bias=False))
