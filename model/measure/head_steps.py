@@ -11,11 +11,14 @@ from headlight.model.measure import Measure
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """LayerNorm or, where nothing is `centred`, RMSNorm: what it adds to the mean square, and its gain and bias."""
+    """LayerNorm or, where nothing is `centred`, RMSNorm: what it adds to the mean square, and its gain and bias.
+
+    Norms of heads may have a gain and a bias for each head.
+    """
 
     eps: float
-    w: Float[Tensor, " d_model"] | None = None
-    b: Float[Tensor, " d_model"] | None = None
+    w: Float[Tensor, "*head d_model"] | None = None
+    b: Float[Tensor, "*head d_model"] | None = None
     centred: bool = True
 
     @property

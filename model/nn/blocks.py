@@ -17,6 +17,7 @@ from headlight.model.nn.layers.norms import NoNorm, build_norm
 from headlight.model.nn.layers.positions import Positions
 
 Stream = Float[Tensor, "batch pos d_model"]
+Written = Float[Tensor, "_ pos d_model"]  # an edit on the way may make a larger batch of one
 
 
 class AttnOnlyBlock(nn.Module):
@@ -30,7 +31,7 @@ class AttnOnlyBlock(nn.Module):
         self.ln1_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
         self.dropout, self.residual_scale = Dropout(cfg.dropout), cfg.residual_scale
 
-    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
         return tap("hook_resid_post", resid_pre + attn_out)
@@ -39,7 +40,7 @@ class AttnOnlyBlock(nn.Module):
         """The attention's input: the stream after its norm."""
         return self.ln1(resid_pre, NO_TAP)
 
-    def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Stream:
+    def attn_out(self, normalized: Stream, positions: Positions, tap: Tap) -> Written:
         """The attention's write to the stream."""
         output = self.attn(normalized, positions, tap.within("attn"))
         return tap("hook_attn_out", self._written(self.ln1_post(output, tap.within("ln1_post"))))
@@ -62,7 +63,7 @@ class Block(AttnOnlyBlock):
         self.mlp = build_mlp(cfg, layer)
         self.ln2_post = build_norm(cfg) if cfg.use_normalization_before_and_after else NoNorm()
 
-    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
         resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
@@ -80,7 +81,7 @@ class Block(AttnOnlyBlock):
         """What the MLP reads of the streams before attention and after it."""
         return self.mlp_norm(resid_mid, NO_TAP)
 
-    def mlp_out(self, normalized: Stream, tap: Tap) -> Stream:
+    def mlp_out(self, normalized: Stream, tap: Tap) -> Written:
         """The MLP's write to the stream."""
         output = self.mlp(normalized, tap.within("mlp"))
         return tap("hook_mlp_out", self._written(self.ln2_post(output, tap.within("ln2_post"))))
@@ -98,7 +99,7 @@ class ParallelBlock(Block):
         if self.shares_norm:
             self.ln2 = NoNorm()
 
-    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         normalized = self.ln1(resid_pre, tap.within("ln1"))
         attn_out = self.attn_out(normalized, positions, tap)
@@ -124,7 +125,7 @@ class PostNormBlock(Block):
     Source: Vaswani et al. 2017, section 3.1.
     """
 
-    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Stream:
+    def forward(self, resid_pre: Stream, positions: Positions, tap: Tap) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
@@ -161,7 +162,7 @@ class CrossBlock(Block):
         memory: Float[Tensor, "batch memory d_model"],
         to_memory: Positions,
         tap: Tap,
-    ) -> Stream:
+    ) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         attn_out = self.attn_out(self.ln1(resid_pre, tap.within("ln1")), positions, tap)
         resid_mid = tap("hook_resid_mid", resid_pre + attn_out)
@@ -172,7 +173,7 @@ class CrossBlock(Block):
 
     def cross_attn_out(
         self, normalized: Stream, memory: Float[Tensor, "batch memory d_model"], to_memory: Positions, tap: Tap
-    ) -> Stream:
+    ) -> Written:
         """What attention to the encoder's output writes to the stream."""
         output = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
         return tap("hook_cross_attn_out", self._written(output))
@@ -191,7 +192,7 @@ class PostNormCrossBlock(CrossBlock):
         memory: Float[Tensor, "batch memory d_model"],
         to_memory: Positions,
         tap: Tap,
-    ) -> Stream:
+    ) -> Written:
         resid_pre = tap("hook_resid_pre", resid_pre)
         resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
         normalized = self.ln1(resid_mid, tap.within("ln1"))

@@ -60,7 +60,7 @@ class Transformer(HookedModel):
         stop_at_layer: int | None = None,
         n_past: int = 0,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
-    ) -> Float[Tensor, "batch pos d_out"]:
+    ) -> Float[Tensor, "_ pos d_out"]:
         """Logits at every position, or the residual stream before block `stop_at_layer`.
 
         `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
@@ -182,7 +182,7 @@ class Transformer(HookedModel):
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
-    ) -> Float[Tensor, "batch pos d_out"]:
+    ) -> Float[Tensor, "_ pos d_out"]:
         """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
 
         A function returns the activation to go on with, or None to keep its input, in-place edits included.

@@ -73,7 +73,7 @@ class Attention(nn.Module):
         positions: Positions,
         tap: Tap,
         memory: Float[Tensor, "batch memory d_model"] | None = None,
-    ) -> Float[Tensor, "batch query d_model"]:
+    ) -> Float[Tensor, "_ query d_model"]:
         """Every head's output, summed. A query that sees no key attends to nothing: its row is zero.
 
         Keys and values are made of `memory` if there is one (cross-attention), else of the queries' own stream. A tap

@@ -37,12 +37,10 @@ class MLP(nn.Module):
 
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
-    ) -> Float[Tensor, "batch pos d_model"]:
+    ) -> Float[Tensor, "_ pos d_model"]:  # an edit of the neurons may make a larger batch of one
         return product(self.post(normalized_resid_mid, tap), self.W_out, FROM_MLP, self.b_out)
 
-    def post(
-        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
-    ) -> Float[Tensor, "batch pos d_mlp"]:
+    def post(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "_ pos d_mlp"]:
         """The neurons' activations: what W_out multiplies."""
         pre = product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in)
         return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
@@ -63,9 +61,7 @@ class GatedMLP(MLP):
         super().__init__(cfg, d_mlp)
         self.W_gate, self.b_gate = normal(cfg.d_model, d_mlp), zeros(d_mlp)
 
-    def post(
-        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
-    ) -> Float[Tensor, "batch pos d_mlp"]:
+    def post(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "_ pos d_mlp"]:
         """The neurons' activations: the gate's times what it lets through."""
         gate = tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate))
         linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))

@@ -20,8 +20,6 @@ HEAD = (1, 2)
 EDITS = (AblateHeads(((0, 1),), "mean"), CutEdge(HEAD, 7, 3), Steer(1, "one two", "four", 1.5))
 LOGITS = 2e-5  # logits of size 1 from two passes of float32 whose sums are taken in another order
 
-pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
-
 
 def _hooked(run: Run, name: str, edit: Callable[[Tensor], None], position: int) -> Tensor:
     """The logits at a position of a whole pass in which this is done."""

@@ -23,7 +23,6 @@ from headlight.model.runs.head import attend, inside
 from headlight.model.weights.head_circuit import HeadCircuit, compositions
 from tests.tiny import KINDS, open_tiny
 
-pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where interventions run side by side
 TEXT = "one two three one two three one"
 TARGET, DISTRACTOR, POSITION = 40, 90, 6
 CELLS = [Cell(layer, head, 6, key) for layer in range(3) for head, key in ((0, 5), (1, 2), (3, 6))]

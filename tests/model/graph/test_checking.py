@@ -19,7 +19,6 @@ from headlight.model.nn.hooks import Tap
 from headlight.model.runs.edits import FreezePatterns
 from tests.tiny import SIZES, open_tiny
 
-pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where ablations run side by side
 AIM = Aim(40, 90, 5)
 
 
