@@ -234,8 +234,7 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         host: receives the progress in bytes.
 
     Returns:
-        The model. Its `source` says where it was read from; a tokenizer is None where the folder has none that can be
-        read (Marian's cannot).
+        The model. Its `source` says where it was read from; a tokenizer is None where the folder has none.
 
     Raises:
         CheckpointError: damaged files, an unknown format, or tensors that do not match the config.
@@ -265,18 +264,16 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
         model = seq2seq_skeleton(checkpoint.cfg)
         model.load_state_dict(checkpoint.state, assign=True)
     model.source = Source(str(source), path, family, checkpoint.files, unread=checkpoint.unread)
-    model.source_tokenizer, model.target_tokenizer = (_side(path, side, family) for side in ("source", "target"))
+    model.source_tokenizer, model.target_tokenizer = (_side(path, side) for side in ("source", "target"))
     model.end_tokens = end_tokens(path, model.cfg.decoder.d_vocab)
     return model.requires_grad_(False).eval()
 
 
-def _side(folder: Path, side: str, family: str) -> Tokenizer | None:
+def _side(folder: Path, side: str) -> Tokenizer | None:
     path = folder / f"{side}_tokenizer.json"
     if path.is_file():
         return Tokenizer.from_file(path)
-    if family == "marian" or not has_tokenizer(folder):  # transformers reads Marian's in Python
-        return None
-    return Tokenizer.from_folder(folder)  # one for both sides
+    return Tokenizer.from_folder(folder, side == "target") if has_tokenizer(folder) else None
 
 
 def build(checkpoint: Checkpoint[TransformerConfig]) -> Transformer:

@@ -18,7 +18,13 @@ from headlight.model.text.growth import check_length, max_bytes, read_checked
 from headlight.model.text.labels import label
 from headlight.model.text.patterns import Patterns, check_patterns
 from headlight.model.text.spelling import spelling
-from headlight.model.text.tokenizer_files import TokenizerFiles, names_in, read_own, read_with_transformers
+from headlight.model.text.tokenizer_files import (
+    Encode,
+    TokenizerFiles,
+    names_in,
+    read_own,
+    read_with_transformers,
+)
 
 if TYPE_CHECKING:
     import tokenizers
@@ -47,8 +53,9 @@ class Tokenizer:
         roles: Mapping[str, str] | None = None,
         chat_template: str | None = None,
         parses_special: bool = True,
+        encode: Encode | None = None,
     ) -> None:
-        """Wrap a tokenizer of the `tokenizers` library.
+        """Wrap a tokenizer of the `tokenizers` library, or one in Python (`encode`) whose tokens that names.
 
         Those of the `special` tokens that it knows become special; `roles` name some by what they are for (bos_token,
         eos_token, mask_token). `parses_special` is what `parse_special` is where it is left out.
@@ -59,6 +66,7 @@ class Tokenizer:
         backend.encode_special_tokens = False  # the library's name for leaving them literal
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
         self._backend, self._parses_special, self._roles = backend, parses_special, roles
+        self._in_python = encode
         self._max_bytes, self._patterns = max_bytes(backend), Patterns(backend)
         self._added = backend.get_added_tokens_decoder()
         self._bytes_of = spelling(backend)
@@ -77,15 +85,19 @@ class Tokenizer:
             self.bos_token_id = _first_special(backend)
 
     @classmethod
-    def from_folder(cls, folder: str | Path) -> "Tokenizer":
+    def from_folder(cls, folder: str | Path, is_target: bool = False) -> "Tokenizer":
         """The tokenizer of a Hugging Face folder, as transformers' AutoTokenizer reads it; no code of it is run.
+
+        Args:
+            folder: the folder.
+            is_target: whether it is for targets, for which an encoder-decoder may have another than for sources.
 
         Raises:
             CheckpointError: there is none, or it cannot be read; the message says what to do.
         """
         folder = Path(folder)
         with naming(names_in(folder)):
-            return cls.of_files(read_with_transformers(folder))
+            return cls.of_files(read_with_transformers(folder, is_target))
 
     @classmethod
     def from_own_folder(cls, folder: Path) -> "Tokenizer":
@@ -104,7 +116,7 @@ class Tokenizer:
             CheckpointError: it cannot be used.
         """
         with _refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
-            made = cls(files.backend, (), files.roles, files.chat_template, files.parses_special)
+            made = cls(files.backend, (), files.roles, files.chat_template, files.parses_special, files.encode)
             made._other_templates = files.other_templates
             return made
 
@@ -122,7 +134,16 @@ class Tokenizer:
             return cls(Backend.from_file(str(path)))
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer as one file that `from_file` and the `tokenizers` library read."""
+        """Write the tokenizer as one file that `from_file` and the `tokenizers` library read.
+
+        Raises:
+            CheckpointError: transformers has it in Python alone.
+        """
+        if self._in_python is not None:
+            raise CheckpointError(
+                "This tokenizer's ids are made by transformers in Python, so that no one file holds it. Copy the files "
+                "of the model's own folder that are no weights, and set model.tokenizer to None before saving."
+            )
         write_text(path, self._backend.to_str(pretty=True) + "\n")
 
     @property
@@ -340,15 +361,20 @@ class Tokenizer:
                 "Remove or replace it."
             ) from error
         self._check(text, literal=not parse)
-        backend = self._backend if parse else self._literal
         try:
             with _refusing(InputError, FAILS):
-                ids = backend.encode(text, add_special_tokens=around).ids
+                ids = self._ids_of(text, around, parse)
         except InputError as error:
             if strange := self._strange_words(text):
                 raise InputError(self._only_these(strange)) from error
             raise
         return bos + ids if prepends(begin) else ids
+
+    def _ids_of(self, text: str, around: bool, parse: bool) -> list[int]:
+        if self._in_python is not None:
+            return self._in_python(text, around, parse)
+        ids: list[int] = (self._backend if parse else self._literal).encode(text, add_special_tokens=around).ids
+        return ids
 
     def _check(self, text: str, literal: bool) -> None:
         check_length(text, self._max_bytes)

@@ -1,9 +1,11 @@
 """The files in which a folder holds its tokenizer, as transformers reads them."""
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from headlight.model.base.errors import CheckpointError
@@ -27,7 +29,7 @@ VOCABULARIES = (  # one of them holds the vocabulary, whatever the class of the 
     "tekken.json",
 )
 ADDED = ("added_tokens.json", "special_tokens_map.json")
-BESIDE = (CONFIG, "merges.txt", *ADDED, "chat_template.jinja")
+BESIDE = (CONFIG, "merges.txt", "source.spm", "target.spm", *ADDED, "chat_template.jinja")
 FILES = (*VOCABULARIES, *BESIDE, "additional_chat_templates/*.jinja")
 CONVERT = (
     "Or, where transformers opens it, write tokenizer.json: "
@@ -35,7 +37,10 @@ CONVERT = (
 )
 WITHOUT = "Without its files the folder opens for token ids, from Python."
 RUNS_CODE = f"It is made by code that lies in the folder (auto_map), which is not run here. {CONVERT}"
+SPACE = "▁"  # U+2581, which stands for a space in SentencePiece's pieces
 MAX_REASON = 160  # characters of what another library says of a file
+
+Encode = Callable[[str, bool, bool], list[int]]  # a text, whether special tokens stand around it, and are parsed in it
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class TokenizerFiles:
     """What a folder says of its tokenizer.
 
     `roles` are its special tokens by what they are for, such as bos_token. `parses_special` is whether the spelling of
-    a special token in a text is that token. `other_templates` name chat templates of which none is the default.
+    a special token in a text is that token. `other_templates` name chat templates of which none is the default. Where
+    transformers makes the ids in Python, `encode` does that, and `backend` only names them.
     """
 
     backend: "tokenizers.Tokenizer"
@@ -51,6 +57,7 @@ class TokenizerFiles:
     chat_template: str | None = None
     parses_special: bool = True
     other_templates: tuple[str, ...] = ()
+    encode: Encode | None = None
 
 
 def has_tokenizer(folder: Path) -> bool:
@@ -73,17 +80,21 @@ def may_have_chat_template(folder: Path) -> bool:
     return (folder / "chat_template.jinja").is_file() or bool(settings.get("chat_template"))
 
 
-def read_with_transformers(folder: Path) -> TokenizerFiles:
+def read_with_transformers(folder: Path, is_target: bool = False) -> TokenizerFiles:
     """A folder's tokenizer as transformers' AutoTokenizer makes it of all its files; no code of the folder is run.
 
+    Args:
+        folder: the folder.
+        is_target: whether it is for targets, for which Marian has another than for sources.
+
     Raises:
-        CheckpointError: transformers cannot read it without more packages or code, or has no fast tokenizer for it.
+        CheckpointError: transformers cannot read it without more packages or code.
     """
     with IMPORTING:
-        return _read_with_transformers(folder)
+        return _read_with_transformers(folder, is_target)
 
 
-def _read_with_transformers(folder: Path) -> TokenizerFiles:
+def _read_with_transformers(folder: Path, is_target: bool) -> TokenizerFiles:
     from transformers import AutoTokenizer, TokenizersBackend  # two seconds
 
     for name in (*VOCABULARIES, *BESIDE):
@@ -99,25 +110,62 @@ def _read_with_transformers(folder: Path) -> TokenizerFiles:
         check_patterns(content, "tokenizer.json", [settings, *map(_json_or_none, (folder / name for name in ADDED))])
     config = _config(folder, settings)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}
-    with _refusing(folder, "" if "auto_map" not in settings else RUNS_CODE):
+    with _refusing(folder, "" if "auto_map" not in settings else RUNS_CODE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Recommended: pip install sacremoses")  # of which ids make no use
         made: Any = AutoTokenizer.from_pretrained(folder, **how)
-    if not isinstance(made, TokenizersBackend):
-        raise CheckpointError(
-            f"The tokenizer is transformers' {type(made).__name__}, which is written in Python, and no tokenizer.json "
-            f"can be made of it. {WITHOUT}"
-        )
-    _check_complete(folder, made)
+    encode = None
+    if isinstance(made, TokenizersBackend):
+        _check_complete(folder, made)
+        backend = made.backend_tokenizer
+    else:
+        with _refusing(folder):
+            backend, encode = _naming(made), _encoding(made, is_target)
     template: Any = made.chat_template
     named: tuple[str, ...] = ()
     if isinstance(template, dict):
         template, named = template.get("default"), tuple(sorted(template))
     return TokenizerFiles(
-        made.backend_tokenizer,
+        backend,
         {role: str(token) for role, token in made.special_tokens_map.items()},
         template if isinstance(template, str) else None,
         not made.split_special_tokens,
         () if isinstance(template, str) else named,
+        encode,
     )
+
+
+def _naming(made: Any) -> "tokenizers.Tokenizer":
+    """A vocabulary of the `tokenizers` library for a tokenizer that transformers has in Python alone."""
+    from tokenizers import Tokenizer, decoders, models, processors
+
+    vocabulary = made.get_vocab()
+    backend = Tokenizer(models.BPE(vocabulary, []))
+    if any(SPACE in name for name in vocabulary):
+        backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens([token for token in made.all_special_tokens if token in vocabulary])
+    around = [made.convert_ids_to_tokens(token) if token >= 0 else "$A" for token in _around(made)]
+    special = [(name, vocabulary[name]) for name in around if name != "$A"]
+    backend.post_processor = processors.TemplateProcessing(single=around, special_tokens=special)
+    return backend
+
+
+def _around(made: Any) -> list[int]:
+    """The special tokens that stand around a text, which is -1."""
+    ids: list[int] = made.build_inputs_with_special_tokens([-1])
+    return ids
+
+
+def _encoding(made: Any, is_target: bool) -> Encode:
+    """What makes the ids, for one text at a time: for targets a tokenizer is switched over and back."""
+    side, lock = "text_target" if is_target and hasattr(made, "spm_target") else "text", Lock()
+
+    def encode(text: str, around: bool, parse_special: bool) -> list[int]:
+        how = {side: text, "add_special_tokens": around, "split_special_tokens": not parse_special}
+        with lock:
+            ids: list[int] = made(**how)["input_ids"]
+        return ids
+
+    return encode
 
 
 def read_own(folder: Path) -> TokenizerFiles:

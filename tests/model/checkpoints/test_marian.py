@@ -1,14 +1,18 @@
 """Marian folders read, held against transformers' own Marian with random weights."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from headlight.model import load_seq2seq
 from headlight.model.base.errors import CheckpointError, ConfigError
+from headlight.model.decoding.translation import translate
 from tests.model.oracles import ATOL, RTOL
 
 SIZES: dict[str, Any] = {
@@ -91,3 +95,56 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(CheckpointError, match=r"fc1.weight is \[17, 12\], not \[18, 12\]"):
         load_seq2seq(tmp_path)
+
+
+TEXTS = {  # what the two sides' pieces are trained on
+    "source": ["The cat sat on the mat.", "naive cafe - 100 %", "the the the then them"],
+    "target": ["Die Katze saß auf der Matte.", "naïve Café – 100 %", "der der der dann die"],
+}
+OTHERS = [
+    *(text for texts in TEXTS.values() for text in texts),
+    *(">>fra<< the cat", " >>fra<< the cat", ">>xyz<< the", "the >>fra<< cat", ">> the"),
+    *("日本語 🤔", "two  spaces\n\tand lines", "Cafe\u0301 ﬁ", "x</s> <unk>y<pad>", ""),
+]
+
+
+def pieces(texts: list[str], kind: str) -> bytes:
+    """A SentencePiece model of a few pieces."""
+    model = io.BytesIO()
+    how = {"vocab_size": 45, "model_type": kind, "hard_vocab_limit": False, "bos_id": -1, "minloglevel": 2}
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(texts), model_writer=model, **how)
+    return model.getvalue()
+
+
+def with_pieces(folder: Path, kind: str = "unigram") -> MarianTokenizer:
+    """Write OPUS-MT's three files: two SentencePiece models, and one vocabulary that lacks a few of their pieces."""
+    names: dict[str, None] = {"</s>": None, "<unk>": None, ">>fra<<": None, ">>deu<<": None}
+    for side, texts in TEXTS.items():
+        model = pieces(texts, kind)
+        (folder / f"{side}.spm").write_bytes(model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        every = processor.id_to_piece(list(range(processor.vocab_size())))
+        names |= dict.fromkeys(name for name in every if name not in ("n", "ß"))
+    vocabulary = {name: place for place, name in enumerate([*names, "<pad>"])}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    return MarianTokenizer.from_pretrained(folder)
+
+
+@pytest.mark.filterwarnings("ignore:Recommended")
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_texts_of_both_sides_are_read_as_transformers_reads_them(tmp_path: Path, kind: str) -> None:
+    theirs = with_pieces(tmp_path, kind)
+    saved(
+        tmp_path, vocab_size=theirs.vocab_size, decoder_start_token_id=theirs.pad_token_id, max_position_embeddings=60
+    )
+    model = load_seq2seq(tmp_path)
+    for text in OTHERS:
+        if text:
+            assert model.to_source_tokens(text)[0].tolist() == theirs(text).input_ids, text
+        target = [theirs.pad_token_id, *theirs(text_target=text).input_ids]
+        assert model.to_target_tokens(text)[0].tolist() == target[:-1], text
+    assert theirs(OTHERS[0]).input_ids != theirs(text_target=OTHERS[0]).input_ids
+    translation = translate(model, ">>fra<< the cat", "Die Katze")
+    assert translation.source_labels[0] == ">>fra<<"
+    assert translation.source_labels[-1] == "</s>"
+    assert translation.text.split() == ["Die", "Katze"]

@@ -188,10 +188,18 @@ def test_code_of_the_folder_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_class_that_is_written_in_python_is_refused_by_name(tmp_path: Path) -> None:
-    folder_of(tmp_path, "bert", {}, one_file=False)
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertJapaneseTokenizer"}))
-    assert "BertJapaneseTokenizer, which is written in Python" in _refusal(tmp_path)
+def test_a_class_that_is_written_in_python_makes_the_ids_itself(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("\n".join(["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTI", "<mask>"]))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "esm"}))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "EsmTokenizer"}))
+    ours, theirs = Tokenizer.from_folder(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("LAGS", "LA<mask>GV", "L A x <eos>", ""):
+        assert ours.to_tokens(text, prepend_bos=True)[0].tolist() == theirs(text).input_ids
+        assert ours.to_tokens(text)[0].tolist() == theirs(text, add_special_tokens=False).input_ids
+    assert (ours.mask_token_id, ours.bos_token_id, ours.eos_token_id) == (13, 0, 2)
+    assert ours.to_str_tokens("LA<mask>", prepend_bos=True) == ["<cls>", "L", "A", "<mask>", "<eos>"]
+    with pytest.raises(CheckpointError, match="made by transformers in Python"):
+        ours.save(tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize(
