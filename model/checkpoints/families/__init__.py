@@ -49,6 +49,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "starcoder2",
     "xlm_roberta",
 )
+SEQ2SEQ = ("bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5")
 OWN = ("headlight", "nano_gpt", "transformer_lens")  # what transformers does not open
 
 
@@ -60,7 +61,7 @@ def _family(name: str) -> Family[Any]:
 FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *OWN)}
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "headlight_seq2seq": _family("seq2seq"),
-    **{name: _family(name) for name in ("bart", "marian", "mt5", "t5", "umt5")},
+    **{name: _family(name) for name in SEQ2SEQ},
 }
 
 __all__ = ["ARCHITECTURES", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]

@@ -54,25 +54,26 @@ def _require_equal(config: Any, size: str) -> None:
 
 def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
     """Map BART's checkpoint tensors to parameter names."""
-    weights = outside(cfg) | blocks(cfg)
-    for side in SIDES:
-        weights[f"{side}.pos_embed.W_pos"] = table(f"{side}.embed_positions.weight", cfg.n_ctx, cfg.d_model, FIRST)
-        weights |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model)
-    return weights
-
-
-def outside(cfg: Seq2SeqConfig) -> WeightMap:
-    """The embedding that source and target share, and the unembedding."""
-    weights = {
-        "decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model),
-        "unembed.b_U": WeightView("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0]),
+    positions = {side: f"{side}.embed_positions.weight" for side in SIDES}
+    return without_positions(cfg) | {
+        f"{side}.pos_embed.W_pos": table(name, cfg.n_ctx, cfg.d_model, FIRST) for side, name in positions.items()
     }
+
+
+def without_positions(cfg: Seq2SeqConfig) -> WeightMap:
+    """The embedding that source and target share, the layers, norms around them and the unembedding."""
+    weights = {"decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model), **_blocks(cfg)}
     if cfg.shared_embeddings == "inputs":
         weights["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
+    if cfg.output_bias:
+        weights["unembed.b_U"] = WeightView("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0])
+    for side in SIDES:
+        weights |= norm(f"{side}.embed_ln", f"{side}.layernorm_embedding", cfg.d_model) if cfg.embeddings_ln else {}
+        weights |= norm(f"{side}.ln_final", f"{side}.layer_norm", cfg.d_model) if cfg.final_norm else {}
     return weights
 
 
-def blocks(cfg: Seq2SeqConfig) -> WeightMap:
+def _blocks(cfg: Seq2SeqConfig) -> WeightMap:
     """The layers of encoder and decoder."""
     sides = (("encoder", cfg.n_encoder_layers, ENCODER_PARTS), ("decoder", cfg.n_decoder_layers, DECODER_PARTS))
     return {

@@ -6,6 +6,7 @@ bias on the logits.
 Source: transformers' MarianConfig and modeling_marian for the names and the order of sines and cosines.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -28,9 +29,14 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
-    """Map Marian's checkpoint tensors to parameter names; no tensor holds its positions, which are computed."""
-    positions = table(SHARED, cfg.d_vocab, cfg.d_model).then(lambda _: sinusoids(cfg.n_ctx, cfg.d_model))
-    return bart.outside(cfg) | bart.blocks(cfg) | {f"{side}.pos_embed.W_pos": positions for side in bart.SIDES}
+    """Map Marian's checkpoint tensors to parameter names."""
+    return bart.without_positions(cfg) | computed_positions(cfg, lambda: sinusoids(cfg.n_ctx, cfg.d_model))
+
+
+def computed_positions(cfg: Seq2SeqConfig, compute: Callable[[], Float[Tensor, "pos d_model"]]) -> WeightMap:
+    """Positions that no tensor holds."""
+    positions = table(SHARED, cfg.d_vocab, cfg.d_model).then(lambda _: compute())
+    return {f"{side}.pos_embed.W_pos": positions for side in bart.SIDES}
 
 
 def sinusoids(n_ctx: int, d_model: int) -> Float[Tensor, "pos d_model"]:
@@ -41,6 +47,5 @@ def sinusoids(n_ctx: int, d_model: int) -> Float[Tensor, "pos d_model"]:
 
 
 KEYS = Keys((*bart.READ, "decoder_vocab_size"), ENCODER_DECODER | {"share_encoder_decoder_embeddings": (True,)})
-FAMILY = EncoderDecoder(
-    "marian", settings, weight_map, KEYS, prefix="model.", ignored=r"(encoder|decoder)\.embed_positions\.weight"
-).family
+POSITIONS = r"(encoder|decoder)\.embed_positions\.weights?"  # copies of what is computed
+FAMILY = EncoderDecoder("marian", settings, weight_map, KEYS, prefix="model.", ignored=POSITIONS).family

@@ -5,7 +5,17 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForSeq2SeqLM, BartConfig, MT5Config, PreTrainedConfig, T5Config, UMT5Config
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    BartConfig,
+    M2M100Config,
+    MBartConfig,
+    MT5Config,
+    PegasusConfig,
+    PreTrainedConfig,
+    T5Config,
+    UMT5Config,
+)
 
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from tests.model.checkpoints.twins import difference
@@ -36,6 +46,7 @@ BART = {
     "max_position_embeddings": 20,
     "forced_eos_token_id": None,
 }
+EVEN = BART | {"d_model": 24, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
 CONFIGS: dict[str, PreTrainedConfig] = {
     "t5: tied": T5Config(**T5),
     "t5: version 1.1, not scaled": T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
@@ -52,6 +63,17 @@ CONFIGS: dict[str, PreTrainedConfig] = {
     "bart: tied": BartConfig(**BART),
     "bart: scaled embedding, another start": BartConfig(**BART, scale_embedding=True, decoder_start_token_id=4),
     "bart: untied, relu": BartConfig(**BART | {"encoder_layers": 3}, activation_function="relu"),
+    "mbart: tied": MBartConfig(**BART, decoder_start_token_id=2),
+    "mbart: scaled embedding, no start": MBartConfig(**BART, scale_embedding=True, bos_token_id=4),
+    "mbart: untied, relu": MBartConfig(**BART | {"encoder_layers": 3}, activation_function="relu"),
+    "pegasus: tied": PegasusConfig(**EVEN),
+    "pegasus: scaled embedding, another start": PegasusConfig(**EVEN, scale_embedding=True, decoder_start_token_id=4),
+    "pegasus: untied, relu": PegasusConfig(**EVEN | {"encoder_layers": 3}, activation_function="relu"),
+    "m2m_100: tied": M2M100Config(**EVEN),
+    "m2m_100: not scaled, another start and padding": M2M100Config(
+        **EVEN, scale_embedding=False, decoder_start_token_id=4, pad_token_id=0
+    ),
+    "m2m_100: untied, gelu": M2M100Config(**EVEN | {"encoder_layers": 3}, activation_function="gelu"),
 }
 N_SOURCE, N_TARGET = 14, 12  # longer than the ranges of distances
 NOISE = 0.2  # at 0.3 what float32 rounds off grows to 9e-5 of a pattern in T5, which does not scale its scores
@@ -63,8 +85,9 @@ def noisy(config: PreTrainedConfig, untied: bool = False) -> Any:
     model = AutoModelForSeq2SeqLM.from_config(config, attn_implementation="eager").eval()
     if untied:
         model.lm_head.weight = nn.Parameter(torch.randn(model.lm_head.weight.shape))
+    bias = [buffer for name, buffer in model.named_buffers() if name == "final_logits_bias"]
     with torch.no_grad():
-        for parameter in (*model.parameters(), *(b for n, b in model.named_buffers() if n == "final_logits_bias")):
+        for parameter in (*(each for each in model.parameters() if each.requires_grad), *bias):  # no computed positions
             parameter += NOISE * torch.randn(parameter.shape)
     return model
 
