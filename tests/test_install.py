@@ -57,6 +57,7 @@ def test_the_manual_is_built_without_installing_the_application(clone: Path) -> 
 def test_the_next_start_installs_nothing(clone: Path) -> None:
     _installed(clone)
     assert _make(clone, "-n", "run").stdout == ".venv/bin/python -m headlight.app \n"
+    assert _make(clone, "-n", "run", "MODEL=gpt2").stdout == '.venv/bin/python -m headlight.app --model "$MODEL" \n'
 
 
 @pytest.mark.parametrize("target", ["scan", "fit-lens", "lens-card", "train-dictionary"])

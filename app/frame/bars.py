@@ -1,6 +1,6 @@
 """The bar above a page, of one line or of one for A and one for B, and the row of menus under it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -127,12 +127,13 @@ def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
     return kind(field, label, st.session_state[key], stand, **look)
 
 
-def model_list(field: str, label: str, offered: Sequence[str], help: str) -> Suggested | Listed:
+def model_list(
+    field: str, label: str, offered: Sequence[str], help: str, labels: Mapping[str, str] | None = None
+) -> Suggested | Listed:
     """The models on offer and the one that is chosen; any other can be typed, where that is allowed."""
     if models.any_model_allowed():
-        return option(
-            Suggested, field, label, help=help, offered=offered, placeholder="Choose or type a model", width=MODEL_WIDTH
-        )
+        look = {"offered": offered, "labels": labels or {}, "placeholder": "Choose or type a model"}
+        return option(Suggested, field, label, help=help, width=MODEL_WIDTH, **look)
     names = (*offered, st.session_state[selection.bar_key(field)])
     return option(Listed, field, label, help=help, options={name: name for name in names}, width=MODEL_WIDTH)
 

@@ -41,8 +41,10 @@ def _model(side: str, field: str) -> Option:
         f"model{field}",
         f"Model{side}",
         models.offered_models(),
-        "Pick a model, or type a folder, a .safetensors file or a name on the Hugging Face hub. The weights of "
-        "teach-… were written by hand, so that what every head does is known.",
+        "Pick a model, or type a folder, a .safetensors or .gguf file or a name on the Hugging Face hub. The weights "
+        "of teach-… were written by hand, so that what every head does is known. "
+        + " ".join(f"{name} is a real model, {label}." for name, label in models.list_labels().items()),
+        models.list_labels(),
     )
 
 

@@ -58,8 +58,8 @@ def draw(run: Run, side: str) -> None:
 
 
 def purpose_of(source: Source) -> str:
-    """What a model that comes with Headlight was trained on, and what it is good for; nothing of any other."""
-    return MODELS[source.name] if models.is_embedded(source) else ""
+    """What a model that is known by its name was trained on, and what it is good for; nothing of any other."""
+    return MODELS.get(source.name, "") if models.is_known(source) else ""
 
 
 def in_a_line(source: Source) -> str:

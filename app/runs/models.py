@@ -36,13 +36,14 @@ from headlight.model.checkpoints import loading
 from headlight.model.checkpoints.families import DType
 from headlight.model.checkpoints.family import Questions as Questions
 from headlight.model.checkpoints.loading import estimate, is_here, named_with, parted
+from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
 from headlight.model.checkpoints.tensors import listed
 from headlight.model.runs.host import Host
 from headlight.model.text.tokenizer_files import may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 
 MB = 10**6
-HUB_MODELS = ("gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+HUB_MODELS = ("smollm2", "gpt2", "distilgpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SEQ2SEQ = "encoder-decoder"  # before the names of such models, which others may have too
 
 # To recognise them takes a look into every folder, and what comes with the project stays as long as the server runs.
@@ -50,7 +51,7 @@ _embedded, _embedded_seq2seq = cache(embedded_models), cache(embedded_seq2seq_mo
 
 
 def offered_models() -> tuple[str, ...]:
-    """The names in the model list: the server's own model, the embedded ones, the models folder's, GPT-2's family."""
+    """The names in the model list: the server's own model, the embedded ones, the models folder's, the hub's."""
     return tuple(dict.fromkeys((settings().model, *_embedded(), *models_folder.listing().models, *HUB_MODELS)))
 
 
@@ -63,6 +64,15 @@ def _in_folder() -> dict[str, Path]:
     """The models in the models folder, by name."""
     listing = models_folder.listing()
     return listing.models | listing.seq2seq
+
+
+def list_labels() -> dict[str, str]:
+    """What stands beside the names of real models in the list: what they are, and how to get those not installed."""
+    installed = packaged_models()
+    return {
+        name: f"{packaged.about}, {packaged.stored if name in installed else f'from the hub or by {packaged.command}'}"
+        for name, packaged in PACKAGED.items()
+    }
 
 
 def any_model_allowed() -> bool:
@@ -178,6 +188,12 @@ def _open_seq2seq(name: str) -> Seq2SeqTransformer:
     return model
 
 
+def is_known(source: Source) -> bool:
+    """Whether a model's name alone opens it: it comes with Headlight, in a package, or has a short name on the hub."""
+    from_hub = source.name in HUB_MODELS and source.revision is not None
+    return is_embedded(source) or from_hub or packaged_models().get(source.name) == source.path
+
+
 def is_embedded(source: Source) -> bool:
     """Whether a model comes with Headlight, by its name."""
     return source.name in _embedded() or source.name in _embedded_seq2seq()
@@ -185,7 +201,7 @@ def is_embedded(source: Source) -> bool:
 
 def opened_by(source: Source) -> str:
     """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
-    from_disk = source.revision is None and not is_embedded(source)
+    from_disk = source.revision is None and not is_known(source)
     if not from_disk or not any_model_allowed():
         return source.name
     answers = parted(source.name)[1]
@@ -220,7 +236,7 @@ def may_know_chat(name: str) -> bool:
     if os.path.isdir(folder) and (name in _in_folder() or any_model_allowed()):
         with suppress(HeadlightError):  # what cannot be read is said when it is opened
             return may_have_chat_template(Path(folder))
-    return name not in HUB_MODELS
+    return name not in HUB_MODELS or name in PACKAGED
 
 
 def stamps_when_opened(name: str) -> stamps.Stamps:

@@ -24,14 +24,15 @@ from headlight.model.text.end_tokens import GENERATION_CONFIG
 from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
 from headlight.model.text.tokenizer_files import has_tokenizer
 
-# Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere.
-# Source: huggingface_hub's documentation of resolve_revision for gpt2; for the others the snapshot folders that
-# downloads of their main branch made.
+# Each short name's repository and the commit that it stands for, so that a name means the same weights everywhere; a
+# package may bring those of smollm2 in fewer bits. Source: huggingface_hub's documentation of resolve_revision for
+# gpt2; for the others the snapshot folders that downloads of their main branch made.
 PINNED = {
     "gpt2": ("openai-community/gpt2", "607a30d783dfa663caf39e06633721c8d4cfcd7e"),
     "gpt2-medium": ("openai-community/gpt2-medium", "6dcaa7a952f72f9298047fd5137cd6e4f05f41da"),
     "gpt2-large": ("openai-community/gpt2-large", "32b71b12589c2f8d625668d2335a01cac3249519"),
     "gpt2-xl": ("openai-community/gpt2-xl", "15ea56dee5df4983c59b2538573817e1667135e2"),
+    "smollm2": ("HuggingFaceTB/SmolLM2-135M-Instruct", "12fd25f77366fa6b3b4b768ec3050bf629380bac"),
     "distilgpt2": ("distilbert/distilgpt2", "2290a62682d06624634c1f46a6ad5be0f47f38aa"),
 }
 FILES = [
@@ -50,7 +51,7 @@ TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name has the form of a hub name: one of GPT-2's short names or `owner/name`."""
+    """Whether a name has the form of a hub name: a short name or `owner/name`."""
     return name in PINNED or re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII) is not None
 
 

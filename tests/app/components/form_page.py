@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app.components import Number, Suggested, Switch, form_row
-from tests.app.components.options import OFFERED
+from tests.app.components.options import LABELS, OFFERED
 
 st.set_page_config(layout="wide")
 now: dict[str, Any] = st.session_state.setdefault("now", {"model": OFFERED[0], "bos": True, "beams": 4, "epoch": 0})
@@ -26,7 +26,15 @@ def run(hear: Any) -> None:
 with st.form("form"):
     hear = form_row(
         [
-            Suggested("model", "Model", now["model"], partial(note, "model"), offered=OFFERED, placeholder="Any"),
+            Suggested(
+                "model",
+                "Model",
+                now["model"],
+                partial(note, "model"),
+                offered=OFFERED,
+                labels=LABELS,
+                placeholder="Any",
+            ),
             Switch("bos", "BOS", now["bos"], partial(note, "bos")),
             Number("beams", "Beams", now["beams"], partial(note, "beams"), least=1, most=9),
         ],

@@ -17,3 +17,4 @@ BEGUN: dict[str, Any] = {
     "press": 0,
 }
 OFFERED = ["small", "large", "<img src=x>"]
+LABELS = {"large": "<b>large</b> and slow"}

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.app.components.conftest import FIRST_DRAWING, go
-from tests.app.components.options import OFFERED
+from tests.app.components.options import LABELS, OFFERED
 
 PAGE = "form_page.py"
 BEGUN: dict[str, Any] = {"model": "small", "bos": True, "beams": 4, "epoch": 0}
@@ -91,6 +91,8 @@ def test_all_that_is_offered_is_listed_once_the_line_is_pressed(page: Page) -> N
     model = _model(page)
     listed = model.evaluate("line => Array.from(line.list.options, (option) => option.value)")
     assert listed == OFFERED
+    labels = model.evaluate("line => Array.from(line.list.options, (option) => option.label)")
+    assert labels == [LABELS.get(name, name) for name in OFFERED]
     assert page.locator("img[src=x]").count() == 0
     model.click()
     expect(model).to_have_value("")  # or the browser would list what has "small" in it
