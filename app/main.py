@@ -14,6 +14,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts, trusted
+from headlight.app.runs.seen import ModelChangedError
 from headlight.app.server import boundary, manual, memory
 from headlight.app.server.settings import settings
 
@@ -21,6 +22,7 @@ APP = Path(__file__).parent
 ASSETS = APP.parent / "assets"
 STYLES = APP / "style.css", APP / "frame" / "frame.css"
 STOPPED = "Stopped. Run it again, or shorten the prompt."
+MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
@@ -37,7 +39,7 @@ def main() -> None:
     st.logo(ASSETS / "logo.svg", size="large")
     for sheet in STYLES:
         st.html(sheet)
-    said = ""
+    said, changed = "", list[str]()
     with boundary.guard(notices.refused):
         selection.arrive(VIEWS, settings().model, prompts.first_prompt, trusted.unasked)
         kind = _view().kind
@@ -45,10 +47,10 @@ def main() -> None:
         notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew
         beginning = kind.menus()
         with beginning:
-            runs = _shown(kind)
+            runs = _shown(kind, changed)
         with notes:
             link.draw()
-            said = _say(kind, runs)
+            said = _say(kind, runs, changed)
         if runs is not None:
             with beginning:
                 kind.about(runs)
@@ -61,22 +63,37 @@ def _view() -> View:
     return next((view for view in VIEWS if view.slug == selection.page()), VIEWS[0])
 
 
-def _shown(kind: Kind) -> Any:
-    """The runs of the pending selection; of the active one where that fails; None before the first."""
+def _shown(kind: Kind, changed: list[str]) -> Any:
+    """The runs of the pending selection; of the active one where that fails; None before the first.
+
+    That files of a model have changed is added to `changed`: the runs are of the current ones.
+    """
     place = st.container()  # of its own, empty or not, so that what is below it is not made anew
     if (pending := selection.pending()) is not None:
         with boundary.guard(selection.refuse), place:
             with progress.of_steps(kind.awaited(pending), lambda: selection.refuse(STOPPED)):
-                runs = kind.runs_for(pending)
+                runs = _runs(kind, pending, changed)
             selection.accept(kind.within(pending, runs))
     before = selection.active()
-    return kind.runs_for(before) if before else None
+    return _runs(kind, before, changed) if before else None
 
 
-def _say(kind: Kind, runs: Any) -> str:
+def _runs(kind: Kind, chosen: selection.Selection, changed: list[str]) -> Any:
+    """The runs of a selection, begun anew where files have changed, so that all are of the same ones."""
+    for _ in range(MAX_MODELS):
+        try:
+            return kind.runs_for(chosen)
+        except ModelChangedError as error:
+            changed.append(str(error))
+    return kind.runs_for(chosen)
+
+
+def _say(kind: Kind, runs: Any, changed: list[str]) -> str:
     """Show notices about the request; return the text for screen readers."""
     inputs = None if runs is None else kind.inputs(runs)
     instead = kind.on_default(refused) if (refused := selection.refused()) is not None else None
+    for number, reason in enumerate(changed):
+        notices.refused(reason, f"model-{number}")
     notices.draw(selection.unread(), selection.refusal(), inputs, instead)
     return selection.refusal() or ("" if runs is None else f"Shown: {' and '.join(kind.inputs(runs))}")
 

@@ -233,7 +233,7 @@ def check_unchanged(model_name: str) -> None:
     """Close a model of which a file has changed since it was opened, and begin with an empty cache.
 
     Raises:
-        CheckpointError: a file has changed since this session saw something of the model.
+        ModelChangedError: a file has changed since this session saw something of the model.
     """
     if closed := models.close_changed(model_name):
         _results.cache_clear()

@@ -11,17 +11,21 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.tensors import listed
 
 
+class ModelChangedError(CheckpointError):
+    """Files of a model are others than those that the session has seen something of: it is said once, and goes on."""
+
+
 def check(name: str, closed: list[str]) -> None:
-    """Tell this session, once, that files of a model are others than those that it has seen something of.
+    """Compare a model's files with those that this session has seen something of.
 
     `closed` are those for which the model has just been closed.
 
     Raises:
-        CheckpointError: they are.
+        ModelChangedError: they are others; once, since they are then compared with the current ones.
     """
     before = _seen().pop(name, {})
     if files := closed or stamps.changed_on_disk(before):
-        raise CheckpointError(
+        raise ModelChangedError(
             f"{Path(models.base_name(name)).name} was closed: {listed(files)} changed on disk or disappeared since it "
             "was opened. Results now come from the current files."
         )

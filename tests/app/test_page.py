@@ -539,15 +539,30 @@ def test_a_page_says_that_its_model_was_closed_and_goes_on(
     page.run()
     assert not page.exception
     assert "mine was closed: model.safetensors changed on disk or disappeared since it was opened." in _texts(page)
+    assert "input tokens with BOS" in _texts(page)
     page.run()
     assert "was closed" not in _texts(page)
-    assert "input tokens with BOS" in _texts(page)
     os.truncate(weights, 100)
-    for said in ("mine was closed", "model.safetensors cannot be read as safetensors"):
+    for _ in range(2):
         page.run()
         assert not page.exception
-        assert said in _texts(page)
+        assert "model.safetensors cannot be read as safetensors" in _texts(page)
     assert "Unexpected error" not in _texts(page)
+
+
+def test_what_was_asked_as_a_model_changed_is_answered_from_its_current_files(
+    page: AppTest, settings: dict[str, object], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt and its BOS setting are not lost, and that the files have changed is said beside their answer."""
+    monkeypatch.setattr(file_copies, "_copies", True)
+    shutil.copytree(folder, tmp_path / "mine")
+    settings["models_folder"] = str(tmp_path)
+    _open(page, model="mine", prompt=PROMPT)
+    os.utime(tmp_path / "mine" / "model.safetensors", (1, 1))
+    _type(page, "one two three")
+    assert "mine was closed: model.safetensors changed" in _texts(page)
+    assert page.query_params["prompt"] == "one two three"
+    assert "Below is still the result" not in _texts(page)
 
 
 def test_each_session_is_told_once_that_its_model_was_closed(
