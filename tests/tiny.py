@@ -73,6 +73,15 @@ KINDS: dict[str, dict[str, Any]] = {
         "qk_norm_across_heads": True,
     },
     "qwen3-like": ROTARY | {"n_key_value_heads": 2, "use_qk_norm": True},
+    "qwen2_moe-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "num_experts": 4,
+        "experts_per_token": 2,
+        "d_mlp_shared": 9,
+        "query_growth": 0.3,
+        "query_growth_n_ctx": 2,
+    },
     "granite-like": ROTARY
     | {
         "n_key_value_heads": 2,
@@ -97,13 +106,15 @@ KINDS: dict[str, dict[str, Any]] = {
 # Whose architecture each kind has, in what matters to the pages.
 FAMILIES: dict[str, str] = {
     "gpt2-like": "gpt2, gpt_bigcode, opt",
-    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2, glm",
+    "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2, "
+    "glm, ministral3",
     "gemma2-like": "gemma2, gemma3, glm4",
     "neox-like": "gpt_neox, gptj, phi, stablelm, cohere, cohere2",
     "bloom-like": "bloom, falcon",
-    "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe",
+    "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe, olmoe, granitemoe",
     "olmo2-like": "olmo2, olmo3, exaone4",
     "qwen3-like": "qwen3",
+    "qwen2_moe-like": "qwen2_moe",
     "granite-like": "granite",
     "bert-like": "bert, roberta, distilbert, electra",
     "modernbert-like": "modernbert",

@@ -112,7 +112,7 @@ def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor,
 
 
 def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, " d_model"]]:
-    """A layer's MLP write; for experts one write per chosen expert, and the bias of a norm after them."""
+    """A layer's MLP write; for experts one write per chosen expert and the shared one, and the bias of a norm after."""
     block = run.model.block(layer)
     if not isinstance(block, Block) or not isinstance(block.mlp, MoE):
         return {f"L{layer} MLP": run.cache["mlp_out", layer][position]}
@@ -123,6 +123,8 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
         f"L{layer} expert {index}": written(run, layer, output[0], position, "ln2_post")
         for index, _, _, output in block.mlp.by_expert(read, NO_TAP)
     }
+    if (shared := block.mlp.shared(read, NO_TAP)) is not None:
+        experts[f"L{layer} shared expert"] = written(run, layer, shared[0, 0], position, "ln2_post")
     bias = norm_bias(run, layer, "ln2_post")
     return experts if bias is None else experts | {f"L{layer} MLP's norm bias": bias}
 

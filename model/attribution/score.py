@@ -133,15 +133,18 @@ def _side(
         rows = score_parts.rescaled(rows, norm, scale[slot if len(scale) > 1 else 0].double())
         if norm.b is not None:
             names, rows = [*names, f"bias of the {what}'s norm"], torch.cat([rows, norm.b.double()[None]])
-    rows = _turned(run, layer, position, rows)
+    rows = _turned(run, layer, position, rows, what)
     if run.edits:  # of the query or the key itself
         names, rows = [*names, f"{EDITS} of it"], torch.cat([rows, (compared.double() - rows.sum(0))[None]])
     return _Side(tuple(names), rows)
 
 
-def _turned(run: Run, layer: int, position: int, rows: Rows) -> Rows:
+def _turned(run: Run, layer: int, position: int, rows: Rows, what: Literal["query", "key"]) -> Rows:
     """The rows as rotary positions turn the query or the key at a position; as they are where nothing is turned."""
     rotary = run.model.block(layer).attn.rotary
     if rotary is None:
         return rows
-    return rotary.turn(rows[None, None], rotary.waves(torch.tensor([[position]]), len(run.tokens)))[0, 0]
+    at = torch.tensor([[position]])
+    waves = rotary.waves(at, len(run.tokens))
+    every = rows[None, None]
+    return (rotary.turn(every, waves) if what == "key" else rotary.turn_queries(every, waves, at))[0, 0]

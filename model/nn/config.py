@@ -14,6 +14,7 @@ AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
 
+CAPS = ("attn_scores_soft_cap", "output_logits_soft_cap")
 POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale", "residual_scale", "logits_scale")
 
 
@@ -81,7 +82,8 @@ class TransformerConfig:
     Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
     query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
     stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
-    if set, unscaled. "alibi" takes from each score the distance times a slope of the head's own, and times
+    if set, unscaled. With `query_growth` a query at position p is longer by the factor 1 + `query_growth` log(1 + p //
+    `query_growth_n_ctx`). "alibi" takes from each score the distance times a slope of the head's own, and times
     `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
 
     "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
@@ -101,7 +103,8 @@ class TransformerConfig:
     (`parallel_norms`). `use_normalization_before_and_after` normalises what attention and MLP give as well;
     `normalize_before` false leaves out the norms before them. `post_norm` normalises the stream itself after each
     addition. With `num_experts` an MLP is so many, of which a router chooses `experts_per_token`; `norm_topk_prob` has
-    the weights of those chosen sum to 1. Layers in `dense_layers` have one MLP all the same, `d_mlp_dense` wide.
+    the weights of those chosen sum to 1. Layers in `dense_layers` have one MLP all the same, `d_mlp_dense` wide. With
+    `d_mlp_shared` every token goes through one more MLP, of that width, by a weight of its own between 0 and 1.
 
     Encoders: `n_token_types` adds an embedding of which text a token is in, `embeddings_ln` normalises the sum of all
     embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs.
@@ -147,6 +150,8 @@ class TransformerConfig:
     relative_attention_max_distance: int = 128
     rel_pos_bias_per_layer: bool = False
     no_rope_layers: tuple[int, ...] = ()
+    query_growth: float | None = None
+    query_growth_n_ctx: int | None = None
     alibi_scale: float = 1.0
     alibi_in_bfloat16: bool = False
     n_key_value_heads: int | None = None
@@ -165,6 +170,7 @@ class TransformerConfig:
     norm_topk_prob: bool = False
     dense_layers: tuple[int, ...] = ()
     d_mlp_dense: int | None = None
+    d_mlp_shared: int | None = None
     parallel_attn_mlp: bool = False
     parallel_norms: int = 1
     use_normalization_before_and_after: bool = False
@@ -191,7 +197,7 @@ class TransformerConfig:
         self._check_sizes("d_vocab_out", "d_value", "d_embed", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
         for name in POSITIVE:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
-        for name in ("rotary_base_local", "attn_scores_soft_cap", "output_logits_soft_cap", "mlp_limit"):
+        for name in (*CAPS, "rotary_base_local", "mlp_limit", "query_growth"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)
@@ -261,6 +267,8 @@ class TransformerConfig:
                 f"{self.relative_attention_num_buckets} buckets {exact} hold one distance each, which has to be at "
                 "least 1, and less than that."
             )
+        if self.query_growth is not None:
+            check_size("query_growth_n_ctx", self.query_growth_n_ctx)
         if isinstance(self.rotary_scaling, dict):  # as it is read from JSON
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
         if self.positional_embedding_type == "rotary" and self.rotary_scaling is not None:
@@ -292,6 +300,8 @@ class TransformerConfig:
         object.__setattr__(self, "dense_layers", tuple(self.dense_layers))
         if self.num_experts is not None:
             self._check_sizes("num_experts", "experts_per_token")
+            if self.d_mlp_shared is not None:
+                self._check_sizes("d_mlp_shared")
             if self.experts_per_token > self.num_experts:  # type: ignore[operator]
                 raise ConfigError(
                     f"experts_per_token is {self.experts_per_token}; it can be at most num_experts, which is "

@@ -149,7 +149,7 @@ def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
 def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
     """What rotary positions do to a layer's query q as a key `distance` tokens before it sees it, q R · k.
 
-    None where the layer turns nothing.
+    Queries are as long as in the first context, where later ones grow. None where the layer turns nothing.
     """
     rotary = model.block(layer).attn.rotary
     if rotary is None:

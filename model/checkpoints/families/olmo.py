@@ -23,5 +23,6 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 # A head that reads what is clipped would read no sum of parts.
-KEYS = Keys((*llama.BASE, "attention_bias"), DECODER | {"clip_qkv": (None,)})
+ALLOWED = DECODER | {"clip_qkv": (None,)}
+KEYS = Keys((*llama.BASE, "attention_bias"), ALLOWED)
 FAMILY = Architecture("olmo", settings, weight_map, KEYS).family

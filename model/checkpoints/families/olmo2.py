@@ -32,12 +32,19 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
     """Map one layer."""
     norms = {
-        "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
-        "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", cfg.n_shared * cfg.d_head),
         "ln1_post.w": vector(f"{layer}post_attention_layernorm.weight", cfg.d_model),
         "ln2_post.w": vector(f"{layer}post_feedforward_layernorm.weight", cfg.d_model),
     }
-    return llama.attention(cfg, config, layer) | llama.gated_mlp(cfg, config, layer) | norms
+    attention = llama.attention(cfg, config, layer) | head_norms(cfg, layer)
+    return attention | llama.gated_mlp(cfg, config, layer) | norms
+
+
+def head_norms(cfg: TransformerConfig, layer: str) -> WeightMap:
+    """The gains of the norms of queries and keys, all heads' as one vector."""
+    return {
+        "attn.q_norm.w": vector(f"{layer}self_attn.q_norm.weight", cfg.n_heads * cfg.d_head),
+        "attn.k_norm.w": vector(f"{layer}self_attn.k_norm.weight", cfg.n_shared * cfg.d_head),
+    }
 
 
 KEYS = Keys((*llama.BASE, "rms_norm_eps", "attention_bias"))

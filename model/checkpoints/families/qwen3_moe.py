@@ -15,8 +15,12 @@ from headlight.model.nn.config import TransformerConfig
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate Qwen3-MoE's config to the fields of `TransformerConfig`."""
-    return mistral.settings(config) | {
-        "use_qk_norm": True,
+    return mistral.settings(config) | experts_of(config) | {"use_qk_norm": True}
+
+
+def experts_of(config: Any) -> dict[str, Any]:
+    """Translate the settings of MLPs: how many experts, and which layers have one MLP all the same."""
+    return {
         "num_experts": config.num_experts or None,
         "experts_per_token": config.num_experts_per_tok,
         "norm_topk_prob": config.norm_topk_prob,
@@ -32,20 +36,30 @@ def _is_dense(config: Any, layer: int) -> bool:
 
 def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     """Map Qwen3-MoE's checkpoint tensors to parameter names."""
-    sparse = sorted({*range(cfg.n_layers)} - {*cfg.dense_layers})
     return (
         llama.outside(cfg)
         | layers(cfg, lambda layer: llama.attention(cfg, config, layer) | llama.norms(cfg, layer))
         | layers(cfg, lambda layer: qwen3.head_norms(cfg, layer))
-        | layers(cfg, lambda layer: experts(cfg, f"{layer}mlp.", "gate_proj", "up_proj", "down_proj"), only=sparse)
-        | layers(cfg, lambda layer: llama.gated_mlp(cfg, config, layer), only=cfg.dense_layers)
+        | mlps(cfg, config)
     )
 
 
-KEYS = Keys(
-    (
-        *(*mistral.READ, "use_sliding_window", "attention_bias", "num_experts", "num_experts_per_tok"),
-        *("norm_topk_prob", "moe_intermediate_size", "mlp_only_layers", "decoder_sparse_step"),
+def sparse_layers(cfg: TransformerConfig) -> list[int]:
+    """The layers that have several MLPs."""
+    return sorted({*range(cfg.n_layers)} - {*cfg.dense_layers})
+
+
+def mlps(cfg: TransformerConfig, config: Any) -> WeightMap:
+    """All layers' MLPs: one, or several with their router."""
+    names, sparse = ("gate_proj", "up_proj", "down_proj"), sparse_layers(cfg)
+    return layers(cfg, lambda layer: experts(cfg, f"{layer}mlp.", *names), only=sparse) | layers(
+        cfg, lambda layer: llama.gated_mlp(cfg, config, layer), only=cfg.dense_layers
     )
+
+
+EXPERTS = (
+    *("num_experts", "num_experts_per_tok", "norm_topk_prob", "moe_intermediate_size"),
+    *("mlp_only_layers", "decoder_sparse_step"),
 )
+KEYS = Keys((*mistral.READ, "use_sliding_window", "attention_bias", *EXPERTS))
 FAMILY = Architecture("qwen3_moe", settings, weight_map, KEYS).family

@@ -110,9 +110,8 @@ class Attention(nn.Module):
         if self.rotary is None:
             return HeadsRead(q, k, v)
         waves = positions.waves(self.rotary)
-        return HeadsRead(
-            tap("hook_rot_q", self.rotary.turn(q, waves)), tap("hook_rot_k", self.rotary.turn(k, waves)), v
-        )
+        q, k = self.rotary.turn_queries(q, waves, positions.query), self.rotary.turn(k, waves)
+        return HeadsRead(tap("hook_rot_q", q), tap("hook_rot_k", k), v)
 
     def rule(self, positions: Positions) -> ScoreRule:
         """How scores are made here of queries and keys as they are compared."""

@@ -96,7 +96,8 @@ class ClippedGatedMLP(GatedMLP):
 class MoE(nn.Module):
     """Several MLPs, of which a router chooses some for each token and weights what they give.
 
-    The activations of an expert are those of the tokens that chose it: [batch=1, token, d_mlp].
+    The activations of an expert are those of the tokens that chose it: [batch=1, token, d_mlp]. Where one more expert
+    is shared by all tokens, what it gives is weighted by the sigmoid of a product of its own.
 
     Source: Jiang et al. 2024, "Mixtral of Experts"; TransformerLens for the names.
     """
@@ -109,14 +110,27 @@ class MoE(nn.Module):
         self.W_gate, self.b_gate = normal(cfg.d_model, cfg.num_experts), zeros(cfg.num_experts)
         self.experts = nn.ModuleList(_one_mlp(cfg, cfg.d_mlp) for _ in range(cfg.num_experts))
         self.n_chosen, self.norm_topk_prob = cfg.experts_per_token, cfg.norm_topk_prob
+        self.shared_expert = None if cfg.d_mlp_shared is None else _one_mlp(cfg, cfg.d_mlp_shared)
+        self.W_shared_gate = None if cfg.d_mlp_shared is None else normal(cfg.d_model, 1)
 
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"]:
-        out = torch.zeros_like(normalized_resid_mid)
+        shared = self.shared(normalized_resid_mid, tap)
+        out = torch.zeros_like(normalized_resid_mid) if shared is None else shared
         for _, row, pos, output in self.by_expert(normalized_resid_mid, tap):
             out.index_put_((row, pos), output, accumulate=True)
         return out
+
+    def shared(
+        self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
+    ) -> Float[Tensor, "batch pos d_model"] | None:
+        """What the shared expert gives, by its weight; None where there is none."""
+        if self.shared_expert is None or self.W_shared_gate is None:
+            return None
+        weight = tap("hook_shared_expert_weight", product(normalized_resid_mid, self.W_shared_gate, TO_MLP).sigmoid())
+        output: Tensor = self.shared_expert(normalized_resid_mid, tap.within("shared_expert"))
+        return weight * output
 
     def by_expert(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Iterator[ExpertOutput]:
         """What each expert gives to the tokens that chose it, by its weight: its index, where they stand, and that."""

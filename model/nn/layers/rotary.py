@@ -28,6 +28,8 @@ class Rotary:
     adjacent_pairs: bool
     scaling: RotaryScaling | None
     n_ctx: int
+    query_growth: float | None = None
+    query_growth_n_ctx: int | None = None
 
     def waves(self, positions: Int[Tensor, "#batch pos"], n_pos: int) -> Waves:
         """Cosine and sine at each position, for each component that is turned; `n_pos` is how long the text is."""
@@ -58,6 +60,22 @@ class Rotary:
         turned = x[..., : self.dim]
         turned = turned * cos + self._quarter_turn(turned) * sin
         return turned if self.dim == x.shape[-1] else torch.cat([turned, x[..., self.dim :]], -1)
+
+    def turn_queries(
+        self,
+        x: Float[Tensor, "batch pos head d_head"],
+        waves: Waves,
+        positions: Int[Tensor, "#batch pos"],
+    ) -> Float[Tensor, "batch pos head d_head"]:
+        """Each head's query, turned, and longer at later positions where the model has that.
+
+        Source: transformers' get_llama_4_attn_scale.
+        """
+        turned = self.turn(x, waves)
+        if self.query_growth is None:
+            return turned
+        assert self.query_growth_n_ctx is not None  # as the config has checked
+        return turned * (1 + self.query_growth * torch.log1p(positions // self.query_growth_n_ctx))[:, :, None, None]
 
     def _quarter_turn(self, x: Float[Tensor, "... dim"]) -> Float[Tensor, "... dim"]:
         """Each pair (a, b) as (-b, a)."""
@@ -120,4 +138,5 @@ def build_rotary(cfg: TransformerConfig, layer: int) -> Rotary | None:
     base, scaling = cfg.rotary_base, cfg.rotary_scaling
     if cfg.rotary_base_local is not None and cfg.window(layer) is not None:
         base, scaling = cfg.rotary_base_local, None
-    return Rotary(cfg.rotary_dim, base, cfg.rotary_adjacent_pairs, scaling, cfg.n_ctx)
+    growth = cfg.query_growth, cfg.query_growth_n_ctx
+    return Rotary(cfg.rotary_dim, base, cfg.rotary_adjacent_pairs, scaling, cfg.n_ctx, *growth)
