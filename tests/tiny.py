@@ -107,8 +107,8 @@ KINDS: dict[str, dict[str, Any]] = {
 FAMILIES: dict[str, str] = {
     "gpt2-like": "gpt2, gpt_bigcode, opt",
     "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2, "
-    "glm, ministral3",
-    "gemma2-like": "gemma2, gemma3, glm4",
+    "glm, ministral3, arcee, ernie4_5, nemotron",
+    "gemma2-like": "gemma2, gemma3, glm4, vaultgemma",
     "neox-like": "gpt_neox, gptj, phi, stablelm, cohere, cohere2",
     "bloom-like": "bloom, falcon",
     "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe, olmoe, granitemoe",

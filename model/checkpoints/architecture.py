@@ -37,6 +37,7 @@ SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size"
 OLD_SIZES = {"hidden_size": "n_embed"}  # BLOOM's and Falcon's first configs
 ACTIVATIONS = {
     "relu": "relu",
+    "relu2": "relu2",
     "gelu": "gelu",
     "gelu_python": "gelu",
     "gelu_new": "gelu_new",

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from headlight.model.base.checks import check_choice, check_dropout, check_size, positive
 from headlight.model.base.errors import ConfigError
 
-Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu"]
+Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "relu2"]
 Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
 PositionalEmbedding = Literal["standard", "rotary", "alibi", "relative_positional_bias", "none"]
@@ -77,7 +77,8 @@ class TransformerConfig:
     sqrt(d_head). `dropout` is the share of activations set to zero in training, after embeddings, patterns and whatever
     joins the stream.
     `normalization_type` is "LN" (gain and bias), "LNPre" (without them), "RMS" (gain alone, nothing is centred),
-    "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with.
+    "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with,
+    `relu2` the square of a ReLU.
 
     Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
     query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,

@@ -8,6 +8,7 @@ from headlight.model.nn.config import DType, TransformerConfig
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 ARCHITECTURES = (  # of transformers' decoders and encoders
+    "arcee",
     "bert",
     "bloom",
     "camembert",
@@ -15,6 +16,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "cohere2",
     "distilbert",
     "electra",
+    "ernie4_5",
     "exaone4",
     "falcon",
     "gemma",
@@ -35,6 +37,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "mistral",
     "mixtral",
     "modernbert",
+    "nemotron",
     "olmo",
     "olmo2",
     "olmo3",
@@ -51,6 +54,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "smollm3",
     "stablelm",
     "starcoder2",
+    "vaultgemma",
     "xlm_roberta",
 )
 SEQ2SEQ = ("bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5")
