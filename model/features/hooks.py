@@ -26,10 +26,10 @@ PARTS = {
     ),
     "W_out": (
         *("mlp.out", "mlp.down_proj", "mlp.c_proj", "mlp.dense_4h_to_h", "mlp.fc2", "mlp.fc_out", "fc2", "mlp.Wo"),
-        *("ffn.lin2",),
+        *("ffn.lin2", "ffn.down_proj"),
     ),
-    "ln1": ("ln1", "input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn", "attn_norm"),
-    "ln2": ("ln2", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "mlp_norm", "final_layer_norm"),
+    "ln1": ("ln1", "input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn", "attn_norm", "norm_1"),
+    "ln2": ("ln2", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "mlp_norm", "final_layer_norm", "norm_2"),
     "ln1_post": ("ln1_post", "post_self_attn_layernorm"),
     "ln2_post": ("ln2_post", "post_feedforward_layernorm", "post_mlp_layernorm"),
 }

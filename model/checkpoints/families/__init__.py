@@ -10,7 +10,9 @@ from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 ARCHITECTURES = (  # of transformers' decoders and encoders
     "arcee",
     "bert",
+    "biogpt",
     "bloom",
+    "codegen",
     "camembert",
     "cohere",
     "cohere2",
@@ -37,11 +39,13 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "mistral",
     "mixtral",
     "modernbert",
+    "mpt",
     "nemotron",
     "olmo",
     "olmo2",
     "olmo3",
     "olmoe",
+    "openai_gpt",
     "opt",
     "phi",
     "phi3",
@@ -55,6 +59,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "stablelm",
     "starcoder2",
     "vaultgemma",
+    "xglm",
     "xlm_roberta",
 )
 SEQ2SEQ = ("bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5")

@@ -106,7 +106,7 @@ FAMILY = Family(
 
 def weight_map(cfg: TransformerConfig, is_linear: bool = False) -> WeightMap:
     """Map GPT-2's checkpoint tensors to parameter names; with `is_linear` layers hold their matrices as [out, in]."""
-    weights = layers(cfg, lambda at: _layer(cfg, at), "h.{}.")
+    weights = layers(cfg, lambda at: layer(cfg, at), "h.{}.")
     if is_linear:
         weights = {name: _turned(weight) if len(weight.shape) == 2 else weight for name, weight in weights.items()}
     return weights | around(cfg)
@@ -128,7 +128,7 @@ def around(cfg: TransformerConfig) -> WeightMap:
     return positions | outside(cfg, "ln_f", EMBEDDING)
 
 
-def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
+def layer(cfg: TransformerConfig, at: str) -> WeightMap:
     """Map one layer: Conv1D weights are stored as [in, out], with queries, keys and values fused."""
     d_model, d_mlp, heads = cfg.d_model, cfg.d_mlp or 4 * cfg.d_model, (cfg.n_heads, cfg.d_head)
     weights = {
