@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,8 @@ class Architecture:
         twins: further pairs of names of tied tensors.
         renamed: patterns in names that older versions of transformers wrote, with their replacements.
         part_keys: the config keys of a multimodal model's text part, where they differ from `keys`.
+        check: refuses tensors that contradict the config, by a ConfigError.
+        example: settings that every folder has and transformers' config class no default of.
     """
 
     model_type: str
@@ -78,6 +80,8 @@ class Architecture:
     twins: tuple[tuple[str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     part_keys: Keys | None = None
+    check: Callable[[TransformerConfig, Mapping[str, Tensor]], None] = lambda cfg, tensors: None
+    example: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def family(self) -> Family[TransformerConfig]:
@@ -96,7 +100,7 @@ class Architecture:
     def _likeness(self, names: Iterable[str]) -> float:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
-        config = self.keys.select(CONFIG_MAPPING[self.model_type]())
+        config = self.keys.select(CONFIG_MAPPING[self.model_type](**self.example))
         cfg = TransformerConfig(**self.settings(config))
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
         weight_map = self.weight_map(shallow, config)
@@ -133,6 +137,7 @@ def read(
         tensors.pop(unembed, None)
     check_depth(tensors, cfg.n_layers)
     check_experts(tensors, cfg.num_experts)
+    architecture.check(cfg, tensors)
     with translating(architecture.model_type):
         weight_map = architecture.weight_map(cfg, config)
     check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))

@@ -23,13 +23,20 @@ PARTS = {
     "W_O": (
         *("attn.o", "self_attn.o_proj", "self_attn.out_proj", "self_attn.dense", "attn.c_proj", "attn.out_proj"),
         *("attn.attention.out_proj", "attention.dense", "self_attention.dense", "attn.Wo", "attention.out_lin"),
+        "attention.output.dense",
     ),
     "W_out": (
         *("mlp.out", "mlp.down_proj", "mlp.c_proj", "mlp.dense_4h_to_h", "mlp.fc2", "mlp.fc_out", "fc2", "mlp.Wo"),
-        *("ffn.lin2", "ffn.down_proj"),
+        *("ffn.lin2", "ffn.down_proj", "output.dense"),
     ),
-    "ln1": ("ln1", "input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn", "attn_norm", "norm_1"),
-    "ln2": ("ln2", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "mlp_norm", "final_layer_norm", "norm_2"),
+    "ln1": (
+        *("ln1", "input_layernorm", "ln_1", "self_attn_layer_norm", "ln_attn", "attn_norm", "norm_1"),
+        "attention.LayerNorm",
+    ),
+    "ln2": (
+        *("ln2", "pre_feedforward_layernorm", "ln_2", "ln_mlp", "mlp_norm", "final_layer_norm", "norm_2"),
+        "LayerNorm",
+    ),
     "ln1_post": ("ln1_post", "post_self_attn_layernorm"),
     "ln2_post": ("ln2_post", "post_feedforward_layernorm", "post_mlp_layernorm"),
 }
@@ -83,6 +90,8 @@ def _inside(inner: str, side: str, cfg: TransformerConfig) -> str | None:
         role = "ln1_post" if cfg.use_normalization_before_and_after and not is_glm4 else "ln2"
     if role is None or cfg.post_norm:
         return None
+    if inner == "attention" and cfg.mlm_act_fn is not None:  # ESM's normalises its input, and adds it
+        return "hook_resid_pre" if side == "input" else "hook_resid_mid"
     return _input_hook(role, cfg) if side == "input" else _output_hook(role, inner, cfg)
 
 

@@ -215,7 +215,7 @@ def block_kind(cfg: TransformerConfig) -> Callable[[TransformerConfig, int], nn.
 def build_blocks(kind: Callable[[TransformerConfig, int], nn.Module], cfg: TransformerConfig) -> nn.ModuleList:
     """One block of a kind for each layer."""
     blocks = nn.ModuleList(kind(cfg, layer) for layer in range(cfg.n_layers))
-    if cfg.positional_embedding_type == "relative_positional_bias" and not cfg.rel_pos_bias_per_layer:
+    if cfg.has_relative_bias and not cfg.rel_pos_bias_per_layer:
         first, *others = (cast(AttnOnlyBlock, block).attn for block in blocks)
         for attn in others:
             attn.rel_pos_bias = SharedBias(cast(nn.Module, first.rel_pos_bias))

@@ -9,7 +9,9 @@ from headlight.model.base.errors import ConfigError
 Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "relu2"]
 Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
-PositionalEmbedding = Literal["standard", "rotary", "alibi", "relative_positional_bias", "none"]
+PositionalEmbedding = Literal[
+    "standard", "rotary", "alibi", "relative_positional_bias", "standard_and_relative", "none"
+]
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
@@ -89,7 +91,7 @@ class TransformerConfig:
 
     "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
     each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
-    All layers have the first one's, or with `rel_pos_bias_per_layer` each its own.
+    All layers have the first one's, or with `rel_pos_bias_per_layer` each its own. "standard_and_relative" has both.
 
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
@@ -108,7 +110,9 @@ class TransformerConfig:
     `d_mlp_shared` every token goes through one more MLP, of that width, by a weight of its own between 0 and 1.
 
     Encoders: `n_token_types` adds an embedding of which text a token is in, `embeddings_ln` normalises the sum of all
-    embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs.
+    embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs,
+    or with `project_embeddings` always. The token `token_dropout` has no embedding, and the others of a text are larger
+    by the share of it there.
     Layers in `no_ln1_layers` have no norm before attention. With `mlm_act_fn` a linear layer, that function and a norm
     stand before the unembedding; `output_bias` gives one that is tied a bias.
 
@@ -131,6 +135,8 @@ class TransformerConfig:
     d_vocab_out: int | None = None
     d_value: int | None = None
     d_embed: int | None = None
+    project_embeddings: bool = False
+    token_dropout: int | None = None
     n_token_types: int | None = None
     act_fn: Activation = "gelu_new"
     attn_only: bool = False
@@ -194,6 +200,7 @@ class TransformerConfig:
         self._default("n_key_value_heads", self.n_heads)
         self._default("d_mlp_dense", self.d_mlp)
         self._default("d_embed", self.d_model)
+        object.__setattr__(self, "project_embeddings", self.project_embeddings or self.d_embed != self.d_model)
         self._default("attn_scale", self.d_head**0.5)
         self._check_sizes("d_vocab_out", "d_value", "d_embed", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
         for name in POSITIVE:
@@ -233,6 +240,11 @@ class TransformerConfig:
         return sum(state is not None for _, state in self.written)
 
     @property
+    def has_relative_bias(self) -> bool:
+        """Whether scores have a learned bias for the distance."""
+        return self.positional_embedding_type in ("relative_positional_bias", "standard_and_relative")
+
+    @property
     def is_grouped(self) -> bool:
         """Whether groups of heads share keys and values."""
         return self.n_key_value_heads != self.n_heads
@@ -261,8 +273,7 @@ class TransformerConfig:
                 )
         self._check_sizes("relative_attention_num_buckets", "relative_attention_max_distance")
         exact = self.relative_attention_num_buckets // (4 if self.attention_dir == "bidirectional" else 2)
-        relative = self.positional_embedding_type == "relative_positional_bias"
-        if relative and not 0 < exact < self.relative_attention_max_distance:
+        if self.has_relative_bias and not 0 < exact < self.relative_attention_max_distance:
             raise ConfigError(
                 f"relative_attention_max_distance is {self.relative_attention_max_distance}; of "
                 f"{self.relative_attention_num_buckets} buckets {exact} hold one distance each, which has to be at "

@@ -17,7 +17,7 @@ from headlight.model.nn.hooked import HookedModel
 from headlight.model.nn.hooks import NO_TAP, HookFunction, NamesFilter, Tap
 from headlight.model.nn.inputs import check_tokens
 from headlight.model.nn.layers.dropout import Dropout
-from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed
+from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed, drop_tokens
 from headlight.model.nn.layers.mlm_head import build_mlm_head
 from headlight.model.nn.layers.norms import NoNorm, build_norm
 from headlight.model.nn.layers.positions import Positions, place
@@ -41,10 +41,10 @@ class Transformer(HookedModel):
         self.end_tokens: tuple[int, ...] = ()  # that the files beside the weights name
         self.reads_ahead = False  # set where the parameters are mapped from files and large
         self.embed = Embed(cfg)
-        self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type == "standard" else None
+        self.pos_embed = PosEmbed(cfg) if cfg.positional_embedding_type.startswith("standard") else None
         self.token_type_embed = TokenTypeEmbed(cfg) if cfg.n_token_types else None
         self.embed_ln = build_norm(cfg, cfg.d_embed) if cfg.embeddings_ln else NoNorm()
-        self.embed_project = EmbedProject(cfg) if cfg.d_embed != cfg.d_model else nn.Identity()
+        self.embed_project = EmbedProject(cfg) if cfg.project_embeddings else nn.Identity()
         self.dropout = Dropout(cfg.dropout)
         self.blocks = build_blocks(block_kind(cfg), cfg)
         self.ln_final = NoNorm() if cfg.post_norm else build_norm(cfg)
@@ -110,7 +110,10 @@ class Transformer(HookedModel):
     def _embedded(
         self, tokens: Int[Tensor, "batch pos"], positions: Positions, tap: Tap, types: Int[Tensor, "batch pos"] | None
     ) -> Float[Tensor, "batch pos d_model"]:
-        embedded = tap("hook_embed", self.embed(tokens, tap.within("embed")))
+        embedded = self.embed(tokens, tap.within("embed"))
+        if self.cfg.token_dropout is not None:
+            embedded = drop_tokens(embedded, tokens == self.cfg.token_dropout, positions.mask[:, 0, 0].sum(-1))
+        embedded = tap("hook_embed", embedded)
         if self.pos_embed is not None:
             where = positions.query.expand_as(tokens)
             embedded = embedded + tap("hook_pos_embed", self.pos_embed(where))

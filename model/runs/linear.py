@@ -140,7 +140,7 @@ def head_norm(norm: nn.Module, head: int, d_head: int) -> Norm | None:
 def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
     """What each token begins the stream with: its row of W_E, scaled, normalised and widened as the model does."""
     embed, cfg = model.embed, model.cfg
-    changed = cfg.post_embedding_ln or cfg.embeddings_ln or cfg.embedding_scale != 1.0 or cfg.d_embed != cfg.d_model
+    changed = cfg.post_embedding_ln or cfg.embeddings_ln or cfg.embedding_scale != 1.0 or cfg.project_embeddings
     if not changed:
         return widened(embed.W_E)
     return model.begun(embed(torch.arange(len(embed.W_E), device=embed.W_E.device)[None]))[0]

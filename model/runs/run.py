@@ -171,7 +171,7 @@ class Run:
     def embeddings(self) -> Iterator[tuple[str, Stream]]:
         """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
         parts = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
-        if self.cfg.embeddings_ln or self.cfg.d_embed != self.cfg.d_model:
+        if self.cfg.embeddings_ln or self.cfg.project_embeddings:
             yield "embeddings", self.model.begun(functools.reduce(torch.add, parts.values())[None])[0]
         else:
             yield from parts.items()

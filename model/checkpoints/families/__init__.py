@@ -8,17 +8,19 @@ from headlight.model.nn.config import DType, TransformerConfig
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 ARCHITECTURES = (  # of transformers' decoders and encoders
+    "albert",
     "arcee",
     "bert",
     "biogpt",
     "bloom",
-    "codegen",
     "camembert",
+    "codegen",
     "cohere",
     "cohere2",
     "distilbert",
     "electra",
     "ernie4_5",
+    "esm",
     "exaone4",
     "falcon",
     "gemma",
@@ -39,6 +41,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "mistral",
     "mixtral",
     "modernbert",
+    "mpnet",
     "mpt",
     "nemotron",
     "olmo",

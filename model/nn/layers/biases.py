@@ -91,7 +91,7 @@ class SharedBias(nn.Module):
 
 def build_bias(cfg: TransformerConfig) -> nn.Module | None:
     """The position bias of a config's layers; None without one."""
-    if cfg.positional_embedding_type == "relative_positional_bias":
+    if cfg.has_relative_bias:
         return RelativePositionalBias(cfg)
     if cfg.positional_embedding_type != "alibi":
         return None

@@ -1,7 +1,7 @@
 """Token, position and token type embeddings."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headlight.model.compute import product
@@ -40,6 +40,17 @@ class TiedEmbed(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
         return widened(self.W_E[tokens])
+
+
+def drop_tokens(
+    embedded: Float[Tensor, "batch pos d_embed"], dropped: Bool[Tensor, "batch pos"], n_real: Int[Tensor, "#batch"]
+) -> Float[Tensor, "batch pos d_embed"]:
+    """Zeros for the dropped tokens, the others larger by the share of a text that these are, as in a dropout.
+
+    Source: transformers' EsmEmbeddings.
+    """
+    kept = (1 - dropped.sum(-1) / n_real).clamp(min=torch.finfo(embedded.dtype).eps)  # of a text of nothing else too
+    return embedded.masked_fill(dropped[..., None], 0.0) / kept[:, None, None]
 
 
 class PosEmbed(nn.Module):

@@ -87,7 +87,8 @@ def test_a_module_s_name_is_that_of_the_activation_that_it_gives(case: Case, bot
             theirs = theirs.reshape(-1, *found.shape[1:]).expand_as(found)
             assert_same(difference(found, theirs), f"{name}, {ours},")
     added = {"hook_attn_out", "hook_mlp_out"} if model.cfg.residual_scale == 1.0 and not model.cfg.post_norm else set()
-    assert compared >= {"hook_resid_pre"} | added
+    one_module = {"albert"}  # for several layers, so that no name is that of one of them
+    assert compared >= (set() if case.config.model_type in one_module else {"hook_resid_pre"} | added)
 
 
 def _activation(name: str, model: Transformer, kept: dict[str, Tensor]) -> Tensor:
