@@ -1,6 +1,6 @@
 """How far a run's numbers can be trusted, measured on request: against themselves, float64, and programs of others."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -18,12 +18,12 @@ from headlight.model.base import memory
 from headlight.model.base.errors import InputError, TooLargeError
 from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import OWN
+from headlight.model.checkpoints.folders import stored_tensors
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
-from headlight.model.checkpoints.quantised import kinds_of
 from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.checkpoints.rounding import in_float32
-from headlight.model.checkpoints.state_dicts import read_tensors
 from headlight.model.compute.backend import Backend, backend, default, measure
+from headlight.model.compute.quantised import kinds_of
 from headlight.model.measure import Measure
 from headlight.model.measure.attention import row_sum_error
 from headlight.model.nn.hooks import Chain, Collect, Look, Tap
@@ -279,19 +279,15 @@ def _check_room(made: Run, program: str) -> None:
 
 
 def kept_in(made: Run) -> tuple[str, ...]:
-    """The dtypes that the model's matrices are kept in."""
+    """What the model's matrices are kept as."""
     parameters = made.model.named_parameters()  # biases of heads have two axes too
-    return _dtypes(parameter for name, parameter in parameters if name.rpartition(".")[2].lstrip("_").startswith("W_"))
+    names = ((name.rpartition(".")[2].lstrip("_"), parameter) for name, parameter in parameters)
+    return tuple(kinds_of(parameter for name, parameter in names if name.startswith("W_")))
 
 
 def stored_in(source: Source) -> tuple[str, ...]:
-    """The dtypes that a model's files hold its matrices in."""
-    tensors = chain.from_iterable(read_tensors(path, shapes_only=True).values() for path in source.weights)
-    return tuple(kinds_of(tensor for tensor in tensors if tensor.ndim > 1))
-
-
-def _dtypes(matrices: Iterable[Tensor]) -> tuple[str, ...]:
-    return tuple(sorted({str(matrix.dtype).removeprefix("torch.") for matrix in matrices}))
+    """What a model's files hold its matrices as."""
+    return tuple(kinds_of(tensor for tensor in stored_tensors(source.path) if tensor.ndim > 1))
 
 
 class _Compare(Tap):

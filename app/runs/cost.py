@@ -8,6 +8,7 @@ from headlight.app.server.settings import settings
 from headlight.model import Seq2SeqTransformer, Transformer, TransformerConfig
 from headlight.model.base import memory
 from headlight.model.checkpoints.room import ASSUMED
+from headlight.model.compute.quantised import memory_of
 
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
 
@@ -49,4 +50,5 @@ def budget() -> Cost:
 
 def weights_bytes(model: Transformer | Seq2SeqTransformer) -> int:
     """Bytes of the parameters, mapped or not; memory that two share, as GPT-2's two embeddings do, counts once."""
-    return sum({parameter.data_ptr(): parameter.nbytes for parameter in model.parameters()}.values())
+    parts = (part for parameter in model.parameters() for part in memory_of(parameter))
+    return sum({part.data_ptr(): part.nbytes for part in parts}.values())

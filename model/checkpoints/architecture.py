@@ -25,7 +25,7 @@ from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.multimodal import KINDS, text_part, text_tensors
-from headlight.model.checkpoints.quantization import refuse_quantised
+from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth, check_experts, check_layers, taken, write_folder
 from headlight.model.checkpoints.weight_map import WeightMap, parameters
@@ -192,7 +192,7 @@ def read_config(
     """
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
-    refuse_quantised(raw_config)
+    check_quantisation(raw_config)
     config_class = CONFIG_MAPPING[kind]
     for size in SIZES:
         theirs = config_class.attribute_map.get(size, size)

@@ -14,6 +14,7 @@ from headlight.model.base.files import check_regular, read_json
 from headlight.model.checkpoints.gguf import kinds
 from headlight.model.checkpoints.gguf.header import SUFFIX, is_gguf
 from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
+from headlight.model.checkpoints.quantization.methods import settings_of, with_matrices
 from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
 from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
 from headlight.model.checkpoints.unknown import refuse_pointers, weights_in
@@ -86,7 +87,35 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         refuse(f"lacks in {file.name} what {index} says is there:", (name for name in names if name not in shard))
         refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
-    return with_modern_names(without_wrappers(tensors))
+    raw_config = read_json(base_folder(folder) / "config.json")
+    return with_modern_names(without_wrappers(with_matrices(tensors, raw_config)))
+
+
+def is_quantised(folder: Path) -> bool:
+    """Whether the config.json of a folder says that its weights are quantised.
+
+    Raises:
+        CheckpointError: it is no JSON object.
+        ConfigError: what it says of the quantisation is none.
+    """
+    config = base_folder(folder) / "config.json"
+    return config.is_file() and settings_of(read_json(config)) is not None
+
+
+def stored_tensors(path: Path) -> list[Tensor]:
+    """The tensors of a folder or file as they are stored, of which hardly any values are read.
+
+    Raises:
+        CheckpointError: as `read_folder`.
+        ConfigError: the weights are quantised in a way that is not read.
+    """
+    config = base_folder(path) / "config.json"
+    raw_config = read_json(config) if config.is_file() else {}
+    tensors: dict[str, Tensor] = {}
+    for file in weight_files(path) if path.is_dir() else (path,):
+        shapes_only = settings_of(raw_config) is None or file.suffix == ".safetensors"
+        tensors |= read_tensors(file, shapes_only=shapes_only)
+    return list(with_matrices(tensors, raw_config).values())
 
 
 def read_model(

@@ -34,6 +34,7 @@ chunk_size_feed_forward tie_last_hidden_states is_encoder_decoder is_decoder
 
 dtype torch_dtype use_bfloat16 attn_implementation experts_implementation attention_softmax_in_fp32
 scale_attention_softmax_in_fp32 reorder_and_upcast_attn deterministic_flash_attn reference_compile
+quantization_config compression_config quantization
 
 model_type architectures auto_map transformers_version name_or_path
 """

@@ -16,19 +16,19 @@ from headlight.model.base.source import Source
 from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
-from headlight.model.checkpoints.folders import read_config_file, weight_files
+from headlight.model.checkpoints.folders import is_quantised, read_config_file, stored_tensors, weight_files
 from headlight.model.checkpoints.gguf.header import is_gguf, read_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
 from headlight.model.checkpoints.places import model_at
-from headlight.model.checkpoints.quantised import Quantised, kinds_of
 from headlight.model.checkpoints.resemblance import resembled
 from headlight.model.checkpoints.room import Estimate, converted_bytes
 from headlight.model.checkpoints.room import estimate as estimate_of
-from headlight.model.checkpoints.state_dicts import PICKLES, read_tensors
+from headlight.model.checkpoints.state_dicts import PICKLES
 from headlight.model.checkpoints.tensors import vectors_in_float32
 from headlight.model.checkpoints.unknown import unknown
+from headlight.model.compute.quantised import Quantised, kinds_of
 from headlight.model.compute.read_ahead import is_large
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
@@ -86,8 +86,8 @@ def estimate(source: str | Path, dtype: DType = "stored", revision: str | None =
     """
     path, _ = _locate(parted(source)[0], revision)
     files = weight_files(path) if path.is_dir() else (path,)
-    tensors = [tensor for file in files for tensor in read_tensors(file, shapes_only=True).values()]
-    return estimate_of(files, tensors, dtype)
+    with naming(_names(path)):
+        return estimate_of(files, stored_tensors(path), dtype)
 
 
 def load(
@@ -140,7 +140,7 @@ def load(
     with _no_collection(), naming(_names(path)):
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
-    note = checkpoint.note or _merged(path) or _dequantised(path, dtype)
+    note = "; ".join(filter(None, (checkpoint.note, _merged(path), _dequantised(path, dtype))))
     folder = path.parent if path.is_file() else path
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
     d_vocab = model.cfg.d_vocab
@@ -163,14 +163,17 @@ def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...
 
 
 def _dequantised(path: Path, dtype: DType) -> str:
-    """What became of a GGUF file's matrices, with the bytes that it takes."""
-    if not is_gguf(path):
-        return ""
-    tensors = list(read_tensors(path, shapes_only=True).values())
+    """What became of quantised matrices, with the bytes that it takes."""
+    what = "a GGUF file" if is_gguf(path) else ""
+    tensors = [tensor for tensor in stored_tensors(path) if isinstance(tensor, Quantised)]
+    if not tensors:
+        is_asked_for = not is_gguf(path) and is_quantised(path)
+        return "config.json asks for quantised weights, and these are not" if is_asked_for else what
+    what, kinds = what or "a quantised folder", " and ".join(kinds_of(tensors))
+    if not (made := converted_bytes(tensors, dtype)):
+        return f"{what}, whose {kinds} is dequantised to float32 where it is used"
     into = "bfloat16" if dtype == "bfloat16" else "float32"
-    made = converted_bytes(tensors, dtype)
-    kinds = " and ".join(kinds_of(tensor for tensor in tensors if isinstance(tensor, Quantised)))
-    return f"a GGUF file, of whose {kinds} {made / 1e6:,.0f} MB of {into} were made once" if kinds else "a GGUF file"
+    return f"{what}, of whose {kinds} {made / 1e6:,.0f} MB of {into} were made once"
 
 
 def _refuse_pickles(path: Path) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.lora_settings import CONFIG, REMEDY, LoraSettings
+from headlight.model.compute.quantised import changed
 
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 BEFORE = "base_model.model."  # every name of the base's modules
@@ -204,11 +205,16 @@ def _added(
     if tensors[place].shape != shape:
         raise CheckpointError(f"The adapter's {module} is {list(shape)}, its base's {list(tensors[place].shape)}.")
     scale = settings.scale(module, len(into))
-    change = scale * (out.float() @ into.float())
-    weight = tensors[place].float() + (change.T if turned else change)
+    lengths = adapted.pop("magnitude_vector", None) if settings.use_dora else None
     if settings.use_dora:
-        weight = _of_lengths(weight, adapted.pop("magnitude_vector", None), 0 if turned else 1, module)
-    merged = {place: weight.to(tensors[place].dtype)}
+        _check_lengths(lengths, shape[1] if turned else shape[0], module)
+
+    def with_product(weight: Tensor) -> Tensor:
+        change = scale * (out.float() @ into.float())
+        weight = weight + (change.T if turned else change)
+        return weight if lengths is None else _of_lengths(weight, lengths, 0 if turned else 1)
+
+    merged = {place: changed(tensors[place], with_product)}
     if settings.has_bias:
         merged |= _biased(tensors, module, f"{place.removesuffix('weight')}bias", scale, adapted.pop("bias", None))
     adapted.pop("velora_embed", None)  # of VeLoRA's backward pass
@@ -228,9 +234,12 @@ def _biased(
     return {place: (tensors[place].float() + scale * bias.float()).to(tensors[place].dtype)}
 
 
-def _of_lengths(weight: Tensor, lengths: Tensor | None, inputs: int, module: str) -> Tensor:
+def _check_lengths(lengths: Tensor | None, n_outputs: int, module: str) -> None:
+    if lengths is None or lengths.numel() != n_outputs:
+        raise CheckpointError(f"The adapter lacks the lora_magnitude_vector of {module}, or it has another width.")
+
+
+def _of_lengths(weight: Tensor, lengths: Tensor, inputs: int) -> Tensor:
     """Scale each output's weights to the magnitude that DoRA trained; `inputs` is the input axis."""
     norms = torch.linalg.vector_norm(weight, dim=inputs, keepdim=True)
-    if lengths is None or lengths.numel() != norms.numel():
-        raise CheckpointError(f"The adapter lacks the lora_magnitude_vector of {module}, or it has another width.")
     return weight * lengths.float().view_as(norms) / norms

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.model.base import memory
 from headlight.model.base.errors import TooLargeError
-from headlight.model.checkpoints.quantised import is_converted, kinds_of, stored_bytes
+from headlight.model.compute.quantised import is_converted, kinds_of, stored_bytes
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.nn.config import DType
 
@@ -22,15 +22,15 @@ CONVERTED = 1e9  # bytes a second that one core of today turns into another dtyp
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
-def kept_in(tensor: Tensor, dtype: DType) -> torch.dtype:
-    """The dtype that a checkpoint's tensor is converted to; vectors are never rounded."""
-    return tensor.dtype if dtype == "stored" or (dtype == "bfloat16" and tensor.ndim < 2) else DTYPES[dtype]
+def kept_in(tensor: Tensor, dtype: DType) -> torch.dtype | None:
+    """The dtype that a tensor is converted to, None where it is kept as stored; vectors are never rounded."""
+    return None if dtype == "stored" or (dtype == "bfloat16" and tensor.ndim < 2) else DTYPES[dtype]
 
 
 def converted_bytes(tensors: Iterable[Tensor], dtype: DType) -> int:
     """Bytes of memory for the tensors that have to be converted; the others are views of the files."""
     kept = ((tensor, kept_in(tensor, dtype)) for tensor in tensors)
-    return sum(tensor.numel() * into.itemsize for tensor, into in kept if is_converted(tensor, into))
+    return sum(tensor.numel() * (into or torch.float32).itemsize for tensor, into in kept if is_converted(tensor, into))
 
 
 def check_room(tensors: Collection[Tensor], dtype: DType) -> None:
@@ -116,7 +116,7 @@ class Estimate:
 def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -> Estimate:
     """Estimate what opening a checkpoint takes; a few samples of a large one are read to time the disk."""
     stored = _bytes(tensors)
-    mapped = sum(tensor.nbytes for tensor in tensors if not is_converted(tensor, kept_in(tensor, dtype)))
+    mapped = sum(stored_bytes(tensor) for tensor in tensors if not is_converted(tensor, kept_in(tensor, dtype)))
     kinds = kinds_of(tensors)
     rate = _rate(files) if stored >= LARGE else ASSUMED
     return Estimate(stored, mapped, converted_bytes(tensors, dtype), tuple(kinds), dtype, memory.free(), rate)

@@ -19,8 +19,8 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.base.file_copies import mappable
 from headlight.model.base.files import read_json, reason, refuse_pointer, replacing
 from headlight.model.checkpoints.family import Opening
-from headlight.model.checkpoints.quantised import converted, stored_bytes
 from headlight.model.checkpoints.room import check_room, kept_in
+from headlight.model.compute.quantised import converted, stored_bytes
 from headlight.model.compute.read_ahead import LARGE
 from headlight.model.runs.host import Steps
 

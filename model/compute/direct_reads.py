@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from headlight.model.base.errors import CheckpointError
+from headlight.model.compute.quantised import Quantised
 
 MAPS = Path("/proc/self/maps")
 BLOCK = 4096  # bytes: where direct reads begin and end, in files and in memory, has to be a multiple of the disk's
@@ -122,7 +123,7 @@ def in_buffers(
 def _of_block(block: nn.Module, mapped: Sequence[Mapped], files: dict[str, int]) -> list[Extent]:
     extents, place = list[Extent](), 0
     for parameter in block.parameters():
-        if parameter.ndim < 2 or (known := _mapping(parameter, mapped)) is None:
+        if parameter.ndim < 2 or isinstance(parameter, Quantised) or (known := _mapping(parameter, mapped)) is None:
             continue
         if known.path not in files:
             files[known.path] = os.open(known.path, os.O_RDONLY | os.O_DIRECT)

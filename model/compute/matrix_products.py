@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from headlight.model.compute.backend import backend, default
+from headlight.model.compute.quantised import Quantised, plain
 
 # Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
 FEW = 4  # rows of x; for 8 they are as fast
@@ -37,6 +38,7 @@ def product(
     sums another way: their terms are added in another order, so that they differ by rounding. Where derivatives may be
     needed it is einsum.
     """
+    W = plain(W) if torch.is_inference_mode_enabled() else W  # else it is kept for the derivatives, as it is stored
     if W.dtype != x.dtype:
         return _widened(x, W, equation, b)
     order, n_summed = _axes(equation)
@@ -89,7 +91,7 @@ def products(
 
     All heads' may, as in GPT-2's files, or each head's, as in GPT-NeoX's.
     """
-    if torch.is_inference_mode_enabled():
+    if torch.is_inference_mode_enabled() and not any(isinstance(W, Quantised) for W in matrices):
         for join, axis in ((_joined, x.ndim - _axes(equation)[1]), (_woven, -1)):
             joined, bias = join(matrices), join(biases)
             if joined is not None and bias is not None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from headlight.model.base import memory
 from headlight.model.compute import direct_reads
+from headlight.model.compute.quantised import memory_of, stored_bytes
 
 LARGE = 2**30  # bytes from which a model may not stay in memory; a smaller one is read once, when it is opened
 # Linux' advice on memory that is mapped from files, which Python has no names for: to read it and have it at hand, and
@@ -20,7 +21,7 @@ POPULATE_READ, COLD = 22, 20
 
 def is_large(model: nn.Module) -> bool:
     """Whether a model's parameters may not all stay in memory."""
-    return sum(parameter.nbytes for parameter in model.parameters()) >= LARGE
+    return sum(map(stored_bytes, model.parameters())) >= LARGE
 
 
 def in_turn(blocks: nn.ModuleList, after: Tensor) -> Iterator[nn.Module]:
@@ -41,7 +42,7 @@ def in_turn(blocks: nn.ModuleList, after: Tensor) -> Iterator[nn.Module]:
 def _stays(parameters: Iterable[Iterable[Tensor]]) -> bool:
     """Whether the system can keep all that was read in memory, for the next pass."""
     free = memory.free()
-    return free is None or sum(each.nbytes for of_block in parameters for each in of_block) <= free
+    return free is None or sum(stored_bytes(each) for of_block in parameters for each in of_block) <= free
 
 
 def _advised(blocks: nn.ModuleList, parameters: list[list[Tensor]], after: Tensor) -> Iterator[nn.Module]:
@@ -59,7 +60,8 @@ def _advised(blocks: nn.ModuleList, parameters: list[list[Tensor]], after: Tenso
 def _read(needed: Iterable[Tensor], done: Iterable[Tensor]) -> None:
     for parameters, advice in ((done, COLD), (needed, POPULATE_READ)):
         for parameter in parameters:
-            _advise(parameter, advice)
+            for part in memory_of(parameter):
+                _advise(part, advice)
 
 
 def _advise(parameter: Tensor, advice: int) -> None:

@@ -22,10 +22,11 @@ from headlight.model.checkpoints.folders import is_tied, model_type, read_config
 from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
-from headlight.model.checkpoints.quantization import refuse_quantised
+from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth
 from headlight.model.checkpoints.weight_map import WeightMap, WeightView, table, vector
+from headlight.model.compute.quantised import Quantised
 from headlight.model.nn.config import TransformerConfig
 
 DEFAULTS: dict[str, object] = {
@@ -68,10 +69,10 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
         ConfigError: settings in config.json that are not supported.
     """
     raw_config = read_config_file(folder)
-    refuse_quantised(raw_config)
+    check_quantisation(raw_config)
     hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in raw_config.items()}
     KEYS.check(hf_config)
-    says_tied, names = hf_config["tie_word_embeddings"], partial(plain_names, prefix=PREFIX)
+    says_tied, names = hf_config["tie_word_embeddings"], _names
     tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if says_tied else (), transposed=True)
     if is_adapter(folder) and EMBEDDING in tensors:
         hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
@@ -87,6 +88,14 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     check_head(hf_config.get("architectures"), tensors, needed_by(weights))
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
+
+
+def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors without a prefix; what is quantised is [out, in] whatever it was made of, and turned around here."""
+    return {
+        name: tensor.T if isinstance(tensor, Quantised) and name not in (EMBEDDING, UNEMBED) else tensor
+        for name, tensor in plain_names(raw, PREFIX).items()
+    }
 
 
 def _likeness(names: Iterable[str]) -> float:

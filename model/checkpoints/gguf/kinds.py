@@ -16,7 +16,7 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.gguf.header import Header, read_header
 from headlight.model.checkpoints.gguf.tensors import read_tensors
-from headlight.model.checkpoints.quantised import of_rows
+from headlight.model.compute.quantised import of_rows
 
 EMBEDDING, UNEMBEDDING, ROPE_FACTORS = "token_embd.weight", "output.weight", "rope_freqs.weight"
 SETTINGS = {

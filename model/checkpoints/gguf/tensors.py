@@ -1,7 +1,6 @@
 """A GGUF file's tensors: floats as views of the mapped file, everything else quantised as it lies there."""
 
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from headlight.model.base.file_copies import mappable
 from headlight.model.checkpoints.gguf.header import TensorPlace, package, read_header
-from headlight.model.checkpoints.quantised import Quantised
+from headlight.model.compute.quantised import Quantised, Storage
 
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 WHOLE = {"I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64}
@@ -37,10 +36,16 @@ def _tensor(mapped: torch.UntypedStorage, place: TensorPlace) -> Tensor:
     raw = torch.empty(0, dtype=torch.uint8).set_(mapped[place.begin : place.end])
     if dtype := (FLOATS | WHOLE).get(place.kind):
         return (raw.clone() if place.begin % dtype.itemsize else raw).view(dtype).view(place.shape)
-    return Quantised(raw.view(prod(place.shape[:-1]), -1), place.shape, place.kind, partial(_dequantise, place.kind))
+    return _quantised(raw, place)
 
 
-def _dequantise(kind: str, rows: UInt8[Tensor, "row byte"]) -> Float32[Tensor, "row number"]:
+def _quantised(raw: Tensor, place: TensorPlace) -> Tensor:
+    shape = place.shape if len(place.shape) > 1 else (1, *place.shape)
+    storage = Storage((raw.view(*shape[:-1], -1),), shape, place.kind, partial(_dequantise, place.kind))
+    return Quantised(storage).view(place.shape) if shape != place.shape else Quantised(storage)
+
+
+def _dequantise(kind: str, rows: UInt8[Tensor, "*row byte"]) -> Float32[Tensor, "*row number"]:
     gguf = package()
     with np.errstate(all="ignore"):  # what is not finite is refused when all of it is there
         numbers = gguf.dequantize(rows.numpy(), gguf.GGMLQuantizationType[kind])

@@ -4,12 +4,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headlight.model.compute.quantised import plain
+
 INIT_STD = 0.02  # GPT-2's initializer_range
 
 
 def widened(tensor: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """A parameter as it is computed with: in float32 where it is kept in half precision, else as it is."""
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+    """A parameter as it is computed with: in float32 where it is kept in half precision or quantised, else as it is."""
+    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else plain(tensor)
 
 
 def _drawn(*shape: int) -> Tensor:

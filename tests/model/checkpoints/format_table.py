@@ -15,7 +15,13 @@ from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from headlight.model import load
 from tests.bench.table import put_into
-from tests.model.checkpoints import architectures, test_gguf, test_nano_gpt
+from tests.model.checkpoints import (
+    architectures,
+    quantised_folders,
+    test_gguf,
+    test_nano_gpt,
+    test_quantised_folders,
+)
 from tests.model.checkpoints.gguf_files import KIND, write_gguf
 from tests.model.checkpoints.test_pickles import pickle_folder
 from tests.model.checkpoints.test_transformer_lens import asked_for
@@ -106,6 +112,20 @@ def _gguf_quantised(folder: Path) -> Iterator[float]:
         path.unlink()
 
 
+def _folder_of(kind: str) -> Callable[[Path], Iterator[float]]:
+    def differences(folder: Path) -> Iterator[float]:
+        for name in [name for name in quantised_folders.KINDS if name.startswith(kind)]:
+            theirs = quantised_folders.write(folder, quantised_folders.KINDS[name])
+            yield difference(test_gguf.logits(load(folder)), test_gguf.logits(theirs))
+
+    return differences
+
+
+def _mxfp4(folder: Path) -> Iterator[float]:
+    theirs = test_quantised_folders.gpt_oss(folder)
+    yield difference(test_gguf.logits(load(folder)), test_gguf.logits(theirs))
+
+
 def _in_parts(folder: Path) -> Iterator[float]:
     return _of_folder(folder, lambda path, theirs: theirs.save_pretrained(path, max_shard_size="10KB"))
 
@@ -122,6 +142,11 @@ TABLE = (
     Format("TransformerLens's state dict", "`toy.pt`, `toy.safetensors`", "HookedTransformer", _transformer_lens),
     Format("GGUF, F32, of nine architectures", "`model.gguf`", "transformers' model", _gguf_of_floats),
     Format("GGUF, quantised", "`model.gguf`", "transformers' reading of it", _gguf_quantised),
+    Format("folder, MXFP4", "gpt-oss's `model.safetensors`", "transformers' dequantisation", _mxfp4),
+    *(
+        Format(f"folder, {kind}", "`model.safetensors`", "the same numbers in transformers", _folder_of(kind))
+        for kind in ("FP8", "bitsandbytes", "GPTQ", "AWQ", "compressed-tensors", "MLX")
+    ),
 )
 
 

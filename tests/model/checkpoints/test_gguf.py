@@ -31,7 +31,7 @@ from headlight.model.checkpoints.gguf.header import read_header
 from headlight.model.checkpoints.gguf.kinds import KINDS
 from headlight.model.checkpoints.gguf.tensors import read_tensors
 from headlight.model.checkpoints.loading import estimate
-from headlight.model.checkpoints.quantised import Quantised
+from headlight.model.compute.quantised import Quantised
 from tests.model.checkpoints.gguf_files import KIND, write_gguf
 
 SIZES: dict[str, Any] = {
@@ -153,7 +153,7 @@ def test_every_quantisation_is_dequantised_as_the_package_does(kind: Any, tmp_pa
 def test_numbers_are_made_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_gguf(tmp_path / "model.gguf", "llama", noisy("llama"), KIND.Q8_0)
     whole = logits(load(tmp_path / "model.gguf"))
-    monkeypatch.setattr("headlight.model.checkpoints.quantised.CHUNK", 200)
+    monkeypatch.setattr("headlight.model.compute.quantised.CHUNK", 200)
     assert torch.equal(logits(load(tmp_path / "model.gguf")), whole)
 
 

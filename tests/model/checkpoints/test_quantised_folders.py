@@ -1,0 +1,295 @@
+"""Quantised folders beside transformers' model of the same numbers, and numbers that the formats' own packers wrote."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import GptOssConfig, GptOssForCausalLM
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+from headlight.model import load
+from headlight.model.base.errors import HeadlightError
+from headlight.model.checkpoints.loading import estimate
+from headlight.model.checkpoints.quantization.methods import with_matrices
+from headlight.model.compute.quantised import Quantised, stored_bytes
+from tests.model.checkpoints.quantised_folders import KINDS, NF4, SIZES, write
+from tests.model.checkpoints.test_lora import add, halves
+from tests.model.checkpoints.test_lora import write as write_adapter
+from tests.model.checkpoints.twins import TOLERANCE, difference
+
+TOKENS = torch.arange(14)[None] * 7 % 60
+
+
+def logits(model: Any) -> Any:
+    with torch.no_grad():
+        outputs = model(TOKENS)
+    return getattr(outputs, "logits", outputs)
+
+
+def edit(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> None:
+    tensors = {name: tensor.clone() for name, tensor in load_file(folder / "model.safetensors").items()}
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+
+
+def configure(folder: Path, **changes: Any) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] |= changes
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_quantised_folder_computes_with_the_numbers_that_it_stands_for(name: str, tmp_path: Path) -> None:
+    theirs = write(tmp_path, KINDS[name])
+    model = load(tmp_path)
+    W_in = model.get_parameter("blocks.1.mlp.W_in")
+    assert isinstance(W_in, Quantised)
+    assert difference(W_in + 0, theirs.model.layers[1].mlp.up_proj.weight.T) < 1e-6  # products in float32
+    assert difference(logits(model), logits(theirs)) < TOLERANCE
+    with torch.inference_mode():
+        assert difference(logits(model), logits(theirs)) < TOLERANCE
+    assert model.source is not None
+    assert model.source.note.endswith("is dequantised to float32 where it is used")
+    assert not model.source.unread
+    needed = estimate(tmp_path)
+    assert needed.converted == 0
+    assert needed.stored == needed.mapped < (tmp_path / "model.safetensors").stat().st_size + 10_000
+
+
+def gpt_oss(folder: Path) -> GptOssForCausalLM:
+    torch.manual_seed(0)
+    sizes = {"num_local_experts": 3, "num_experts_per_tok": 2, "head_dim": 16, "layer_types": ["sliding_attention"] * 2}
+    config = GptOssConfig(**SIZES | {"hidden_size": 64} | sizes, attn_implementation="eager", pad_token_id=None)
+    theirs = GptOssForCausalLM(config).eval().requires_grad_(False)
+    for parameter in theirs.parameters():
+        parameter.data += 0.1 * torch.randn(parameter.shape)
+    tensors = dict(theirs.state_dict())
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        n_experts, d_in, d_out = tensors.pop(name).shape
+        blocks = torch.randint(0, 256, (n_experts, d_out, d_in // 32, 16), dtype=torch.uint8)
+        exponents = torch.randint(121, 126, blocks.shape[:3], dtype=torch.uint8)
+        tensors |= {f"{name}_blocks": blocks, f"{name}_scales": exponents}
+        theirs.get_parameter(name).data = convert_moe_packed_tensors(
+            blocks, exponents, dtype=torch.float32
+        ).contiguous()
+    settings = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}
+    (folder / "config.json").write_text(json.dumps(config.to_dict() | {"quantization_config": settings}, default=str))
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    return theirs
+
+
+def test_experts_in_mxfp4_are_those_that_transformers_dequantises(tmp_path: Path) -> None:
+    theirs = gpt_oss(tmp_path)
+    model = load(tmp_path)
+    assert difference(logits(model), logits(theirs)) < TOLERANCE
+    one = model.get_parameter("blocks.1.mlp.experts.2.W_out")
+    assert isinstance(one, Quantised)
+    whole = theirs.model.layers[1].mlp.experts.down_proj
+    assert torch.equal(one + 0, whole[2])
+    assert stored_bytes(one) == whole[2].numel() // 2 + whole[2].numel() // 32  # of the one expert alone
+
+
+DOT = torch.arange(64.0, dtype=torch.float64)
+OURS = ((7 * torch.arange(64)) % 64 - 31) / 16  # what was packed
+Packed = tuple[dict[str, Any], dict[str, Tensor], float]  # what config.json says, the tensors, and the number
+
+
+def words(text: str, dtype: Any, *shape: int) -> Tensor:
+    return torch.from_numpy(np.frombuffer(bytes.fromhex(text), dtype).copy()).view(*shape)
+
+
+def by_bitsandbytes() -> Packed:
+    packed = "012469bdef12368bdef12358acef11357acef01357acef012479cde012469bde"
+    told = b'{"quant_type": "nf4", "blocksize": 64, "dtype": "float32", "shape": [2, 32]}'
+    parts = {
+        "weight": words(packed, np.uint8, 32, 1),
+        "weight.absmax": torch.tensor([2.0]),
+        "weight.quant_map": torch.tensor(NF4),
+        "weight.quant_state.bitsandbytes__nf4": torch.tensor(list(told), dtype=torch.uint8),
+    }
+    return {"quant_method": "bitsandbytes"}, parts, 135.80286739766598
+
+
+def by_bitsandbytes_in_8_bits() -> Packed:
+    packed = (
+        "85a1bdd8f4102c47637f9db9d4f00c28435f7b99b5d0ec0824405b7795b1cce8"
+        "0422405d7b89a7c5e2001e3b597785a3c0defc19375572819fbcdaf81533506e"
+    )
+    parts = {"weight": words(packed, np.int8, 2, 32), "SCB": torch.tensor([2.0, 1.875])}
+    return {"load_in_8bit": True}, parts, 167.84645669291336
+
+
+def by_mlx(bits: int) -> Packed:
+    packed = {
+        3: "bf4b4ec15d720a6e975370bbac7f4463fd231aeb1fd158ff",
+        4: "efac794502ce9b6724e0bd894602dfaba8ec1f4286cafe2064a8db0f4276b9fd",
+    }
+    steps = {3: [[-0.5, 0.46875]], 4: [[-0.25, 0.234375]]}
+    offsets = torch.tensor([[2.0, -1.875]])
+    weight = words(packed[bits], np.uint32, 1, -1)
+    parts = {"weight": weight, "scales": torch.tensor(steps[bits]), "biases": offsets}
+    return {"bits": bits, "group_size": 32}, parts, {3: 176.625, 4: 148.375}[bits]
+
+
+def by_compressed_tensors() -> Packed:
+    packed = "3165a8ecff4386cafd2f64a8dbff428686ca0d2164a8db004286b90d206497cb"
+    parts = {
+        "weight_packed": words(packed, np.int32, 2, 4),
+        "weight_scale": torch.full((2, 1), 0.25),
+        "weight_zero_point": torch.tensor([[105]], dtype=torch.int32),
+        "weight_shape": torch.tensor([2, 32]),
+    }
+    groups = {"group_0": {"weights": {"num_bits": 4}}, "group_1": {"weights": {"num_bits": 8}}}
+    return {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": groups}, parts, 198.0
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [by_bitsandbytes(), by_bitsandbytes_in_8_bits(), by_mlx(3), by_mlx(4), by_compressed_tensors()],
+    ids=["NF4", "int8", "MLX, 3 bits", "MLX, 4 bits", "compressed-tensors"],
+)
+def test_what_a_formats_own_packer_wrote_is_dequantised_as_it_does(packed: Packed) -> None:
+    settings, parts, expected = packed
+    tensors = {f"one.{end}": part for end, part in parts.items()}
+    matrix = with_matrices(tensors, {"quantization_config": settings})["one.weight"]
+    # The formats' own number was a product in float64 with 0, 1, 2 and so on; 8 bits are rounded to float32 once.
+    assert float((matrix + 0).double().flatten() @ DOT) == pytest.approx(expected, rel=1e-7)
+    assert float((matrix.flatten() - OURS).abs().max()) <= 0.5  # a step of the coarsest, so in no other order
+
+
+@pytest.mark.parametrize(
+    ("bits", "packed", "zeros"),
+    [
+        (3, "a8ce78a84375c643ce78a8ce75c6437578a8ce78c64375c6", "88c6221a8b682ca2b188c622"),
+        (4, "50fa943e832dc761d8721cb60ba54fe950fa943e832dc761d8721cb60ba54fe9", "1032547698badc1032547698badc1032"),
+    ],
+)
+def test_autogptq_packs_as_it_is_read(bits: int, packed: str, zeros: str) -> None:
+    """Of inputs i and outputs o it packed 5 i + 3 o, less a zero of 1 + o, each as far as the bits go."""
+    parts = {
+        "one.qweight": words(packed, np.int32, bits, 2).repeat(1, 16),  # its first two outputs; others are alike
+        "one.qzeros": words(zeros, np.int32, 1, bits),
+        "one.scales": torch.full((1, 32), 0.125),
+    }
+    settings = {"quant_method": "gptq", "bits": bits, "group_size": -1}
+    matrix = with_matrices(parts, {"quantization_config": settings})["one.weight"]
+    i, o = torch.arange(32)[None], torch.arange(32)[:, None]
+    expected = ((5 * i + 3 * (o % 2)) % 2**bits - (1 + o % (2**bits - 2))) * 0.125
+    assert torch.equal(matrix + 0, expected)
+
+
+def test_matrices_are_dequantised_once_where_a_dtype_is_asked_for(tmp_path: Path) -> None:
+    theirs = write(tmp_path, KINDS["AWQ"])
+    model = load(tmp_path, dtype="bfloat16")
+    expected = theirs.model.layers[1].mlp.up_proj.weight.T.to(torch.bfloat16)
+    assert torch.equal(model.get_parameter("blocks.1.mlp.W_in"), expected)
+    assert model.source is not None
+    assert "of whose AWQ, 4 bits 0 MB of bfloat16 were made once" in model.source.note
+    n_numbers = sum(parameter.numel() for layer in theirs.model.layers for parameter in layer.parameters())
+    assert estimate(tmp_path, "bfloat16").converted > 2 * n_numbers * 0.9
+    assert not isinstance(load(tmp_path, dtype="float32").get_parameter("blocks.1.mlp.W_in"), Quantised)
+
+
+@pytest.mark.parametrize("name", ["GPTQ, 4 bits", "bitsandbytes, NF4"])
+def test_a_lora_is_added_to_a_quantised_matrix_where_it_is_used(name: str, tmp_path: Path) -> None:
+    theirs = write(tmp_path / "base", KINDS[name])
+    adapter = halves(theirs, ["model.layers.1.self_attn.q_proj", "model.layers.0.mlp.down_proj"])
+    folder = write_adapter(tmp_path / "lora", adapter)
+    add(theirs, adapter, 7.0 / 3)
+    model = load(folder)
+    assert isinstance(model.get_parameter("blocks.1.attn.W_Q"), Quantised)
+    assert difference(logits(model), logits(theirs)) < TOLERANCE
+    assert model.source is not None
+    assert model.source.note.startswith("a LoRA, merged into base; a quantised folder, whose")
+
+
+def test_derivatives_go_through_quantised_matrices(tmp_path: Path) -> None:
+    theirs = write(tmp_path, KINDS["MLX, 4 bits"])
+    model = load(tmp_path)
+    embedded = theirs.model.embed_tokens(TOKENS).detach().requires_grad_()
+    theirs(inputs_embeds=embedded).logits[0, -1, 3].backward()
+
+    class Given:
+        tensor = embedded.detach().clone().requires_grad_()
+
+    out = model.run_with_hooks(TOKENS, fwd_hooks=[("hook_embed", lambda activation, hook: Given.tensor)])
+    out[0, -1, 3].backward()
+    assert Given.tensor.grad is not None
+    assert embedded.grad is not None
+    assert difference(Given.tensor.grad, embedded.grad) < TOLERANCE
+
+
+Q = "model.layers.0.self_attn.q_proj"
+
+
+def drop(end: str) -> Callable[[dict[str, Tensor]], object]:
+    return lambda tensors: tensors.pop(f"{Q}.{end}")
+
+
+def cut(end: str) -> Callable[[dict[str, Tensor]], object]:
+    return lambda tensors: tensors.update({f"{Q}.{end}": tensors[f"{Q}.{end}"][:1].clone()})
+
+
+def beyond(tensors: dict[str, Tensor]) -> None:
+    tensors[f"{Q}.g_idx"][5] = 99
+
+
+def garbled(tensors: dict[str, Tensor]) -> None:
+    tensors[f"{Q}.weight.quant_state.bitsandbytes__nf4"][3:9] = 0
+
+
+DAMAGES: list[tuple[str, Callable[[dict[str, Tensor]], object], dict[str, Any], str]] = [
+    ("GPTQ, 4 bits", drop("scales"), {}, rf"holds {Q}\.qweight without {Q}\.scales, by which it is dequantised"),
+    ("GPTQ, 4 bits", cut("scales"), {}, rf"{Q}\.scales is \[1, 64\] of float16; it has to be \[2, 64\]"),
+    ("GPTQ, 4 bits", cut("g_idx"), {}, rf"{Q}\.g_idx is \[1\] of int32; it has to be \[64\]"),
+    ("GPTQ, 4 bits", beyond, {}, rf"{Q}\.g_idx is \[64\] of int32; it has to be for each input a group from 0 to 1"),
+    ("GPTQ, 4 bits", dict, {"bits": 7}, r"sets bits to 7; it can be 2, 3, 4, 8"),
+    ("GPTQ, 4 bits", dict, {"bits": None}, r"sets bits to None; it can be"),
+    ("GPTQ, 4 bits", dict, {"group_size": 0}, r"sets group_size to 0; it is a number, or -1 for all"),
+    ("GPTQ, 4 bits", dict, {"group_size": 10**30}, r"scales is \[3, 64\] of float16; it has to be \[1, 64\]"),
+    ("GPTQ, 4 bits", dict, {"checkpoint_format": "marlin"}, r"GPTQ's 'marlin'; read are gptq and gptq_v2"),
+    ("AWQ", dict, {"group_size": 40}, r"qweight is .* it has to be of inputs that groups of 40 divide"),
+    ("AWQ", dict, {"version": "gemv"}, r"AWQ's 'gemv'; read is gemm"),
+    (
+        "AWQ",
+        dict,
+        {"quant_method": "hqq"},
+        r"quantised \(hqq\), which is not read; read are mxfp4, fp8, .*Open the unq",
+    ),
+    ("FP8 in blocks", drop("weight_scale_inv"), {}, rf"holds {Q}\.weight as float8_e4m3fn without scales"),
+    (
+        "FP8 in blocks",
+        dict,
+        {"weight_block_size": [128, 128]},
+        r"weight_scale_inv is \[2, 4\] .* it has to be a number",
+    ),
+    ("bitsandbytes, int8", cut("SCB"), {}, rf"{Q}\.SCB is \[1\] of float32; it has to be \[64\]"),
+    ("bitsandbytes, NF4", cut("weight"), {}, r"nf4 does not tell how .* is quantised"),
+    ("bitsandbytes, NF4", garbled, {}, r"nf4 does not tell how .* is quantised"),
+    (
+        "compressed-tensors, 4 bits",
+        dict,
+        {"format": "marlin-24"},
+        r"compressed as 'marlin-24'; read are pack-quantized",
+    ),
+    ("compressed-tensors, 4 bits", dict, {"config_groups": {}}, r"packed is .* as many bits as config\.json says"),
+    ("compressed-tensors, 4 bits", drop("weight_shape"), {}, rf"without {Q}\.weight_shape"),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "changes", "message"), DAMAGES, ids=range(len(DAMAGES)))
+def test_a_damaged_quantised_folder_is_refused_by_a_plain_message(
+    name: str, damage: Callable[[dict[str, Tensor]], object], changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    write(tmp_path, KINDS[name])
+    edit(tmp_path, damage)
+    configure(tmp_path, **changes)
+    with pytest.raises(HeadlightError, match=message) as refusal:
+        load(tmp_path)
+    assert "config.json" in str(refusal.value) or "model.safetensors" in str(refusal.value)
