@@ -613,8 +613,8 @@ TERMS = {
 # What each model that the list knows by its name was trained on, and what it is good for.
 MODELS = {
     "smollm2": (
-        "SmolLM2-135M-Instruct, by Hugging Face: trained on the web's text, code and mathematics, then to follow "
-        "instructions. Good for watching a real model recall facts and talk; begin with its chat template for that."
+        "SmolLM2-135M-Instruct, trained on the web's text and code, then to follow instructions: good for watching a "
+        "real model recall facts and, begun with its chat template, talk."
     ),
     "mini": (
         "Trained on Python's standard library, sentences of a small English grammar and random repeats: good for "

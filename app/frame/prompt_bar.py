@@ -50,7 +50,8 @@ def _model(side: str, field: str) -> Option:
 
 def _begin() -> Option:
     """What prompts begin with: more than yes or no where a model has a chat template, or one was chosen."""
-    now, begins = selection.current(), st.session_state[selection.bar_key("bos")]
+    now = selection.pending() or selection.current()  # a model that is about to be opened has its template at once
+    begins = st.session_state[selection.bar_key("bos")]
     knows_chat = begins == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
     if knows_chat or is_literal(begins):
         chat = {begin: name for begin, name in BEGINNINGS.items() if knows_chat or begin != "chat"}

@@ -96,6 +96,17 @@ def test_a_chat_model_is_asked_in_its_template(page: AppTest, chat_folder: str, 
     assert "without BOS" in _texts(page)
 
 
+def test_a_chat_model_that_is_chosen_offers_its_template_at_once(
+    page: AppTest, folder: str, chat_folder: str, options: Options
+) -> None:
+    _open(page, model=folder, prompt=PROMPT)
+    assert options.drawn["bos"].kind == "switch"
+    options.change(page, "model", chat_folder)
+    _press(page, "Run")
+    assert page.query_params["model"] == chat_folder
+    assert options.drawn["bos"].kind == "list"
+
+
 def test_a_model_without_a_chat_template_says_so(page: AppTest, folder: str, options: Options) -> None:
     _open(page, model=folder, prompt=PROMPT, bos="chat")
     assert "has no chat template" in page.text[0].value
