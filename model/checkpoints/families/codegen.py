@@ -4,9 +4,11 @@ Source: transformers' CodeGenConfig and modeling_codegen.
 """
 
 from functools import partial
+from typing import Any
 
 from torch import Tensor
 
+from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.decoder import biased_unembedding, mlp, norm, outside
 from headlight.model.checkpoints.families import gptj
@@ -15,6 +17,19 @@ from headlight.model.nn.config import TransformerConfig
 
 N_GROUPS = 4  # the devices that it was trained on
 FUSED = "QVK"  # in this order within a group
+
+
+def settings(config: Any) -> dict[str, Any]:
+    """Translate CodeGen's config to the fields of `TransformerConfig`.
+
+    Raises:
+        ConfigError: its heads do not come in groups.
+    """
+    if config.num_attention_heads % N_GROUPS:
+        raise ConfigError(
+            f"config.json sets n_head to {config.num_attention_heads}; a codegen has a multiple of {N_GROUPS}."
+        )
+    return gptj.settings(config)
 
 
 def weight_map(cfg: TransformerConfig, config: object) -> WeightMap:
@@ -41,7 +56,7 @@ def _of_role(place: int, n_heads: int, d_head: int, tensor: Tensor) -> Tensor:
 
 FAMILY = Architecture(
     "codegen",
-    gptj.settings,
+    settings,
     weight_map,
     gptj.KEYS,
     prefix="transformer.",

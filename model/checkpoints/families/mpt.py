@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.model.checkpoints.architecture import Architecture, layers
 from headlight.model.checkpoints.decoder import READ, embedding, heads, mlp, sizes
-from headlight.model.checkpoints.keys import DECODER, Keys
+from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.weight_map import WeightMap, fused, vector
 from headlight.model.nn.config import TransformerConfig
 
@@ -58,8 +58,9 @@ def _layer(cfg: TransformerConfig, at: str) -> WeightMap:
 
 KEYS = Keys(
     (*READ, "max_seq_len", "layer_norm_epsilon", "attn_config"),
-    DECODER  # and keys that the original goes by, and transformers not
-    | {
+    {
+        "is_causal": (True,),
+        # The original goes by these, and transformers does not.
         "expansion_ratio": (4,),
         "logit_scale": (None,),
         "no_bias": (True,),
