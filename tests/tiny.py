@@ -107,13 +107,13 @@ KINDS: dict[str, dict[str, Any]] = {
 FAMILIES: dict[str, str] = {
     "gpt2-like": "gpt2, gpt_bigcode, opt, biogpt, xglm",
     "llama-like": "llama, mistral, qwen2, phi3, gemma, olmo, seed_oss, smollm3, starcoder2, "
-    "glm, ministral3, arcee, ernie4_5, nemotron",
+    "glm, ministral3, arcee, ernie4_5, nemotron, qwen2_5_vl",
     "gemma2-like": "gemma2, gemma3, glm4, vaultgemma",
     "neox-like": "gpt_neox, gptj, phi, stablelm, cohere, cohere2, codegen",
     "bloom-like": "bloom, falcon, mpt",
     "gpt_oss-like": "gpt_oss, mixtral, qwen3_moe, olmoe, granitemoe",
     "olmo2-like": "olmo2, olmo3, exaone4",
-    "qwen3-like": "qwen3",
+    "qwen3-like": "qwen3, qwen3_vl",
     "qwen2_moe-like": "qwen2_moe",
     "granite-like": "granite",
     "bert-like": "bert, roberta, distilbert, electra",

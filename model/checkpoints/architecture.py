@@ -24,7 +24,7 @@ from headlight.model.checkpoints.folders import is_tied, model_type, read_config
 from headlight.model.checkpoints.heads import check_head
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
-from headlight.model.checkpoints.multimodal import KINDS, text_part, text_tensors
+from headlight.model.checkpoints.multimodal import KINDS, note, text_part, text_tensors
 from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth, check_experts, check_layers, taken, write_folder
@@ -142,8 +142,8 @@ def read(
         weight_map = architecture.weight_map(cfg, config)
     check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))
     state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
-    note = f"the text's part of a {raw_config['model_type']}, which reads images as well" if part else ""
-    return Checkpoint(cfg, state, weight_files(folder), note, unread)
+    of_part = note(raw_config["model_type"]) if part else ""
+    return Checkpoint(cfg, state, weight_files(folder), of_part, unread)
 
 
 def filled(

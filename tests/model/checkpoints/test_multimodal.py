@@ -6,20 +6,46 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForImageTextToText, Gemma3Config, LlavaConfig, Mistral3Config, PreTrainedConfig
+from safetensors.torch import load_file, save_file
+from transformers import (
+    AutoModelForImageTextToText,
+    Gemma3Config,
+    LlavaConfig,
+    LlavaOnevisionConfig,
+    Mistral3Config,
+    PaliGemmaConfig,
+    PreTrainedConfig,
+    Qwen2_5_VLConfig,
+)
 
 from headlight.model import load
 from headlight.model.base.errors import CheckpointError
+from tests.model.checkpoints.architectures.cohere import SIZES as COHERE_SIZES
 from tests.model.checkpoints.architectures.gemma3 import VISION
 from tests.model.checkpoints.architectures.llama import SIZES
+from tests.model.checkpoints.architectures.qwen2_5_vl import SECTIONS
+from tests.model.checkpoints.architectures.qwen2_5_vl import VISION as QWEN_VISION
 from tests.model.oracles import ATOL, RTOL, random_tokens
 
+FILE = "model.safetensors"
 CLIP = VISION | {"model_type": "clip_vision_model", "projection_dim": 8}
+GROWING = {
+    "rope_type": "default",
+    "rope_theta": 500.0,
+    "llama_4_scaling_beta": 0.4,
+    "original_max_position_embeddings": 4,
+}
 PIXTRAL = VISION | {"model_type": "pixtral", "head_dim": 4}
 CONFIGS = {
     "gemma3_text": Gemma3Config(text_config=SIZES, vision_config=VISION, mm_tokens_per_image=4),
     "llama": LlavaConfig(text_config=SIZES | {"model_type": "llama"}, vision_config=CLIP, image_seq_length=4),
     "mistral": Mistral3Config(text_config=SIZES | {"model_type": "mistral"}, vision_config=PIXTRAL),
+    "ministral3": Mistral3Config(
+        text_config=SIZES | {"model_type": "ministral3", "rope_parameters": GROWING}, vision_config=PIXTRAL
+    ),
+    "qwen2": LlavaOnevisionConfig(text_config=SIZES | {"model_type": "qwen2"}, vision_config=VISION),
+    "gemma": PaliGemmaConfig(text_config=SIZES | {"model_type": "gemma"}, vision_config=VISION, projection_dim=20),
+    "gemma2": PaliGemmaConfig(text_config=SIZES | {"model_type": "gemma2"}, vision_config=VISION, projection_dim=20),
 }
 
 
@@ -36,7 +62,8 @@ def test_the_text_part_computes_what_the_whole_computes_of_text(config: PreTrain
     with torch.no_grad():
         torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
     assert model.source is not None
-    assert model.source.note == f"the text's part of a {config.model_type}, which reads images as well"
+    assert model.source.note.startswith(f"the text's part of a {config.model_type}, which reads images as well")
+    assert ("sees a prompt to both sides" in model.source.note) == (config.model_type == "paligemma")
 
 
 WINDOWED = SIZES | {"model_type": "mistral", "sliding_window": 3}
@@ -98,3 +125,22 @@ def test_sizes_that_are_the_defaults_need_not_be_told(tmp_path: Path) -> None:
     del told["text_config"]["num_attention_heads"]
     (tmp_path / "config.json").write_text(json.dumps(told))
     assert load(tmp_path).cfg.n_heads == 8
+
+
+@torch.no_grad()
+def test_the_first_qwen2_5_vls_say_text_and_vision_side_by_side(tmp_path: Path) -> None:
+    """Their config.json has the text's settings outside, and their tensors are named as those of a text's model."""
+    sizes = COHERE_SIZES | {"rope_parameters": SECTIONS}
+    theirs = drawn(Qwen2_5_VLConfig(text_config=sizes, vision_config=QWEN_VISION, tie_word_embeddings=True))
+    theirs.save_pretrained(tmp_path)
+    told = json.loads((tmp_path / "config.json").read_text())
+    told |= told.pop("text_config") | {"model_type": told["model_type"]}
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    tensors = {name.replace("language_model.", ""): each for name, each in load_file(tmp_path / FILE).items()}
+    assert {name for name in tensors if name.startswith("visual.")}
+    save_file(tensors, tmp_path / FILE)
+    model, tokens = load(tmp_path), random_tokens()
+    torch.testing.assert_close(model(tokens), theirs(tokens).logits, rtol=RTOL, atol=ATOL)
+    assert model.cfg.tie_word_embeddings
+    assert model.source is not None
+    assert model.source.unread == ()

@@ -1,0 +1,11 @@
+"""Qwen2.5-VL folders: the text's part is Qwen2, whose positions are those of tokens where there are no images.
+
+Source: transformers' Qwen2_5_VLTextConfig and modeling_qwen2_5_vl.
+"""
+
+from headlight.model.checkpoints.architecture import Architecture
+from headlight.model.checkpoints.families import qwen2
+from headlight.model.checkpoints.keys import Keys
+
+KEYS = Keys(tuple(key for key in qwen2.READ if key != "head_dim"))  # which its text does not go by
+FAMILY = Architecture("qwen2_5_vl_text", qwen2.settings, qwen2.weight_map, KEYS).family
