@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.runs import runs
-from headlight.app.runs.passes import Layers
+from headlight.app.runs.passes import Layers, tell
 from headlight.app.server.settings import settings
 from headlight.model.attention.residual import decomposition_residual
 from headlight.model.base import memory
@@ -20,6 +20,7 @@ from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import OWN
 from headlight.model.checkpoints.folders import stored_tensors
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
+from headlight.model.checkpoints.quantization.error import WeightError, unquantised_beside, weight_error
 from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.checkpoints.rounding import in_float32
 from headlight.model.compute.backend import Backend, backend, default, measure
@@ -253,6 +254,32 @@ def differences_from_float32(made: Run) -> Differences:
     with runs.turn():
         whole = in_float32(made.source, made.tokens[None, :MAX_COMPARED], Layers(made.cfg.n_layers))
     return _differences(made, whole, MAX_COMPARED)
+
+
+def differences_from_unquantised(made: Run) -> tuple[str, WeightError, Differences]:
+    """The name of the folder beside a quantised model's, how far its weights are from that, and its numbers.
+
+    Raises:
+        InputError: the run has edits, or no such folder lies there.
+        CheckpointError: its model is another.
+        TooLargeError: memory does not hold a layer in float32.
+        BusyError: too many runs at once.
+    """
+    _refuse_edits(made, "Without edits alone the same is computed.")
+    folder = unquantised_beside(made.source.path)
+    if folder is None:
+        raise InputError("The unquantised model's folder does not lie beside this one's any more. Put it there again.")
+    error = weight_error(made.model, folder, lambda done, total: tell(done, total, "matrices"))
+    with runs.turn():
+        whole = in_float32(
+            replace(made.source, path=folder), made.tokens[None, :MAX_COMPARED], Layers(made.cfg.n_layers)
+        )
+    return folder.name, error, _differences(made, whole, MAX_COMPARED)
+
+
+def is_rounded(made: Run) -> bool:
+    """Whether some of the model's matrices are kept in half precision."""
+    return bool({"bfloat16", "float16"} & set(kept_in(made)))
 
 
 def _differences(made: Run, theirs: Reference, most: int | None = None) -> Differences:

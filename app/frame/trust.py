@@ -50,8 +50,10 @@ def draw(run: Run, side: str) -> None:
     if not is_hashed:
         _on_request(HASH, run, side)
     _on_request(SUMS, run, side)
-    if checks.kept_in(run) != ("float32",):
+    if checks.is_rounded(run):
         _on_request(FLOAT32, run, side)
+    if checks.unquantised_beside(run.source.path) is not None:
+        _on_request(UNQUANTISED, run, side)
     reference = TRANSFORMER_LENS if checks.is_state_dict(run.source) else TRANSFORMERS
     _on_request(reference, run, side, is_small and checks.has_reference(run) and not models.is_embedded(run.source))
     training(run.source, side)
@@ -106,6 +108,19 @@ def _of_float32(run: Run, result: checks.Differences) -> dict[str, str]:
     return _differences("logits − float32's logits", said, result)
 
 
+def _of_unquantised(run: Run, result: tuple[str, checks.WeightError, checks.Differences]) -> dict[str, str]:
+    name, error, differences = result
+    first = min(len(run.tokens), checks.MAX_COMPARED)
+    return {
+        "unquantised model": name,
+        "weights − its weights": f"{error.middle:.2%} of a matrix's norm, the median of {error.n_matrices}",
+        "at most": f"{error.largest:.2%}, of {error.name}",
+        **_differences(
+            "logits − its logits", f"on the first {first} tokens, of up to {differences.largest:.3g}", differences
+        ),
+    }
+
+
 def _ids(result: checks.Differences) -> dict[str, str]:
     others = result.other_ids
     return {"token ids": "transformers' own" if others is None else f"not transformers', which are {_spaced(others)}"}
@@ -150,6 +165,13 @@ FLOAT32 = Check(
     "Running the model with the files' values in float32, then as it is…",
     checks.differences_from_float32,
     _of_float32,
+)
+UNQUANTISED = Check(
+    "checks.unquantised",
+    "Compare with the unquantised model",
+    "Comparing the weights, then running both models…",
+    checks.differences_from_unquantised,
+    _of_unquantised,
 )
 HASH = Check(
     "checks.hash", "Hash the weights", "Reading the weights…", _hash, lambda run, result: {"weights' SHA-256": result}

@@ -13,10 +13,13 @@ from torch import Tensor
 
 from headlight.model.base.errors import ConfigError
 from headlight.model.base.importing import IMPORTING
-from headlight.model.checkpoints.folders import weight_files
+from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
+from headlight.model.checkpoints.quantization.methods import method_name, settings_of
 from headlight.model.text.chat import Begin, is_literal, prepends
 from headlight.model.text.tokenizer_files import has_tokenizer
+
+DEQUANTISED = {"mxfp4": "Mxfp4Config", "fp8": "FineGrainedFP8Config"}  # by transformers itself, anywhere
 
 
 def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -93,13 +96,33 @@ def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
     how = {"dtype": torch.float32, "local_files_only": True, "trust_remote_code": False}
     how["use_safetensors"] = any(path.suffix != ".bin" for path in weight_files(base))  # pickles hold weights alone too
     how["return_dict"] = True  # whatever config.json says
+    how |= _dequantising(base)
     model = kind.from_pretrained(base, attn_implementation="eager", **how)
     return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
 
 
+def _dequantising(folder: Path) -> dict[str, Any]:
+    """What has transformers dequantise a folder's weights; nothing where they are not quantised.
+
+    Raises:
+        ConfigError: it computes with such weights only by a package and a device of their own.
+    """
+    settings = settings_of(read_config_file(folder))
+    if settings is None:
+        return {}
+    if (method := method_name(settings)) not in DEQUANTISED:
+        raise ConfigError(
+            f"transformers computes with {method} weights only by that method's own package, mostly on a GPU. Compare "
+            "with the unquantised model: put its folder beside this one."
+        )
+    return {"quantization_config": getattr(import_module("transformers"), DEQUANTISED[method])(dequantize=True)}
+
+
 def can_be_reference(folder: Path) -> bool:
     """Whether the packages for a folder's reference are installed; an adapter needs peft."""
-    return not is_adapter(folder) or find_spec("peft") is not None
+    settings = settings_of(read_config_file(folder))
+    is_read = settings is None or method_name(settings) in DEQUANTISED
+    return is_read and (not is_adapter(folder) or find_spec("peft") is not None)
 
 
 def _adapted(model: Any, folder: Path, d_vocab: int | None) -> Any:

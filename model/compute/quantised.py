@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float32
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 CHUNK = 2**20  # numbers that are dequantised at once
@@ -93,6 +93,12 @@ class Quantised(Tensor):
         """The same of some rows, or of all in another order."""
         assert not self._views, "rows of a view are no rows of the storage"
         return Quantised(self.storage.rows(pick))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Quantised":
+        """The same storage, which nobody writes to."""
+        copied = Quantised(self.storage, self._views, self._shell(), self._is_changed)
+        memo[id(self)] = copied
+        return nn.Parameter(copied, requires_grad=False) if isinstance(self, nn.Parameter) else copied  # type: ignore[return-value]  # one by its type
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]

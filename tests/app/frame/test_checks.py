@@ -29,6 +29,7 @@ from headlight.model.runs.edits import AblateHeads, Edit, Patch, Steer
 from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin
+from tests.model.checkpoints.quantised_folders import KINDS, write
 from tests.model.lens.lens_twin import lens_twin
 from tests.model.oracles import random_model
 from tests.places import MAIN, MINI
@@ -260,6 +261,27 @@ def test_the_panel_tells_the_dtypes_and_measures_what_rounding_does(
     assert "bfloat16; the files hold float32" in _codes(panel)
     _click(panel, "Compare with float32")
     assert re.search(r"float32's logits +\d\.\de−\d\d at most, on the first 7 tokens, of logits up to", _codes(panel))
+
+
+def test_the_panel_tells_how_far_quantised_weights_are_from_the_model_beside_them(
+    settings: dict[str, object], tmp_path: Path
+) -> None:
+    write(tmp_path / "one", KINDS["AWQ"]).save_pretrained(tmp_path / "one-unquantised")
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"], page.query_params["model"] = "ids: 1 2 3", str(tmp_path / "one")
+    page.session_state["headlight.aboutA"] = True
+    page.run()
+    assert not page.exception
+    assert re.search(r"stored as +AWQ, 4 bits and float32, as in the files", _codes(page))
+    assert re.search(r"opened +a quantised folder, whose AWQ, 4 bits is dequantised to float32 where", _codes(page))
+    assert not [button for button in page.button if button.label == "Compare with float32"]
+    _click(page, "Compare with the unquantised model")
+    assert re.search(r"unquantised model +one-unquantised", _codes(page))
+    off = re.search(r"logits − its logits +(\S+) at most", _codes(page))
+    assert off is not None
+    assert float(off[1].replace("−", "-")) < 1e-4  # the same numbers, in float32 sums of another order
+    _click(page, "Compare with transformers")
+    assert any("transformers computes with awq weights only by that" in text.value for text in page.text)
 
 
 def test_large_weights_are_hashed_on_request(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 from headlight.model import load
 from headlight.model.base.errors import HeadlightError
 from headlight.model.checkpoints.loading import estimate
+from headlight.model.checkpoints.quantization.error import unquantised_beside, weight_error
 from headlight.model.checkpoints.quantization.methods import with_matrices
 from headlight.model.compute.quantised import Quantised, stored_bytes
 from tests.model.checkpoints.quantised_folders import KINDS, NF4, SIZES, write
@@ -293,3 +295,29 @@ def test_a_damaged_quantised_folder_is_refused_by_a_plain_message(
     with pytest.raises(HeadlightError, match=message) as refusal:
         load(tmp_path)
     assert "config.json" in str(refusal.value) or "model.safetensors" in str(refusal.value)
+
+
+def test_the_error_is_measured_beside_the_unquantised_model(tmp_path: Path) -> None:
+    theirs = write(tmp_path / "one-AWQ", KINDS["AWQ"])
+    for name, parameter in theirs.named_parameters():
+        if "proj" in name:
+            parameter.data *= 0.5 if name == f"{Q}.weight" else 0.8
+    theirs.save_pretrained(tmp_path / "one")
+    theirs.save_pretrained(tmp_path / "another")
+    assert unquantised_beside(tmp_path / "one-AWQ") == tmp_path / "one"
+    assert unquantised_beside(tmp_path / "one") is None
+    error = weight_error(load(tmp_path / "one-AWQ"), tmp_path / "one", lambda done, total: None)
+    # Of a matrix w stands 0.8 w there: (w - 0.8 w) / 0.8 w; float32 rounds each number.
+    assert (error.n_matrices, error.name) == (14, "blocks.0.attn.W_Q")
+    assert (error.middle, error.largest) == (pytest.approx(0.25, rel=1e-5), pytest.approx(1.0, rel=1e-5))
+    (tmp_path / "one").rename(tmp_path / "other")
+    assert unquantised_beside(tmp_path / "one-AWQ") is None  # two, of which neither is named so
+
+
+def test_a_model_with_quantised_matrices_is_copied_with_them_as_they_are(tmp_path: Path) -> None:
+    write(tmp_path, KINDS["GPTQ, 4 bits"])
+    model = load(tmp_path)
+    copied = deepcopy(model)
+    parameter = copied.get_parameter("blocks.1.mlp.W_in")
+    assert isinstance(parameter, Quantised)
+    assert torch.equal(logits(copied), logits(model))
