@@ -82,6 +82,15 @@ KINDS: dict[str, dict[str, Any]] = {
         "query_growth": 0.3,
         "query_growth_n_ctx": 2,
     },
+    "hunyuan-like": ROTARY
+    | {
+        "n_key_value_heads": 2,
+        "gated_mlp": False,
+        "act_fn": "xielu",
+        "use_qk_norm": True,
+        "qk_norm_after_rotary": True,
+        "rotary_clockwise": True,
+    },
     "granite-like": ROTARY
     | {
         "n_key_value_heads": 2,
@@ -115,6 +124,7 @@ FAMILIES: dict[str, str] = {
     "olmo2-like": "olmo2, olmo3, exaone4",
     "qwen3-like": "qwen3, qwen3_vl",
     "qwen2_moe-like": "qwen2_moe",
+    "hunyuan-like": "hunyuan_v1_dense, nanochat, apertus",
     "granite-like": "granite",
     "bert-like": "bert, roberta, distilbert, electra",
     "modernbert-like": "modernbert",

@@ -128,12 +128,15 @@ def _side(
     rows = rows[[*[True] * len(names), *is_listed.values()]]
     names += [name for name, is_there in is_listed.items() if is_there]
     slot = cell.head if what == "query" else run.cfg.group_of(cell.head)
+    if run.cfg.qk_norm_after_rotary:
+        rows = _turned(run, layer, position, rows, what)
     if (norm := head_norm(side_norm, slot, run.cfg.d_head)) is not None:
         scale = run.cache[f"blocks.{layer}.attn.{what[0]}_norm.hook_scale"][position].flatten()
         rows = score_parts.rescaled(rows, norm, scale[slot if len(scale) > 1 else 0].double())
         if norm.b is not None:
             names, rows = [*names, f"bias of the {what}'s norm"], torch.cat([rows, norm.b.double()[None]])
-    rows = _turned(run, layer, position, rows, what)
+    if not run.cfg.qk_norm_after_rotary:
+        rows = _turned(run, layer, position, rows, what)
     if run.edits:  # of the query or the key itself
         names, rows = [*names, f"{EDITS} of it"], torch.cat([rows, (compared.double() - rows.sum(0))[None]])
     return _Side(tuple(names), rows)

@@ -19,7 +19,10 @@ SUFFIXES = (".safetensors", *PICKLES)
 HOLDERS = ("model", "state_dict", "model_state_dict")  # first of the names by which a training keeps its state dict
 WRAPPERS = ("module.", "_orig_mod.")  # of DataParallel and torch.compile
 PREFIXES = (*WRAPPERS, "model.", "transformer.")
-BEFORE = ((re.compile(r"\.gamma$"), ".weight"), (re.compile(r"\.beta$"), ".bias"))  # of norms in the first files
+BEFORE = (
+    (re.compile(r"\.gamma$"), ".weight"),
+    (re.compile(r"(?<!act_fn)\.beta$"), ".bias"),
+)  # of norms in the first files
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from headlight.model.base.checks import check_choice, check_dropout, check_size,
 from headlight.model.base.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "relu2"]
+MLPActivation = Literal[Activation, "xielu"]  # the last with parameters of its own
 Normalization = Literal["LN", "LNPre", "RMS", "RMSPre"]
 AttentionDirection = Literal["causal", "bidirectional"]
 PositionalEmbedding = Literal[
@@ -80,14 +81,15 @@ class TransformerConfig:
     joins the stream.
     `normalization_type` is "LN" (gain and bias), "LNPre" (without them), "RMS" (gain alone, nothing is centred),
     "RMSPre" or None. `gelu` is the exact function, `gelu_new` the tanh approximation that GPT-2 was trained with,
-    `relu2` the square of a ReLU.
+    `relu2` the square of a ReLU, `xielu` one whose two slopes each layer has learned.
 
     Positions: "standard" is learned and absolute. "rotary" turns pairs of the first `rotary_dim` components of each
-    query and key (halves of them, or neighbours with `rotary_adjacent_pairs`) with frequencies from `rotary_base`,
-    stretched by `rotary_scaling`; layers in `no_rope_layers` turn nothing, and local ones go by `rotary_base_local`
-    if set, unscaled. With `query_growth` a query at position p is longer by the factor 1 + `query_growth` log(1 + p //
-    `query_growth_n_ctx`). "alibi" takes from each score the distance times a slope of the head's own, and times
-    `alibi_scale`; with `alibi_in_bfloat16` slopes, and their products with positions, are rounded to bfloat16.
+    query and key (halves of them, or neighbours with `rotary_adjacent_pairs`; the other way round with
+    `rotary_clockwise`) with frequencies from `rotary_base`, stretched by `rotary_scaling`; layers in `no_rope_layers`
+    turn nothing, and local ones go by `rotary_base_local` if set, unscaled. With `query_growth` a query at position p
+    is longer by the factor 1 + `query_growth` log(1 + p // `query_growth_n_ctx`). "alibi" takes from each score the
+    distance times a slope of the head's own, and times `alibi_scale`; with `alibi_in_bfloat16` slopes, and their
+    products with positions, are rounded to bfloat16.
 
     "relative_positional_bias" adds to each score a number of the head's own that is learned for the distance, one for
     each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
@@ -95,8 +97,8 @@ class TransformerConfig:
 
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
-    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, with gains
-    of the head's own where `qk_norm_per_head` is true (LN), or those of
+    half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, or after that
+    with `qk_norm_after_rotary`, with gains of the head's own where `qk_norm_per_head` is true (LN), or those of
     all heads as one vector where `qk_norm_across_heads` is (RMS).
     `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
     With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
@@ -138,7 +140,7 @@ class TransformerConfig:
     project_embeddings: bool = False
     token_dropout: int | None = None
     n_token_types: int | None = None
-    act_fn: Activation = "gelu_new"
+    act_fn: MLPActivation = "gelu_new"
     attn_only: bool = False
     normalization_type: Normalization | None = "LN"
     attention_dir: AttentionDirection = "causal"
@@ -152,6 +154,7 @@ class TransformerConfig:
     rotary_base: float = 10000.0
     rotary_base_local: float | None = None
     rotary_adjacent_pairs: bool = False
+    rotary_clockwise: bool = False
     rotary_scaling: RotaryScaling | None = None
     relative_attention_num_buckets: int = 32
     relative_attention_max_distance: int = 128
@@ -165,6 +168,7 @@ class TransformerConfig:
     window_size: int | None = None
     attn_types: tuple[AttentionType, ...] | None = None
     use_qk_norm: bool = False
+    qk_norm_after_rotary: bool = False
     qk_norm_per_head: bool = False
     qk_norm_across_heads: bool = False
     use_attention_sinks: bool = False
@@ -209,7 +213,7 @@ class TransformerConfig:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)
-        check_choice("act_fn", self.act_fn, get_args(Activation))
+        check_choice("act_fn", self.act_fn, get_args(MLPActivation))
         check_choice("mlm_act_fn", self.mlm_act_fn, (*get_args(Activation), None))
         check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))

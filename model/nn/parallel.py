@@ -117,7 +117,7 @@ class OwnHeads(Attention):
         self.b_O = nn.Parameter(b_O if is_first else torch.zeros_like(b_O), requires_grad=False)  # once in the sum
         self.attn_scale, self.soft_cap, self.dropout = attn.attn_scale, attn.soft_cap, attn.dropout
         self.window, self.rotary, self.rel_pos_bias = attn.window, attn.rotary, attn.rel_pos_bias
-        self.sinks = attn.sinks
+        self.sinks, self.norms_last = attn.sinks, attn.norms_last
         self.q_norm, self.k_norm = (_of_own(norm, divided) for norm in (attn.q_norm, attn.k_norm))
         self.divided, self.n_heads = divided, len(attn.W_Q)
 

@@ -149,14 +149,22 @@ def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
 def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
     """What rotary positions do to a layer's query q as a key `distance` tokens before it sees it, q R · k.
 
-    Queries are as long as in the first context, where later ones grow. None where the layer turns nothing.
+    Queries are as long as in the first context, where later ones grow. None where the layer turns nothing. Where norms
+    of queries and keys stand behind that, their gains are counted, and the key is the text's first.
     """
-    rotary = model.block(layer).attn.rotary
+    attn = model.block(layer).attn
+    rotary = attn.rotary
     if rotary is None:
         return None
     ends = torch.tensor([[distance], [0]])
     identity = torch.eye(model.cfg.d_head).expand(2, 1, -1, -1)
     of_query, of_key = rotary.turn(identity, rotary.waves(ends, distance + 1))[:, 0]
+    if model.cfg.qk_norm_after_rotary:
+        norms = (head_norm(norm, 0, model.cfg.d_head) for norm in (attn.q_norm, attn.k_norm))
+        of_query, of_key = (
+            each if norm is None or norm.w is None else each * widened(norm.w)
+            for each, norm in zip((of_query, of_key), norms, strict=True)
+        )
     return of_query @ of_key.T
 
 

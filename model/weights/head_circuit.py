@@ -77,7 +77,7 @@ class HeadCircuit:
         with self.host.turn(), torch.inference_mode():
             W_E, norm = embedded_tokens(model), norm_before(model, layer)
             if self.kind == "qk":
-                W_Q, W_K = _query_and_key(model, self.head)
+                W_Q, W_K = _query_and_key(model, self.head, not model.cfg.qk_norm_after_rotary)
                 turn, scale = turning(model, layer, self.distance), model.block(layer).attn.attn_scale
                 made = qk_ov_circuits.qk_circuit(W_E, W_Q, W_K, scale, norm, turn)
             else:
@@ -163,18 +163,20 @@ def heads_of(model: Transformer, layer: int) -> dict[Through, Product]:
     return {through: composition.reader(through, W_Q, W_K, W_V, W_O, norm) for through in THROUGH}
 
 
-def _query_and_key(model: Transformer, head: Head) -> tuple[Tensor, Tensor]:
-    """W_Q and W_K of a head, with the norms of its queries and keys."""
+def _query_and_key(model: Transformer, head: Head, normalized: bool = True) -> tuple[Tensor, Tensor]:
+    """W_Q and W_K of a head, with the norms of its queries and keys, or as they are."""
     (layer, index), d_head = head, model.cfg.d_head
     attn, group = model.block(layer).attn, model.cfg.group_of(index)
     W_Q, W_K = widened(attn.W_Q[index]), widened(attn.keys_and_values()[0][0][group])
+    if not normalized:
+        return W_Q, W_K
     norms = head_norm(attn.q_norm, index, d_head), head_norm(attn.k_norm, group, d_head)
     return ov.writing(W_Q, norms[0]), ov.writing(W_K, norms[1])
 
 
 @torch.inference_mode()
 def _scores_apart(model: Transformer, head: Head, pairs: Pairs, n: int) -> Float[Tensor, "pair distance"]:
-    (W_Q, W_K), norm = _query_and_key(model, head), norm_before(model, head[0])
+    (W_Q, W_K), norm = _query_and_key(model, head, not model.cfg.qk_norm_after_rotary), norm_before(model, head[0])
     tokens = torch.stack([pairs.rows.values, pairs.columns.values]).to(model.embed.W_E.device)
     queries, keys = model.begun(model.embed(tokens))
     q, k = queries @ ov.reading(W_Q, norm) / model.block(head[0]).attn.attn_scale, keys @ ov.reading(W_K, norm)

@@ -94,6 +94,7 @@ def _compared(write: Writer) -> HeadStep:
     at, steps, window = write.at, write.at.steps, list(write.at.window)
     turns = at.run.model.block(at.head[0]).attn.rotary is not None
     done = [name for name, does in (("normalised", at.run.cfg.use_qk_norm), ("turned", turns)) if does]
+    done = done[::-1] if at.run.cfg.qk_norm_after_rotary else done
     return write.step(
         f"{' and '.join(done).capitalize()}",
         "compared",

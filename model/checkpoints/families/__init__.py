@@ -9,6 +9,7 @@ from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 ARCHITECTURES = (  # of transformers' decoders and encoders
     "albert",
+    "apertus",
     "arcee",
     "bert",
     "biogpt",
@@ -36,6 +37,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "gptj",
     "granite",
     "granitemoe",
+    "hunyuan_v1_dense",
     "llama",
     "ministral3",
     "mistral",
@@ -43,6 +45,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "modernbert",
     "mpnet",
     "mpt",
+    "nanochat",
     "nemotron",
     "olmo",
     "olmo2",

@@ -50,6 +50,7 @@ class Attention(nn.Module):
         self.b_O = zeros(cfg.d_model)
         self.attn_scale, self.soft_cap = attention_scale(cfg, layer), cfg.attn_scores_soft_cap
         self.window, self.rotary, self.rel_pos_bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
+        self.norms_last = cfg.qk_norm_after_rotary
         self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
         self.sinks = zeros(cfg.n_heads) if cfg.use_attention_sinks else None
         self.dropout = Dropout(cfg.dropout)
@@ -106,12 +107,18 @@ class Attention(nn.Module):
     def _turned(self, read: HeadsRead, positions: Positions, tap: Tap) -> HeadsRead:
         """What was read as it is compared: normalised and turned, where the model does that."""
         q, k, v = read
-        q, k = self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
-        if self.rotary is None:
-            return HeadsRead(q, k, v)
-        waves = positions.waves(self.rotary)
-        q, k = self.rotary.turn_queries(q, waves, positions.query), self.rotary.turn(k, waves)
-        return HeadsRead(tap("hook_rot_q", q), tap("hook_rot_k", k), v)
+        if not self.norms_last:
+            q, k = self._normalized(q, k, tap)
+        if self.rotary is not None:
+            waves = positions.waves(self.rotary)
+            q, k = self.rotary.turn_queries(q, waves, positions.query), self.rotary.turn(k, waves)
+        if self.norms_last:
+            q, k = self._normalized(q, k, tap)
+        return HeadsRead(q, k, v) if self.rotary is None else HeadsRead(tap("hook_rot_q", q), tap("hook_rot_k", k), v)
+
+    def _normalized(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
+        """Queries and keys by their norms, where the model has those."""
+        return self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
 
     def rule(self, positions: Positions) -> ScoreRule:
         """How scores are made here of queries and keys as they are compared."""

@@ -10,7 +10,27 @@ from torch.nn import functional as F
 from headlight.model.compute import product
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Tap
-from headlight.model.nn.layers.parameters import normal, zeros
+from headlight.model.nn.layers.parameters import normal, widened, zeros
+
+
+class XIELU(nn.Module):
+    """Expanded integral of the exponential linear unit: a quadratic above 0, an exponential below, both learned.
+
+    Source: Huang et al. 2024, "Deriving Activation Functions Using Integration"; transformers' XIELUActivation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alpha_p, self.alpha_n = zeros(1), zeros(1)
+        self.beta, self.eps = (nn.Parameter(torch.tensor(value), requires_grad=False) for value in (0.5, -1e-6))
+
+    def forward(self, x: Tensor) -> Tensor:
+        above, below, beta, eps = map(widened, (self.alpha_p, self.alpha_n, self.beta, self.eps))
+        curved = torch.where(
+            x > 0, F.softplus(above) * x * x, (torch.expm1(torch.min(x, eps)) - x) * (beta + F.softplus(below))
+        )
+        return curved + beta * x
+
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -34,7 +54,7 @@ class MLP(nn.Module):
         super().__init__()
         self.W_in, self.b_in = normal(cfg.d_model, d_mlp), zeros(d_mlp)
         self.W_out, self.b_out = normal(d_mlp, cfg.d_model), zeros(cfg.d_model)
-        self.act_fn = ACTIVATIONS[cfg.act_fn]
+        self.act_fn = XIELU() if cfg.act_fn == "xielu" else ACTIVATIONS[cfg.act_fn]
 
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap

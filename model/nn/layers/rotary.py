@@ -30,13 +30,15 @@ class Rotary:
     n_ctx: int
     query_growth: float | None = None
     query_growth_n_ctx: int | None = None
+    clockwise: bool = False
 
     def waves(self, positions: Int[Tensor, "#batch pos"], n_pos: int) -> Waves:
         """Cosine and sine at each position, for each component that is turned; `n_pos` is how long the text is."""
         angles = positions[..., None].float() * self.frequencies(n_pos).to(positions.device)
         angles = angles.repeat_interleave(2, -1) if self.adjacent_pairs else torch.cat([angles, angles], -1)
         factor = self.scaling.attention_factor if self.scaling else 1.0
-        return (angles.cos() * factor)[:, :, None], (angles.sin() * factor)[:, :, None]
+        sines = -angles.sin() if self.clockwise else angles.sin()
+        return (angles.cos() * factor)[:, :, None], (sines * factor)[:, :, None]
 
     def frequencies(self, n_pos: int) -> Frequencies:
         """How far each pair is turned from one token to the next, in a text of so many."""
@@ -139,4 +141,4 @@ def build_rotary(cfg: TransformerConfig, layer: int) -> Rotary | None:
     if cfg.rotary_base_local is not None and cfg.window(layer) is not None:
         base, scaling = cfg.rotary_base_local, None
     growth = cfg.query_growth, cfg.query_growth_n_ctx
-    return Rotary(cfg.rotary_dim, base, cfg.rotary_adjacent_pairs, scaling, cfg.n_ctx, *growth)
+    return Rotary(cfg.rotary_dim, base, cfg.rotary_adjacent_pairs, scaling, cfg.n_ctx, *growth, cfg.rotary_clockwise)

@@ -224,6 +224,7 @@ def turned(model: Transformer, x: Tensor, position: int) -> Tensor:
         return x
     half = cfg.rotary_dim // 2  # type: ignore[operator]
     angles = position * cfg.rotary_base ** (-torch.arange(half).double() / half)
+    angles = -angles if cfg.rotary_clockwise else angles
     pairs = torch.complex(x[..., :half], x[..., half : 2 * half]) * torch.polar(torch.ones_like(angles), angles)
     return torch.cat([pairs.real, pairs.imag, x[..., 2 * half :]], -1)
 
@@ -248,10 +249,17 @@ def test_a_query_key_circuit_is_the_score_of_two_tokens_so_far_apart(
     cfg, attn, x = model.cfg, model.block(layer).attn, tokens_read(model, layer)
     layer_norm = cfg.normalization_type == "LN"
     q, k = x @ attn.W_Q[head].double(), x @ attn.W_K[head].double()
-    if cfg.use_qk_norm:
-        q = centred(q, layer_norm) * gain_of(model, f"blocks.{layer}.attn.q_norm", head)
-        k = centred(k, layer_norm) * gain_of(model, f"blocks.{layer}.attn.k_norm", cfg.group_of(head))
-    expected = turned(model, q, 10 + distance) @ turned(model, k, 10).T / cfg.attn_scale
+    gains = (
+        gain_of(model, f"blocks.{layer}.attn.q_norm", head),
+        gain_of(model, f"blocks.{layer}.attn.k_norm", cfg.group_of(head)),
+    )
+    if cfg.use_qk_norm and not cfg.qk_norm_after_rotary:
+        q, k = (centred(each, layer_norm) * gain for each, gain in zip((q, k), gains, strict=True))
+    place = 0 if cfg.qk_norm_after_rotary else 10  # behind gains it is not the distance alone that counts
+    q, k = turned(model, q, place + distance), turned(model, k, place)
+    if cfg.use_qk_norm and cfg.qk_norm_after_rotary:
+        q, k = (each * gain for each, gain in zip((q, k), gains, strict=True))
+    expected = q @ k.T / cfg.attn_scale
     matrix = HeadCircuit(model, (layer, head), "qk", distance=distance).matrix
     torch.testing.assert_close((matrix.A[WORDS] @ matrix.B[:, WORDS]).double(), expected, rtol=1e-3, atol=1e-3)
 
