@@ -13,6 +13,7 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import check_regular, read_json
 from headlight.model.checkpoints.gguf import kinds
 from headlight.model.checkpoints.gguf.header import SUFFIX, is_gguf
+from headlight.model.checkpoints.gguf.parts import parts_of
 from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
 from headlight.model.checkpoints.quantization.methods import settings_of, with_matrices
 from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
@@ -30,7 +31,7 @@ def weight_files(folder: Path) -> tuple[Path, ...]:
         CheckpointError: there are none, one is missing, or the index is damaged or names a file outside the folder.
     """
     if is_gguf(folder):
-        return (folder,)
+        return parts_of(folder)
     return (*_shards(base_folder(folder)), *([adapter_file(folder)] if is_adapter(folder) else []))
 
 
@@ -112,7 +113,7 @@ def stored_tensors(path: Path) -> list[Tensor]:
     config = base_folder(path) / "config.json"
     raw_config = read_json(config) if config.is_file() else {}
     tensors: dict[str, Tensor] = {}
-    for file in weight_files(path) if path.is_dir() else (path,):
+    for file in weight_files(path) if path.is_dir() or is_gguf(path) else (path,):
         shapes_only = settings_of(raw_config) is None or file.suffix == ".safetensors"
         tensors |= read_tensors(file, shapes_only=shapes_only)
     return list(with_matrices(tensors, raw_config).values())

@@ -17,7 +17,8 @@ from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
 from headlight.model.checkpoints.folders import is_quantised, read_config_file, stored_tensors, weight_files
-from headlight.model.checkpoints.gguf.header import is_gguf, read_header
+from headlight.model.checkpoints.gguf.header import is_gguf
+from headlight.model.checkpoints.gguf.parts import whole_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
@@ -85,7 +86,7 @@ def estimate(source: str | Path, dtype: DType = "stored", revision: str | None =
         ModelNotFoundError: nothing of that name is embedded, on the disk or to be had from the hub.
     """
     path, _ = _locate(parted(source)[0], revision)
-    files = weight_files(path) if path.is_dir() else (path,)
+    files = weight_files(path) if path.is_dir() or is_gguf(path) else (path,)
     with naming(_names(path)):
         return estimate_of(files, stored_tensors(path), dtype)
 
@@ -156,7 +157,7 @@ def load(
 
 def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...]]:
     """The tokenizer in a GGUF file, and the tokens that end what its model writes."""
-    header = read_header(path)
+    header = whole_header(path)
     files = read_gguf_tokenizer(path.name, header.architecture, header.metadata)
     tokenizer = None if files is None else _fitting(Tokenizer.of_files(files), d_vocab, [path.name])
     return tokenizer, gguf_end_tokens(header.metadata, d_vocab)

@@ -80,7 +80,7 @@ def read_header(path: Path) -> Header:
         raise CheckpointError(f"{path.name} cannot be read ({reason(error, path)}).") from error
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)  # of a model in parts, which are read one after the other several times
 def _read(path: Path, _: int, size: int) -> Header:
     with open_file(path) as file:
         if size < 24:

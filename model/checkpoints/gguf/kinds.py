@@ -14,7 +14,9 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.checkpoints.gguf.header import Header, read_header
+from headlight.model.checkpoints.gguf import experts
+from headlight.model.checkpoints.gguf.header import Header
+from headlight.model.checkpoints.gguf.parts import parts_of, whole_header
 from headlight.model.checkpoints.gguf.tensors import read_tensors
 from headlight.model.compute.quantised import of_rows
 
@@ -60,7 +62,7 @@ class Kind:
     """One of llama.cpp's architectures: transformers' name, and how settings and tensors are named there.
 
     `more(header, tensors)` are settings that take more than a name, and `mended(tensors, config)` undoes what the
-    conversion did to tensors' values, under their names in the file.
+    conversion did to tensors' values, under their names in the file. `experts` names each expert's matrices.
     """
 
     model_type: str
@@ -70,6 +72,7 @@ class Kind:
     layers: str = "model.layers.{}."
     more: Callable[[Header], dict[str, Any]] = lambda header: {}
     mended: Callable[[Tensors, dict[str, Any]], Tensors] = lambda tensors, config: tensors
+    experts: Mapping[str, str] | None = None
 
 
 def config_of(path: Path) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def config_of(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: the file is damaged, a part of several, or of an architecture that is not read.
     """
-    header = read_header(path)
+    header = whole_header(path)
     kind = _kind(path, header)
     if missing := [name for name in NEEDED if header.setting(name) is None]:
         raise CheckpointError(f"{path.name} does not tell {', '.join(missing)} of its {header.architecture}.")
@@ -103,7 +106,7 @@ def model_type_of(path: Path) -> str:
     Raises:
         CheckpointError: as `config_of`.
     """
-    return _kind(path, read_header(path)).model_type
+    return _kind(path, whole_header(path)).model_type
 
 
 def tensors_of(path: Path) -> Tensors:
@@ -112,22 +115,29 @@ def tensors_of(path: Path) -> Tensors:
     Raises:
         CheckpointError: as `config_of`, or a tensor has no place in the architecture.
     """
-    header = read_header(path)
-    kind, config = _kind(path, header), config_of(path)
-    raw = {name: tensor for name, tensor in read_tensors(path).items() if not name.startswith("rope_")}
-    if split := [name for name in raw if re.search(r"_(exps|gate_inp|shexp)\b", name)]:
+    kind, config = _kind(path, whole_header(path)), config_of(path)
+    raw = {name: tensor for name, tensor in _all_tensors(path).items() if not name.startswith("rope_")}
+    of_experts = [name for name in raw if re.search(r"_(exps|gate_inp|shexp)\b", name)]
+    if of_experts and kind.experts is None:
         raise CheckpointError(
-            f"{path.name} has layers of experts ({split[0]}), which are not read from GGUF files. Open the Hugging "
-            "Face folder that it was made from."
+            f"{path.name} has layers of experts ({of_experts[0]}), which are read from GGUF files of Mixtral and "
+            "qwen3moe alone. Open the Hugging Face folder that it was made from."
         )
-    return {_renamed(path, kind, name): tensor for name, tensor in kind.mended(raw, config).items()}
+    mended = kind.mended(raw, config)
+    if kind.experts is not None:
+        n_experts = config.get("num_experts", config.get("num_local_experts"))
+        mended = experts.apart(kind.experts, kind.layers, mended, n_experts)
+    return {_renamed(path, kind, name): tensor for name, tensor in mended.items()}
+
+
+def _all_tensors(path: Path) -> Tensors:
+    """The tensors of all parts."""
+    return {name: tensor for part in parts_of(path) for name, tensor in read_tensors(part).items()}
 
 
 def _kind(path: Path, header: Header) -> Kind:
-    if header.metadata.get("split.count", 0) > 1:
-        raise CheckpointError(
-            f"{path.name} is one of several parts of a model. Merge them with llama.cpp's llama-gguf-split --merge."
-        )
+    if header.architecture == "llama" and header.setting("expert_count"):
+        return MIXTRAL
     if header.architecture not in KINDS:
         raise CheckpointError(
             f"{path.name} holds a {header.architecture!r}; of GGUF files these are read: {', '.join(KINDS)}. Open the "
@@ -137,6 +147,8 @@ def _kind(path: Path, header: Header) -> Kind:
 
 
 def _renamed(path: Path, kind: Kind, name: str) -> str:
+    if not name.startswith("blk.") and kind.layers.partition("{")[0] == name[: kind.layers.index("{")]:
+        return name  # an expert's
     module, _, part = name.rpartition(".")
     if module in kind.outside:
         return f"{kind.outside[module]}.{part}"
@@ -151,7 +163,7 @@ def _scaling(path: Path, header: Header) -> dict[str, Any]:
     if ROPE_FACTORS in header.tensors:
         return {"rope_scaling": _llama3(path, header)}
     if "rope_factors_long.weight" in header.tensors:
-        factors = read_tensors(path)
+        factors = _all_tensors(path)
         lists = {f"{name}_factor": factors[f"rope_factors_{name}.weight"].tolist() for name in ("long", "short")}
         original = header.setting("rope.scaling.original_context_length")
         return {"rope_scaling": {"rope_type": "longrope", **lists}, "original_max_position_embeddings": original}
@@ -168,7 +180,7 @@ def _scaling(path: Path, header: Header) -> dict[str, Any]:
 
 def _llama3(path: Path, header: Header) -> dict[str, Any]:
     """Llama 3's scaling, of which a file holds each wave's factor: the whole one is that of the longest."""
-    factors = read_tensors(path)[ROPE_FACTORS].float()
+    factors = _all_tensors(path)[ROPE_FACTORS].float()
     factor = round(float(factors.max()), 3)
     scaling = LLAMA3 | {"factor": factor, "original_max_position_embeddings": LLAMA3_CONTEXT}
     theta = float(header.setting("rope.freq_base", 10000.0))
@@ -240,8 +252,13 @@ def _head_width(header: Header) -> float:
 def _of_llama(header: Header) -> dict[str, Any]:
     biased = {"attention_bias": "attn_q", "mlp_bias": "ffn_gate"}
     has = {name: f"blk.0.{module}.bias" in header.tensors for name, module in biased.items()}
+    return has | _of_width(header)
+
+
+def _of_width(header: Header) -> dict[str, Any]:
+    """A head's width, which is that of the rotated part where nothing else is told."""
     width = header.setting("attention.key_length", header.setting("rope.dimension_count"))
-    return has | ({} if width is None else {"head_dim": width})
+    return {} if width is None else {"head_dim": width}
 
 
 def _of_gemma(header: Header) -> dict[str, Any]:
@@ -285,9 +302,25 @@ GPT2_SETTINGS = {
 GPT2_OUTSIDE = {"token_embd": "transformer.wte", "position_embd": "transformer.wpe", "output_norm": "transformer.ln_f"}
 PHI_SETTINGS = SETTINGS | ROPE | {"attention.layer_norm_epsilon": "layer_norm_eps"}
 WINDOWED = BASE | WIDE | WINDOW
+EXPERTS = {"expert_used_count": "num_experts_per_tok"}
+MIXTRAL = Kind(
+    "mixtral",
+    BASE | EXPERTS | {"expert_count": "num_local_experts"},
+    LAYER | {"ffn_gate_inp": "block_sparse_moe.gate"},
+    more=_of_width,
+    mended=_unpermuted,
+    experts=experts.MIXTRAL,
+)
 KINDS = {
     "llama": Kind("llama", BASE, LAYER, more=_of_llama, mended=_unpermuted),
     "qwen2": Kind("qwen2", BASE, LAYER),
+    "qwen3moe": Kind(
+        "qwen3_moe",
+        BASE | WIDE | EXPERTS | {"expert_count": "num_experts", "expert_feed_forward_length": "moe_intermediate_size"},
+        LAYER | HEAD_NORMS | {"ffn_gate_inp": "mlp.gate"},
+        more=lambda header: {"norm_topk_prob": True, "mlp_only_layers": [], "decoder_sparse_step": 1},
+        experts=experts.QWEN,
+    ),
     "qwen3": Kind("qwen3", BASE | WIDE, LAYER | HEAD_NORMS),
     "gemma": Kind("gemma", BASE | WIDE, LAYER, mended=_less_one),
     "gemma2": Kind("gemma2", WINDOWED, GEMMA_LAYER, more=_of_gemma, mended=_less_one),

@@ -12,10 +12,18 @@ OLD_NAMES = {"llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi2", "ph
 
 
 def write_gguf(
-    path: Path, architecture: str, theirs: Any, kind: Any = KIND.F32, more: dict[str, Any] | None = None
+    path: Path,
+    architecture: str,
+    theirs: Any,
+    kind: Any = KIND.F32,
+    more: dict[str, Any] | None = None,
+    in_part: int = 0,
 ) -> None:
-    """Write a model; its matrices are of a kind where their rows are as long as that takes, and F32 elsewhere."""
-    writer, config = gguf.GGUFWriter(path, architecture), theirs.config
+    """Write a model; its matrices are of a kind where their rows are as long as that takes, and F32 elsewhere.
+
+    With `in_part` there are so many tensors in each of several files.
+    """
+    writer, config = gguf.GGUFWriter(path, architecture, split_max_tensors=in_part), theirs.config
     _settings(writer, architecture, config)
     for name, value in (more or {}).items():
         add = {str: writer.add_string, bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32}
@@ -28,7 +36,7 @@ def write_gguf(
             raise KeyError(name)
         numbers = tensor.float().contiguous().numpy()
         in_block = gguf.GGML_QUANT_SIZES[kind][0]
-        fits = tensor.ndim == 2 and numbers.shape[-1] % in_block == 0 and kind != KIND.F32
+        fits = tensor.ndim > 1 and numbers.shape[-1] % in_block == 0 and kind != KIND.F32
         raw = gguf.quantize(numbers, kind) if fits else numbers
         writer.add_tensor(f"{called}.{part}", raw, raw_dtype=kind if fits else None)
     writer.write_header_to_file()
@@ -49,6 +57,11 @@ def _settings(writer: Any, architecture: str, config: Any) -> None:
     writer.add_feed_forward_length(inner)
     writer.add_head_count(n_heads)
     writer.add_head_count_kv(getattr(config, "num_key_value_heads", None) or n_heads)
+    if n_experts := getattr(config, "num_local_experts", None) or getattr(config, "num_experts", None):
+        writer.add_expert_count(n_experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
+    if architecture == "qwen3moe":
+        writer.add_expert_feed_forward_length(config.moe_intermediate_size)
     if hasattr(config, "rms_norm_eps"):
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     else:
@@ -56,7 +69,7 @@ def _settings(writer: Any, architecture: str, config: Any) -> None:
     if rope:
         writer.add_rope_freq_base(rope["rope_theta"])
         writer.add_rope_dimension_count(int(width * rope.get("partial_rotary_factor", 1.0)))
-    if architecture in ("qwen3", "gemma", "gemma2", "gemma3"):
+    if architecture in ("qwen3", "qwen3moe", "gemma", "gemma2", "gemma3"):
         writer.add_key_length(width)
         writer.add_value_length(width)
     if architecture in ("gemma2", "gemma3", "phi3") and config.sliding_window:
@@ -82,7 +95,14 @@ def _converted(architecture: str, theirs: Any) -> dict[str, Tensor]:
             tensor = tensor + 1
         if architecture == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
             tensor = tensor.T
-        found[name] = tensor
+        if name.endswith("experts.gate_up_proj"):
+            of_gate, of_linear = tensor.chunk(2, dim=1)
+            found |= {
+                name.replace("gate_up_proj", f"{part}_proj.weight"): half
+                for part, half in (("gate", of_gate), ("up", of_linear))
+            }
+            continue
+        found[f"{name}.weight" if name.endswith("experts.down_proj") else name] = tensor
     if architecture == "phi2":  # queries, keys and values one behind the other
         for layer in range(config.num_hidden_layers):
             for part in ("weight", "bias"):

@@ -1,5 +1,6 @@
 """GGUF files beside the models that they were made of, and beside transformers' own reading of them."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from transformers import (
     GemmaConfig,
     GPT2Config,
     LlamaConfig,
+    MixtralConfig,
     Phi3Config,
     PhiConfig,
     PreTrainedConfig,
     Qwen2Config,
     Qwen3Config,
+    Qwen3MoeConfig,
 )
 from transformers.integrations.gguf import dequant
 
@@ -44,6 +47,7 @@ SIZES: dict[str, Any] = {
     "max_position_embeddings": 64,
 }
 GEMMA = {"head_dim": 32, "tie_word_embeddings": True, "hidden_activation": "gelu_pytorch_tanh"}
+MOE = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
 WINDOW = {"sliding_window": 4, "query_pre_attn_scalar": 32}
 ROPE = {"rope_theta": 5e4, "rope_type": "default"}
 TOKEN = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
@@ -56,6 +60,8 @@ CONFIGS: dict[str, Callable[[], PreTrainedConfig]] = {
     ),
     "qwen2": lambda: Qwen2Config(**SIZES),
     "qwen2: tied": lambda: Qwen2Config(**SIZES, tie_word_embeddings=True),
+    "qwen3moe": lambda: Qwen3MoeConfig(**SIZES, head_dim=32, **MOE, norm_topk_prob=True),
+    "llama: Mixtral": lambda: MixtralConfig(**SIZES, num_local_experts=4, num_experts_per_tok=2, sliding_window=None),
     "qwen3": lambda: Qwen3Config(**SIZES, head_dim=32),
     "gemma": lambda: GemmaConfig(**SIZES, **GEMMA),
     "gemma2": lambda: Gemma2Config(**SIZES, **GEMMA, **WINDOW, attn_logit_softcapping=3.0, final_logit_softcapping=5.0),
@@ -72,7 +78,8 @@ TOKENS = torch.arange(14)[None] * 7 % 60
 
 def noisy(name: str) -> Any:
     torch.manual_seed(0)
-    theirs: Any = AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation="eager").eval()
+    how = {"attn_implementation": "eager", "experts_implementation": "eager"}
+    theirs: Any = AutoModelForCausalLM.from_config(CONFIGS[name](), **how).eval()
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.add_(torch.randn(parameter.shape) * 0.1)
@@ -264,6 +271,32 @@ def test_token_ids_are_those_of_transformers_reading(
         assert model.to_tokens("the the", prepend_bos="chat")[0].tolist() == expected
 
 
+def test_a_model_in_parts_opens_by_any_of_them(tmp_path: Path) -> None:
+    theirs = noisy("llama")
+    write_gguf(tmp_path / "model.gguf", "llama", theirs, in_part=10)
+    parts = sorted(tmp_path.glob("model-*-of-00003.gguf"))
+    assert len(parts) == 3
+    for path in (parts[0], parts[2]):
+        assert difference(logits(load(path)), logits(theirs)) < 1e-5
+    assert estimate(parts[1]).stored == sum(parameter.nbytes for parameter in theirs.parameters())
+    shutil.copy(parts[1], parts[2])
+    with pytest.raises(CheckpointError, match=r"blk\.\S+ is in two parts of model-00001-of-00003\.gguf"):
+        load(parts[0])
+    parts[2].unlink()
+    with pytest.raises(CheckpointError, match=r"one of 3 parts, of which model-00003-of-00003\.gguf is not beside it"):
+        load(parts[0])
+
+
+def test_a_file_whose_experts_are_not_as_many_as_it_says_is_refused(tmp_path: Path) -> None:
+    theirs = noisy("llama: Mixtral")
+    theirs.config.num_local_experts = 3
+    write_gguf(tmp_path / "model.gguf", "llama", theirs)
+    with pytest.raises(
+        CheckpointError, match=r"exps\.weight is \[4, \d+, \d+\]; it has to be a matrix of each of 3 exp"
+    ):
+        load(tmp_path / "model.gguf")
+
+
 def test_without_a_tokenizer_ids_are_typed(tmp_path: Path) -> None:
     write_gguf(tmp_path / "model.gguf", "llama", noisy("llama"))
     assert load(tmp_path / "model.gguf").to_tokens("ids: 5 17")[0].tolist() == [5, 17]
@@ -279,7 +312,8 @@ def test_a_file_without_the_suffix_is_known_by_its_first_bytes(tmp_path: Path) -
     ("more", "said"),
     [
         ({"general.architecture": "mamba"}, r"holds a 'mamba'; of GGUF files these are read: llama, qwen2"),
-        ({"split.count": 3}, r"is one of several parts of a model\. Merge them with .*llama-gguf-split --merge"),
+        ({"split.count": 3}, r"is one of 3 parts of a model, whose names end as in model-00001-of-00003\.gguf"),
+        ({"split.count": "3"}, r"is one of 3 parts of a model, whose names end"),
         (
             {"llama.rope.scaling.type": "spiral", "llama.rope.scaling.factor": 2.0},
             "scales rotary positions by 'spiral'",
