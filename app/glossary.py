@@ -261,6 +261,13 @@ TERMS = {
         "How many unfinished targets the beam search keeps. 1 takes the likeliest token at every step (greedy); more "
         "find targets whose first tokens are less likely but which are more likely overall."
     ),
+    "source_language": (
+        "The language's token that the tokenizer puts around the source. By default the one of its own settings."
+    ),
+    "target_language": (
+        "The language's token that the target has to begin with. By default what the model's files ask for, or else "
+        "what the model writes by itself."
+    ),
     "beam_search": (
         "At every step each unfinished target is continued by its likeliest tokens, and the best few of all go on. "
         "Score: the mean log-probability of a branch's tokens, in nats; higher is better."

@@ -5,8 +5,9 @@ from dataclasses import replace
 from headlight.app.runs import models, prompts, runs, seen
 from headlight.app.selection import Selection
 from headlight.model.base.errors import ConfigError, HeadlightError
-from headlight.model.decoding.translation import Translation, translate
+from headlight.model.decoding.translation import Languages, Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
+from headlight.model.nn.seq2seq import Seq2SeqTransformer, languages_of
 
 MAX_BEAMS = 16
 
@@ -43,7 +44,16 @@ def of_one(chosen: Selection) -> Translation:
     model = models.open_seq2seq(name)
     seen.note(name)
     runs.forget_closed()
-    return translate(model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST)
+    return translate(
+        model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST, _languages(chosen, model)
+    )
+
+
+def _languages(chosen: Selection, model: Seq2SeqTransformer) -> Languages:
+    """The languages that were chosen, of those that the model has."""
+    names = languages_of(model.target_tokenizer)
+    source, target = (name if name in names else None for name in (chosen.source_language, chosen.target_language))
+    return source, target
 
 
 def _as_b(chosen: Selection, a: Translation) -> Selection:
@@ -64,6 +74,8 @@ def within(chosen: Selection, translations: Translations) -> Selection:
         source=translations.a.source_text,
         translator_b="" if translations.b is None else chosen.translator_b,
         translation_b=None if translations.b is None else chosen.translation_b,
+        source_language=translations.a.languages[0] or "",
+        target_language=translations.a.languages[1] or "",
         branch=_branch(chosen.branch, translations.a),
         branch_b=_branch(chosen.branch_b, translations.b),
     )

@@ -44,7 +44,8 @@ class Selection:
 
     An encoder-decoder reads `source` and, if there is one, `source_b` beside it, in `translator_b` where that is not
     empty; what each writes is provided in `translation` and `translation_b`, or searched with `beams`, of which
-    `branch` and `branch_b` are selected. `pair_align` lays their tokens side by side.
+    `branch` and `branch_b` are selected. Both are in `source_language` and are written in `target_language`, where the
+    model has tokens for these. `pair_align` lays their tokens side by side.
 
     `dictionary` is what features are named by; where it is empty, the first that comes with A's model. `feature` is
     (layer, feature) of it, `neuron` (layer, neuron) one of the model's own. Features are listed
@@ -77,6 +78,8 @@ class Selection:
     translator: str = ""
     source: Prompt | None = None
     translation: Prompt | None = None
+    source_language: str = ""
+    target_language: str = ""
     beams: int = 4
     branch: int | None = None
     translator_b: str = ""

@@ -35,7 +35,7 @@ from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.host import HERE, Host
-from headlight.model.text.end_tokens import end_tokens
+from headlight.model.text.end_tokens import end_tokens, forced_token
 from headlight.model.text.gguf_tokenizer import gguf_end_tokens, read_gguf_tokenizer
 from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
@@ -275,6 +275,7 @@ def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer
     model.source = Source(str(source), path, family, checkpoint.files, unread=checkpoint.unread)
     model.source_tokenizer, model.target_tokenizer = (_side(path, side) for side in ("source", "target"))
     model.end_tokens = end_tokens(path, model.cfg.decoder.d_vocab)
+    model.forced_token = forced_token(path, model.cfg.decoder.d_vocab)
     return model.requires_grad_(False).eval()
 
 

@@ -75,6 +75,7 @@ def beam_search(
     n_best: int = 1,
     length_power: float = 1.0,
     target: TargetTokens = None,
+    first_token: int | None = None,
     max_new_tokens: int | None = None,
     stop_tokens: Collection[int] | None = None,
     tap: Tap = NO_TAP,
@@ -83,7 +84,8 @@ def beam_search(
 
     The score is the sum of log-probabilities divided by (number of new tokens) ** `length_power`, the stop token
     counted: 0 compares sums, which favours the short, 1 compares means. The search goes on until no longer continuation
-    can have a better score. Rows are searched one after the other, without their padding. All else is as in `greedy`.
+    can have a better score. Where `first_token` is set, every continuation begins with it, at probability 1. Rows are
+    searched one after the other, without their padding. All else is as in `greedy`.
 
     Raises:
         ConfigError: n_beams below 1, n_best not from 1 to n_beams, a length_power below 0, or as `greedy`.
@@ -105,14 +107,17 @@ def beam_search(
             real = ... if attention_mask is None else attention_mask[row].bool()
             steps = start(model, prompt[row, real][None], None, None if target is None else target[row : row + 1], tap)
             limit = limits(steps, max_new_tokens, stop_tokens)
-            hypotheses.append(_Search(steps, limit, n_beams, float(length_power)).run(n_best))
+            hypotheses.append(_Search(steps, limit, n_beams, float(length_power), first_token).run(n_best))
     return tuple(hypotheses)
 
 
 class _Search:
     """The search from one prompt; `live` are the indices in the tree of the beams, one for each row of the steps."""
 
-    def __init__(self, steps: Steps, limits: Limits, n_beams: int, length_power: float) -> None:
+    def __init__(
+        self, steps: Steps, limits: Limits, n_beams: int, length_power: float, first_token: int | None
+    ) -> None:
+        self.first_token = first_token
         self.steps, self.limits, self.n_beams, self.length_power = steps, limits, n_beams, length_power
         self.tree: list[Expansion] = []
         self.live: list[int | None] = [None]
@@ -122,6 +127,9 @@ class _Search:
         inputs = self.steps.prompt
         for n_tokens in range(1, self.limits.n_new + 1):
             log_probs = self.steps.feed(inputs).double().log_softmax(-1)
+            if n_tokens == 1 and self.first_token is not None:
+                log_probs = torch.full_like(log_probs, -math.inf)
+                log_probs[:, self.first_token] = 0.0
             parents = self._expand(log_probs, n_tokens)
             if self._nothing_better(n_best):
                 self.live = []
@@ -158,7 +166,8 @@ class _Search:
         n_looked_at = self.n_beams * (1 + max(1, len(self.limits.stop_tokens)))
         first = best(totals, n_looked_at)
         places = (divmod(index, self.steps.d_vocab) for index in first.indices.tolist())
-        return [(row, token, total) for (row, token), total in zip(places, first.values.tolist(), strict=True)]
+        ranked = zip(places, first.values.tolist(), strict=True)
+        return [(row, token, total) for (row, token), total in ranked if total > -math.inf]
 
     def _nothing_better(self, n_best: int) -> bool:
         """Whether no beam can come to a better score than the n_best that are finished: its total can only fall."""

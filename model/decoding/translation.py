@@ -16,11 +16,12 @@ from headlight.model.base.errors import InputError
 from headlight.model.base.source import Source
 from headlight.model.decoding.beam import BeamSearch, beam_search
 from headlight.model.measure import attention
-from headlight.model.nn.seq2seq import Seq2SeqTransformer
+from headlight.model.nn.seq2seq import Seq2SeqTransformer, languages_of
 from headlight.model.runs.host import HERE, Host
 from headlight.model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
+Languages = tuple[str | None, str | None]  # by the names of their tokens
 
 MAX_STEPS = 128  # tokens that a beam may write: no page can show a larger tree
 Attends = Literal["cross", "decoder", "encoder"]
@@ -51,7 +52,8 @@ class Translation:
 
     `written` are the target's tokens, the end token included where it was written; each was written by the row that
     reads the token before it, the first by the start token. `log_probs` are theirs (nats). `search` is None where the
-    user gave the target, `leaf` the place in its tree of the last token.
+    user gave the target, `leaf` the place in its tree of the last token. A first token that the target has to begin
+    with, as its language's, has probability 1. `languages` are the source's and the target's, where these were chosen.
     """
 
     model: Seq2SeqTransformer
@@ -62,6 +64,7 @@ class Translation:
     attention: Mapping[Attends, Attention]
     search: BeamSearch | None
     leaf: int | None
+    languages: Languages = (None, None)
 
     @property
     def source(self) -> Source:
@@ -80,6 +83,11 @@ class Translation:
         return labels(self.model, "target", self.written.tolist())
 
     @property
+    def offered_languages(self) -> tuple[str, ...]:
+        """The languages that the model has tokens for."""
+        return tuple(languages_of(self.model.target_tokenizer))
+
+    @property
     def read(self) -> list[int]:
         """The tokens that the decoder read: the start token, then all written but the last."""
         return [self.model.cfg.start_token, *self.written[:-1].tolist()]
@@ -94,7 +102,8 @@ class Translation:
         """The target as text, without special tokens."""
         tokenizer = self.model.target_tokenizer
         bos = tokenizer.bos_token_id if tokenizer else None
-        ends = {self.model.cfg.start_token, *self.model.stop_tokens, bos}
+        around = {self.model.forced_token, *languages_of(tokenizer).values()}
+        ends = {self.model.cfg.start_token, *self.model.stop_tokens, bos, *around}
         plain = [token for token in self.written.tolist() if token not in ends]
         return " ".join(map(str, plain)) if tokenizer is None else tokenizer.to_string(plain)
 
@@ -112,6 +121,7 @@ def translate(
     beams: int = 4,
     leaf: int | None = None,
     host: Host = HERE,
+    languages: Languages = (None, None),
 ) -> Translation:
     """Translate a source text by beam search, or read a target text with teacher forcing.
 
@@ -122,16 +132,18 @@ def translate(
         beams: number of beams.
         leaf: the node of the search tree whose hypothesis is returned, by default the best.
         host: runs the model and may cache results.
+        languages: the source's and the target's, by the names of their tokens in the model's tokenizer.
 
     Raises:
         HeadlightError: the model cannot read the source or the target.
     """
-    key = ("" if model.source is None else model.source.name, source, beams)
+    key = ("" if model.source is None else model.source.name, source, beams, languages)
     if target is not None:
-        return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host))
-    search = host.keep(("beams", *key), lambda: _search(model, source, beams, host))
+        return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host, languages))
+    search = host.keep(("beams", *key), lambda: _search(model, source, beams, host, languages))
     at = search.best[0].leaf if leaf is None or leaf >= len(search.tree) else leaf
-    return host.keep(("translation", *key, at), lambda: _read(model, source, list(search.path(at)), search, at, host))
+    written = list(search.path(at))
+    return host.keep(("translation", *key, at), lambda: _read(model, source, written, search, at, host, languages))
 
 
 def same_vocabularies(a: Translation, b: Translation) -> bool:
@@ -147,20 +159,20 @@ def _same(one: Tokenizer | None, other: Tokenizer | None, d_vocab_one: int, d_vo
     return d_vocab_one == d_vocab_other if one is None or other is None else one.same_vocabulary(other)
 
 
-def _search(model: Seq2SeqTransformer, source: str, beams: int, host: Host) -> BeamSearch:
-    tokens = model.to_source_tokens(source)
+def _search(model: Seq2SeqTransformer, source: str, beams: int, host: Host, languages: Languages) -> BeamSearch:
+    tokens, first = model.to_source_tokens(source, languages[0]), model.first_token(languages[1])
     with host.turn():
         most = min(MAX_STEPS, model.cfg.n_ctx - 1)
-        return beam_search(model, tokens, n_beams=beams, n_best=beams, max_new_tokens=most)[0]
+        return beam_search(model, tokens, n_beams=beams, n_best=beams, first_token=first, max_new_tokens=most)[0]
 
 
-def _read_target(model: Seq2SeqTransformer, source: str, target: str, host: Host) -> Translation:
+def _read_target(model: Seq2SeqTransformer, source: str, target: str, host: Host, languages: Languages) -> Translation:
     if target.isspace():
         raise InputError(
             "The target is nothing but spaces. Write a target, or leave it empty and the model writes one."
         )
-    written = [*model.to_target_tokens(target)[0, 1:].tolist(), model.cfg.end_token]
-    return _read(model, source, written, None, None, host)
+    written = [*model.to_target_tokens(target, languages[1])[0, 1:].tolist(), model.cfg.end_token]
+    return _read(model, source, written, None, None, host, languages)
 
 
 def _read(
@@ -170,15 +182,18 @@ def _read(
     search: BeamSearch | None,
     leaf: int | None,
     host: Host,
+    languages: Languages,
 ) -> Translation:
     """One forward pass over the source and a target."""
-    source = model.to_source_tokens(text)
+    source = model.to_source_tokens(text, languages[0])
     inputs = torch.tensor([[model.cfg.start_token, *written[:-1]]])
     with host.turn(), torch.inference_mode():
         logits, cache = model.run_with_cache(source, inputs)
         log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
+        if written and written[0] == model.first_token(languages[1]):
+            log_probs[0] = 0.0
         attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
-    return Translation(model, text, source[0], torch.tensor(written), log_probs, attention, search, leaf)
+    return Translation(model, text, source[0], torch.tensor(written), log_probs, attention, search, leaf, languages)
 
 
 def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from headlight.model.base.errors import InputError
+from headlight.model.base.errors import InputError, nearest
 from headlight.model.base.source import Source
 from headlight.model.nn.blocks import Block, CrossBlock, PostNormBlock, PostNormCrossBlock, build_blocks
 from headlight.model.nn.cache import ActivationCache
@@ -106,6 +106,7 @@ class Seq2SeqTransformer(HookedModel):
         self.target_tokenizer: Tokenizer | None = None
         self.source: Source | None = None
         self.end_tokens: tuple[int, ...] = ()  # that the files beside the weights name
+        self.forced_token: int | None = None  # likewise, behind the start token
         self.decoder = Decoder(cfg)
         shared = cfg.shared_embeddings in ("inputs", "all")
         self.encoder = Encoder(cfg, TiedEmbed(self.decoder.embed) if shared else Embed(cfg.encoder))
@@ -207,34 +208,61 @@ class Seq2SeqTransformer(HookedModel):
         """
         return self(source, target, source_mask, target_mask, tap=self.edit(fwd_hooks))
 
-    def to_source_tokens(self, text: str) -> SourceTokens:
-        """The ids of a source text and of the token that ends a source, if there is one, as a batch of one row.
+    def to_source_tokens(self, text: str, language: str | None = None) -> SourceTokens:
+        """The ids of a source text and of the special tokens around it, as a batch of one row.
+
+        These are the tokenizer's, or the token that ends a source. `language` replaces the language's token among them.
 
         Raises:
-            InputError: no text, a word that the vocabulary lacks, or a model without a tokenizer.
+            InputError: no text, a word that the vocabulary lacks, or a model without a tokenizer or that language.
         """
-        end = self.cfg.source_end_token
-        ids = self._ids("source", self.source_tokenizer, text, end)
+        tokenizer, end = self.source_tokenizer, self.cfg.source_end_token
+        ids = self._ids("source", tokenizer, text)
         if not ids or not text.strip():
             raise InputError("The source is empty. Write at least one word.")
-        return self._row(ids if end is None else [*ids, end])
+        if language is not None:
+            named, token = languages_of(tokenizer), _language(tokenizer, language)
+            ids = [
+                token if place in (0, len(ids) - 1) and each in named.values() else each
+                for place, each in enumerate(ids)
+            ]
+        framed = tokenizer is not None and tokenizer.adds_special
+        return self._row(ids if end is None or framed else [*ids, end])
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
         """The tokens that end a target: the config's end token, and others that the files beside the weights name."""
         return tuple(dict.fromkeys((self.cfg.end_token, *self.end_tokens)))
 
-    def to_target_tokens(self, text: str) -> TargetTokens:
-        """The ids of the token that begins a target and of a target text, which may be empty, as a batch of one row.
+    def to_target_tokens(self, text: str, language: str | None = None) -> TargetTokens:
+        """The ids of the token that begins a target, and its language's, and of a text, which may be empty, as one row.
 
         Raises:
             InputError: as `to_source_tokens`.
         """
-        ids = self._ids("target", self.target_tokenizer, text, self.cfg.end_token)
+        tokenizer = self.target_tokenizer
+        if tokenizer is not None and tokenizer.languages:
+            first = self.first_token(language)
+            ids = [*([] if first is None else [first]), *tokenizer.to_tokens(text, parse_special=True)[0].tolist()]
+        else:
+            ids = self._ids("target", tokenizer, text)
+            ids = (
+                ids[:-1]
+                if tokenizer is not None and tokenizer.adds_special and ids[-1:] == [self.cfg.end_token]
+                else ids
+            )
         return self._row([self.cfg.start_token, *ids])
 
-    def _ids(self, side: str, tokenizer: Tokenizer | None, text: str, end: int | None) -> list[int]:
-        """A text's ids, and those that the tokenizer puts around it, but for an end token."""
+    def first_token(self, language: str | None = None) -> int | None:
+        """The token that has to follow the start token: a language's, or what the files beside the weights say.
+
+        Raises:
+            InputError: the model has no such language.
+        """
+        return self.forced_token if language is None else _language(self.target_tokenizer, language)
+
+    def _ids(self, side: str, tokenizer: Tokenizer | None, text: str) -> list[int]:
+        """A text's ids, and those that the tokenizer puts around it."""
         if tokenizer is None:
             raise InputError(f"This model came without a tokenizer of the {side}: give token ids.")
         around = tokenizer.adds_special
@@ -244,7 +272,7 @@ class Seq2SeqTransformer(HookedModel):
                 f"{tokenizer.n_words} words of the {side}: use these."
             )
         ids: list[int] = tokenizer.to_tokens(text, prepend_bos=around, parse_special=around)[0].tolist()
-        return ids[:-1] if around and ids[-1:] == [end] else ids
+        return ids
 
     def _row(self, ids: list[int]) -> Int[Tensor, "1 pos"]:
         return torch.tensor([ids], device=self.decoder.embed.W_E.device)
@@ -264,6 +292,21 @@ def _build_unembed(cfg: Seq2SeqConfig, embed: Embed) -> nn.Module:
     if not cfg.decoder.tie_word_embeddings:
         return Unembed(cfg.decoder)
     return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)
+
+
+def languages_of(tokenizer: Tokenizer | None) -> dict[str, int]:
+    """The tokens that stand for languages, by name; none without a tokenizer."""
+    return {} if tokenizer is None else tokenizer.languages
+
+
+def _language(tokenizer: Tokenizer | None, name: str) -> int:
+    languages = languages_of(tokenizer)
+    if name not in languages:
+        raise InputError(
+            f"There is no language {name!r}.{nearest(name, languages)} "
+            f"This model has {', '.join(languages) or 'no tokens for languages'}."
+        )
+    return languages[name]
 
 
 def _real(mask: Int[Tensor, "batch pos"] | None) -> Bool[Tensor, "batch pos"] | None:

@@ -1,4 +1,4 @@
-"""The token ids that end what a model writes, as the files beside its weights say."""
+"""The token ids that begin and end what a model writes, as the files beside its weights say."""
 
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,15 @@ def end_tokens(folder: Path, d_vocab: int) -> tuple[int, ...]:
         if ids:
             return tuple(dict.fromkeys(ids))
     return ()
+
+
+def forced_token(folder: Path, d_vocab: int) -> int | None:
+    """The token that a target has to begin with, behind the start token, by forced_bos_token_id; None for any."""
+    for name in (GENERATION_CONFIG, "config.json"):
+        token = _settings(folder / name).get("forced_bos_token_id")
+        if type(token) is int and 0 <= token < d_vocab:
+            return token
+    return None
 
 
 def _settings(path: Path) -> dict[str, Any]:

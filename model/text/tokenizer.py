@@ -1,5 +1,6 @@
 """Text to token ids and back, and visible labels of tokens."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a 
 MAX_LISTED = 60  # words of a vocabulary that a message names
 FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
 ANY = "a"  # a text of which only what is put around it counts
+LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # as M2M-100, NLLB and mBART call one
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
@@ -250,6 +252,12 @@ class Tokenizer:
         pair = self._backend.encode("", "")
         second = next((place for place, kind in enumerate(pair.type_ids) if kind), 0)
         return pair.ids[second - 1] if second else None
+
+    @cached_property
+    def languages(self) -> dict[str, int]:
+        """The special tokens that stand for a language, by their names in order."""
+        named = {token.content: number for number, token in self._added.items() if token.special}
+        return {name: named[name] for name in sorted(named) if LANGUAGE.fullmatch(name)}
 
     def same_vocabulary(self, other: "Tokenizer") -> bool:
         """Whether every token id stands for the same text in both."""

@@ -138,11 +138,12 @@ def _naming(made: Any) -> "tokenizers.Tokenizer":
     """A vocabulary of the `tokenizers` library for a tokenizer that transformers has in Python alone."""
     from tokenizers import Tokenizer, decoders, models, processors
 
-    vocabulary = made.get_vocab()
+    languages = getattr(made, "lang_token_to_id", {})  # M2M-100's, which its vocabulary leaves out
+    vocabulary = made.get_vocab() | languages
     backend = Tokenizer(models.BPE(vocabulary, []))
     if any(SPACE in name for name in vocabulary):
         backend.decoder = decoders.Metaspace()
-    backend.add_special_tokens([token for token in made.all_special_tokens if token in vocabulary])
+    backend.add_special_tokens([token for token in (*made.all_special_tokens, *languages) if token in vocabulary])
     around = [made.convert_ids_to_tokens(token) if token >= 0 else "$A" for token in _around(made)]
     special = [(name, vocabulary[name]) for name in around if name != "$A"]
     backend.post_processor = processors.TemplateProcessing(single=around, special_tokens=special)

@@ -48,8 +48,11 @@ def _loading(translation: Translation) -> str:
 def _translated(translation: Translation, model: str, target: str | None, beams: int) -> str:
     """The chosen beam, or the provided target."""
     if translation.search is None:
-        return call("translate", model, repr(translation.source_text), target=target)
-    return call("translate", model, repr(translation.source_text), beams=beams, leaf=translation.leaf)
+        how: dict[str, object] = {"target": target}
+    else:
+        how = {"beams": beams, "leaf": translation.leaf}
+    how |= {"languages": translation.languages} if any(translation.languages) else {}
+    return call("translate", model, repr(translation.source_text), **how)
 
 
 def data(translations: Translations, chosen: Selection) -> Data:

@@ -1,9 +1,12 @@
 """Translations by encoder-decoders, the attention of their heads, and the beam search trees."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Switch
+from headlight.app.components import Choice, Listed, Switch
 from headlight.app.pages.translate import beams, heads, text
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
@@ -21,7 +24,7 @@ ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
 
 def render(translations: Translations) -> None:
     """The targets, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
-    _options()
+    _options(translations.a.offered_languages)
     if selection.current().table:
         text.draw(translations)
         heads.as_tables(translations)
@@ -41,12 +44,30 @@ def _say_what_is_common(translations: Translations) -> None:
         st.caption(plain(f"Here {said}: the heads that both have are shown."))
 
 
-def _options() -> None:
+def _options(languages: Iterable[str]) -> None:
+    offered = {"": "model's default", **{name: name for name in languages}}
+    from_to = [
+        options.bind(
+            Listed,
+            f"{side}_language",
+            f"{side.capitalize()} language",
+            change=_translate_anew,
+            options=offered,
+            width=130,
+        )
+        for side in ("source", "target")
+        if len(offered) > 1
+    ]
     rows = options.bind(Choice, "rows", "Label rows by the", page=Choices, options=ROWS, folded=True)
     options.row(
+        *from_to,
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
         rows if selection.current().choices_of(Choices).attends == "cross" else None,
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
         options.bind(Switch, "own_scale", "Scale per head", folded=True),
     )
+
+
+def _translate_anew(_: object, **languages: str) -> None:
+    selection.ask(replace(selection.current(), **languages, branch=None, branch_b=None))
