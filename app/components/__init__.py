@@ -7,9 +7,10 @@ Lines, bars, scatters and histograms are Plotly's (`app.figures`), in one figure
 what Plotly lacks: thousands of cells with linked hover (heads, the lens, maps of layers and tokens), and a cell or a
 bar that is chosen by click and key and changes the page.
 
-Where Streamlit or Plotly have a part for the same, it was put in the place of ours and the page measured (`make
-bench-parts`: medians in ms, ours → theirs, in turns on a busy machine, where those of a first load vary by some 200; of
-several pages that which changes most). Ours stay for 100 ms of a page change or a first load, or for a missing feature:
+Where Streamlit or Plotly have a part for the same, it was put in the place of ours and the page measured (in November
+2026 with Streamlit 1.67: medians in ms, ours → theirs, in turns on a busy machine, where those of a first load vary by
+some 200; of several pages that which changes most). Ours stay for 100 ms of a page change or a first load, or for a
+missing feature:
 
     part         lines   page change     first load   what the library's part lacks
     heading         50     362 → 407    1721 → 1564   shows -> in a token's name as an arrow, makes www.… a link;

@@ -12,7 +12,7 @@ from headlight.app.figures import CONFIG, Plot, figure
 
 Rows = Sequence[Sequence[Plot]]
 # Seconds by which a figure comes after what stands above it. Plotly takes the browser for a tenth of a second, in which
-# nothing is painted: a canvas that came just before would wait for it (`make bench-ui`).
+# nothing is painted: a canvas that came just before would wait for it (`make bench ARGS=ui`).
 BEHIND = 0.05
 MODES: tuple[Literal["points", "box", "lasso"], ...] = ("points", "lasso", "box")
 

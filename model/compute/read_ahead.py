@@ -28,7 +28,7 @@ def in_turn(blocks: nn.ModuleList, after: Tensor) -> Iterator[nn.Module]:
     """The blocks, each while a thread reads what comes next: a block, or what is needed `after` them all.
 
     What memory can keep is read by the system, which keeps it; what is larger, by direct reads, as long as there are
-    any: of 6.4 GB under a limit of 4 GiB (`make bench-large`) a pass takes half as long by these.
+    any: of 6.4 GB under a limit of 4 GiB (`make bench ARGS=large`) a pass takes half as long by these.
     """
     parameters: list[list[Tensor]] = [list(block.parameters()) for block in blocks]
     with ExitStack() as opened:

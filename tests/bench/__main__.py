@@ -1,89 +1,32 @@
-"""Headlight beside what one would pick instead, and beside the machine's own limit: `make bench`.
+"""Every benchmark: `make bench ARGS="NAME …"`. Without a name it is `compare`, which the manual's page is about."""
 
-All take turns, each in a process of its own, so that what else the machine does meets each of them; ratios are those of
-one round, and their median counts. The same random weights, of GPT-2-small's shape and saved by transformers, the same
-tokens, float32, a batch of one. With --device cuda the times are the GPU's own.
-"""
-
-import argparse
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+import runpy
+import sys
 from pathlib import Path
 
-import torch
-
-from tests.bench import (
-    forward,
-    generation,
-    growth,
-    kernels,
-    lens,
-    llama,
-    loading,
-    memory,
-    patching,
-    plots,
-    report,
-    starting,
-)
-from tests.bench.bench import SHAPES, Bench, Setting
-from tests.bench.figures import Figure
-
-PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
-    "forward": forward.measure,
-    "kernels": kernels.measure,
-    "lens": lens.measure,
-    "memory": memory.measure,
-    "loading": loading.measure,
-    "start": starting.measure,
-    "generation": generation.measure,
-    "patching": patching.measure,
-    "growth": growth.measure,
-    "llama": llama.measure,
-    "xl": loading.measure_xl,
+NAMES = {
+    "compare": "Headlight beside transformers and TransformerLens, written into the manual",
+    "plots": "the manual's table and plots again, from the last figures of compare",
+    "large": "a model of 6 GB under a limit of 4 GB",
+    "neurons": "how soon the page MLP has its numbers",
+    "scan": "documents a second of a corpus scan, beside a plain loop",
+    "sessions": "how long eight people wait at once",
+    "ui": "how long the page takes to answer, in Chromium, beside an empty Streamlit page",
+    "why": "how soon the panel of a clicked cell is filled, in Chromium",
 }
-ON_GPU = ("forward", "generation", "growth")
 
 
-def options() -> argparse.Namespace:
-    """What was asked for."""
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--only", default="", help=f"parts, with commas between them: {','.join(PARTS)}")
-    parser.add_argument("--rounds", type=int, default=Setting.rounds, help="fewer for a first look")
-    parser.add_argument("--threads", type=int, default=Setting.threads)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default=Setting.device)
-    parser.add_argument("--shape", choices=tuple(SHAPES), default="gpt2")
-    parser.add_argument("--out", type=Path, help="where to write the figures; those of all parts go to assets")
-    given = parser.parse_args()
-    given.parts = given.only.split(",") if given.only else list(ON_GPU if given.device == "cuda" else PARTS)
-    if unknown := set(given.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
-    return given
-
-
-def main() -> None:
-    """Measure, print, and write down what was measured whole."""
-    given, began = options(), time.monotonic()
-    torch.set_num_threads(given.threads)
-    setting = Setting(SHAPES[given.shape], rounds=given.rounds, threads=given.threads, device=given.device)
-    with tempfile.TemporaryDirectory() as made:
-        bench, figures = Bench(setting, Path(made)), list[Figure]()
-        try:
-            print(report.HEADER)
-            for part in given.parts:
-                for figure in PARTS[part](bench):
-                    report.show(figure)
-                    figures.append(figure)
-        finally:
-            bench.close()
-    goals = [figure.met for figure in figures if figure.met is not None]
-    print(f"{sum(goals)} of {len(goals)} goals met; {(time.monotonic() - began) / 60:.1f} minutes")
-    if out := given.out or (report.REPORT if given.parts == list(PARTS) else None):
-        report.write(bench, figures, out)
-        if out == report.REPORT:
-            plots.main()
+def main(arguments: list[str]) -> int:
+    """Run the one that is named with the arguments behind its name."""
+    name, *flags = arguments if arguments and not arguments[0].startswith("-") else ["compare", *arguments]
+    if name not in NAMES:
+        print(f"There is no benchmark {name}. Choose one of:")
+        print("\n".join(f"  {each:10}{what}" for each, what in NAMES.items()))
+        return 2
+    sys.argv = [name, *flags]
+    runpy.run_path(str(Path(__file__).with_name(f"{name}.py")), run_name="__main__")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""A model of three billion parameters in bfloat16, 6 GB, run under a limit of 4 GB: `make bench-large`.
+"""A model of three billion parameters in bfloat16, 6 GB, run under a limit of 4 GB: `make bench ARGS=large`.
 
 Beside the pass stand the disk's reading time and the pass's own where all is in memory, each measured here: where
 reading and computing overlap, the pass takes little more than the larger of the two. The limit is a memory control

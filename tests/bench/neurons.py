@@ -1,4 +1,4 @@
-"""How soon the page *MLP* has its numbers, on GPT-2-small's shape: `make bench-neurons`.
+"""How soon the page *MLP* has its numbers, on GPT-2-small's shape: `make bench ARGS=neurons`.
 
 Of random weights on two threads, at 64 tokens: the first of all 36,864 neurons by each measure, and one of them in
 full. A run is made before; each prompt is another one, for which nothing is kept.

@@ -1,7 +1,7 @@
 """What holds a figure that misses its goal, as measured, and what was tried; shown beside it.
 
-`make bench-plots` puts a changed note into the manual without measuring again. Times that are not in the table are of
-the same run, in bench.json, or of torch's profiler.
+`make bench ARGS=plots` puts a changed note into the manual without measuring again. Times that are not in the table are
+of the same run, in bench.json, or of torch's profiler.
 """
 
 _DEFAULT = (

@@ -1,4 +1,4 @@
-"""The manual's table and plots, from the figures that `make bench` wrote: `make bench-plots`."""
+"""The manual's table and plots, from the figures that `make bench` wrote: `make bench ARGS=plots`."""
 
 import json
 import statistics

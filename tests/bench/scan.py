@@ -1,4 +1,4 @@
-"""How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench-scan`).
+"""How fast a corpus is scanned, by one worker and two of each engine, beside a loop over transformers (`bench scan`).
 
 Rates are those of the second half, when everything is open and most buckets are full, as in a long scan, over the
 held-out text again and again. No head is ablated, which the loop does not do either. The loop finds all that the scan
@@ -187,7 +187,7 @@ def _write(path: Path, texts: Iterable[str]) -> None:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="make bench-scan", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="*", default=list(DOCUMENTS), help="of these, or folders")
     parser.add_argument("--documents", type=int, help="how many, in place of each model's own number")
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))

@@ -1,6 +1,6 @@
 """How long eight people wait at once, each thinking two seconds between prompts of 32 tokens, on GPT-2-small's shape.
 
-`make bench-sessions` prints the times from a submitted prompt to the end of the page's script, beside the goal.
+`make bench ARGS=sessions` prints the times from a submitted prompt to the end of the page's script, beside the goal.
 """
 
 import random

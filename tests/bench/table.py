@@ -9,7 +9,7 @@ from tests.bench.report import number
 from tests.places import DOCS
 
 BENCHMARKS = DOCS / "benchmarks.md"
-BEGIN, END = "<!-- figures: make bench-plots -->", "<!-- end of figures -->"
+BEGIN, END = "<!-- figures: make bench ARGS=plots -->", "<!-- end of figures -->"
 
 
 def line(figure: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import __main__ as command
 from tests.bench import forward, generation, growth, lens, llama, patching, plots, report, table
 from tests.bench.bench import GPT2, Bench, Setting
 from tests.bench.figures import Figure, Goal, ratio
@@ -81,3 +82,11 @@ def test_the_manual_shows_what_the_benchmark_found() -> None:
     found = json.loads(report.REPORT.read_text())
     assert table.markdown(found) in table.BENCHMARKS.read_text()
     assert NOTES.keys() <= {figure["name"] for figure in found["figures"]}
+
+
+def test_every_name_is_a_benchmark_and_another_is_refused_with_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    files = {path.stem for path in Path(command.__file__).parent.glob("*.py") if '"__main__"' in path.read_text()}
+    assert set(command.NAMES) == files - {"__main__", "test_bench", "worker"}
+    assert command.main(["nothing"]) == 2
+    said = capsys.readouterr().out
+    assert all(name in said for name in ("There is no benchmark nothing", *command.NAMES))

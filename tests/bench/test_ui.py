@@ -1,11 +1,11 @@
-"""What `make bench-ui` does to a page, done once to Headlight's and to the floor's."""
+"""What `make bench ARGS=ui` does to a page, done once to Headlight's and to the floor's."""
 
 from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 
-from tests.bench import parts, ui
+from tests.bench import ui
 from tests.bench.window import Browser, Window, browser
 from tests.serving import served
 
@@ -84,19 +84,3 @@ def test_what_a_page_cannot_do_is_an_error(window: Window) -> None:
         window.ask("() => nowhere")
     with pytest.raises(RuntimeError, match=r"No\.such"):
         window.call("No.such")
-
-
-@pytest.mark.parametrize("part", ["nav_bar", "options"])
-def test_a_page_is_drawn_with_the_librarys_part_in_the_place_of_ours(
-    chromium: Browser, server: str, part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A change of page there and back and a first load, each once and on both sides."""
-    monkeypatch.setattr(parts, "ROUNDS", 1)
-    monkeypatch.setattr(parts, "LOADS", 1)
-    page, *_ = parts.PAGES[part]
-    monkeypatch.setitem(parts.PAGES, part, (page,))
-    with parts.swapped(part, "library") as library:
-        measured = [*parts.measure(chromium, part, {"ours": server, "library": library})]
-    rows = [row for row in measured if row.drawn == "whole"]
-    assert [row.act for row in rows] == [f"change to {page}", f"change to {parts.FIRST}", "first load: attention"]
-    assert all(0 < each < 60_000 for row in rows for side in (row.ours, row.library) for each in side.each)

@@ -1,4 +1,4 @@
-"""How long the page takes to answer, in Chromium on loopback: `python -m tests.bench.ui [folder of a GPT-2 tokenizer]`.
+"""How long the page takes to answer, in Chromium on loopback: `make bench ARGS="ui [FOLDER of a GPT-2 tokenizer]"`.
 
 Times are marks on the page's own clock (watch.js): from the browser's time of the user's input to the frame that shows
 the whole answer. The model's time is left out: another session has just run each prompt, on a page that needs nothing

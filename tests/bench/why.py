@@ -1,4 +1,4 @@
-"""How soon the panel of a clicked cell is filled, on GPT-2-small's shape: `python -m tests.bench.why`.
+"""How soon the panel of a clicked cell is filled, on GPT-2-small's shape: `make bench ARGS=why`.
 
 In Chromium on loopback, at 64 tokens of random weights on two threads. A head of the map on the page *Why* is clicked,
 which explains its strongest cell: the time is from the browser's click to the frame that shows the last of the panel.
