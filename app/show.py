@@ -62,7 +62,7 @@ SUMS_TO_ONE = 1e-2  # how far a row of half precision may be off
 WRITERS = {".svg": "svg", ".png": "png"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shown:
     """A picture in a notebook; `save` writes it as html, svg or png, by the file's ending."""
 
@@ -73,6 +73,10 @@ class Shown:
     def page(self) -> bytes:
         """The html document."""
         return document(self.drawings)
+
+    def __repr__(self) -> str:
+        """What a console prints, where nothing is drawn."""
+        return f'{self.drawings.title} (a picture: a notebook draws it, and .save("picture.html") writes it)'
 
     def _repr_html_(self) -> str:
         text = html.escape(self.page.decode(), quote=True)

@@ -1,4 +1,8 @@
-"""Runs the notebooks in a new kernel; `python -m tests.notebook` (`make notebook`) also writes what comes out."""
+"""Runs the notebooks in a new kernel; `python -m tests.notebook` (`make notebook`) also writes what comes out.
+
+The pictures of `headlight.show` are not written: each is a document with the components' scripts, which would change
+with every one of these, and GitHub shows none of it.
+"""
 
 import os
 import tempfile
@@ -13,6 +17,8 @@ from tests.places import ROOT
 
 NOTEBOOK = ROOT / "assets" / "notebooks" / "attention_from_scratch.ipynb"
 FIGURES = NOTEBOOK.with_name("figures.ipynb")
+ARRAYS = NOTEBOOK.with_name("your_arrays.ipynb")
+RUNS = NOTEBOOK.with_name("runs.ipynb")
 
 
 def committed(path: Path = NOTEBOOK) -> NotebookNode:
@@ -54,5 +60,9 @@ def executed(path: Path = NOTEBOOK) -> NotebookNode:
 
 
 if __name__ == "__main__":
-    for path in (NOTEBOOK, FIGURES):
-        nbformat.write(executed(path), path)
+    for path in (NOTEBOOK, FIGURES, ARRAYS, RUNS):
+        notebook = executed(path)
+        for cell in notebook.cells:
+            for output in cell.get("outputs", ()):
+                output.get("data", {}).pop("text/html", None)
+        nbformat.write(notebook, path)

@@ -10,7 +10,7 @@ import pytest
 from nbformat import NotebookNode
 
 from headlight.app.registry import VIEWS
-from tests.notebook import FIGURES, NOTEBOOK, committed, executed
+from tests.notebook import ARRAYS, FIGURES, NOTEBOOK, RUNS, committed, executed
 from tests.places import ROOT
 
 pytestmark = pytest.mark.real
@@ -137,3 +137,21 @@ def test_the_notebook_of_figures_draws_what_was_committed() -> None:
     drawn = set(re.findall(r"figures\.(\w+)\(", "".join(cell.source for cell in _code(notebook))))
     lines = {"attention", "residual_norms", "logit_lens", "attribution", "patching_map", "head_scatter", "next_tokens"}
     assert lines | {"cosine", "components", "training_curves", "prompt_statistics", "generated"} == drawn
+
+
+@pytest.mark.parametrize("path", [ARRAYS, RUNS], ids=["arrays", "runs"])
+def test_the_notebooks_of_show_draw_a_picture_in_each_cell_that_ends_in_one(path: Path) -> None:
+    notebook, fresh = committed(path), executed(path)
+    nbformat.validate(notebook)
+    assert [cell.execution_count for cell in _code(notebook)] == list(range(1, len(_code(notebook)) + 1))
+    assert _printed(fresh) == _printed(notebook)
+    for cell, stored in zip(_code(fresh), _code(notebook), strict=True):
+        drawn = [output.data for output in cell.outputs if output.output_type == "execute_result"]
+        assert [output.data for output in stored.outputs if output.output_type == "execute_result"] == [
+            {"text/plain": data["text/plain"]} for data in drawn
+        ]
+        assert len(drawn) == cell.source.splitlines()[-1].startswith("show"), cell.id
+        assert all(data["text/html"].startswith("<iframe srcdoc=") for data in drawn)
+    links = [link for cell in notebook.cells if cell.cell_type == "markdown" for link in LINKS.findall(cell.source)]
+    assert links
+    assert not [link for link in links if not (path.parent / link).is_file()]

@@ -82,6 +82,29 @@ def test_a_cache_of_transformer_lens() -> None:
     check(show.attention(cache.cache_dict, TOKENS), expected)
 
 
+def test_tensors_that_nnsight_saved() -> None:
+    """The list that a trace fills with each layer's pattern, as its block returns it."""
+    nnsight = pytest.importorskip("nnsight")
+    torch.manual_seed(0)
+    config = GPT2Config(n_layer=N_LAYERS, n_head=N_HEADS, n_embd=12, vocab_size=11, n_positions=8)
+    model = GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
+    ids, traced = torch.tensor([[1, 2, 3, 4, 2, 5]]), nnsight.NNsight(model)
+    with torch.no_grad(), traced.trace(ids):
+        saved = list().save()  # noqa: C408  a literal has no save()
+        for block in traced.transformer.h:
+            saved.append(block.attn.output[1])
+    with torch.no_grad():
+        expected = [layer[0] for layer in model(ids, output_attentions=True).attentions]
+    check(show.attention(saved, TOKENS), expected)
+
+
+def test_a_picture_has_a_short_text_where_nothing_is_drawn() -> None:
+    """A console prints no arrays."""
+    assert repr(show.heads(np.ones((1, 2)))) == (
+        'Heads (a picture: a notebook draws it, and .save("picture.html") writes it)'
+    )
+
+
 def test_a_lens_holds_the_softmax_of_the_logits() -> None:
     logits = torch.randn(3, N_TOKENS, 11, generator=torch.Generator().manual_seed(0))
     ((props, arrays),) = mounted(show.lens(logits, TOKENS, [f"w{token}" for token in range(11)]))
