@@ -94,21 +94,40 @@ def check_place(out: Path) -> None:
         raise TrainingError(f"{out} holds {' and '.join(others)}, and no lens of ours: give another folder by --out.")
 
 
+def parser() -> argparse.ArgumentParser:
+    """The flags, with what `--help` says of each."""
+    made = argparse.ArgumentParser(prog="fit-lens", description="Fit a model's tuned lens and Jacobian lens.")
+    made.add_argument("model", help="an embedded model's name, a folder or a hub name")
+    made.add_argument(
+        "--corpus", default="", help="text files, a table or a data set (default: the text mini was trained on)"
+    )
+    made.add_argument("--out", type=Path, help="the folder of the lenses (default: beside the model)")
+    made.add_argument("--run", type=Path, help="where checkpoints are kept (default: runs/lenses/MODEL)")
+    made.add_argument("--rows", type=int, default=ROWS, help="rows of 128 tokens to draw from (default: %(default)s)")
+    made.add_argument(
+        "--steps",
+        type=int,
+        default=STEPS,
+        help="training steps of the tuned lens, eight rows each (default: %(default)s)",
+    )
+    made.add_argument(
+        "--prompts", type=int, default=PROMPTS, help="rows whose Jacobians are averaged (default: %(default)s)"
+    )
+    made.add_argument(
+        "--held-out",
+        type=int,
+        default=HELD_OUT_ROWS,
+        help="held-out rows, every tenth of which is measured (default: %(default)s)",
+    )
+    made.add_argument("--seed", type=int, default=0, help="of the rows that are drawn (default: %(default)s)")
+    made.add_argument("--card", action="store_true", help="fit nothing: measure what is there, and write the card")
+    return made
+
+
 @exit_on_error()
 def main() -> None:
     """Fit from the command line."""
-    parser = argparse.ArgumentParser(description="Fit a model's tuned lens and Jacobian lens.")
-    parser.add_argument("model", help="an embedded model's name, a folder or a hub name")
-    parser.add_argument("--corpus", default="", help="text files, a table or a data set; the project's own if left out")
-    parser.add_argument("--out", type=Path, help="the folder of the lenses; beside the model if left out")
-    parser.add_argument("--run", type=Path, help="checkpoints are kept here; runs/lenses/MODEL if left out")
-    parser.add_argument("--rows", type=int, default=ROWS, help="rows of 128 tokens that are drawn from")
-    parser.add_argument("--steps", type=int, default=STEPS, help="of the tuned lens, eight rows each")
-    parser.add_argument("--prompts", type=int, default=PROMPTS, help="rows that the Jacobian is a mean of")
-    parser.add_argument("--held-out", type=int, default=HELD_OUT_ROWS, help="rows of which every tenth is measured")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--card", action="store_true", help="fit nothing: measure what is there, and write the card")
-    args = parser.parse_args()
+    args = parser().parse_args()
     model = load(args.model)
     assert model.source is not None  # set by load
     check(model, args.model)

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from argparse import ArgumentParser
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -13,6 +14,8 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.server.flags import FIELDS, default_text, flag
 from headlight.model.checkpoints.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
+from headlight.model.training.dictionaries import __main__ as dictionaries
+from headlight.recipes import lenses
 from tests.places import DOCS, ROOT
 
 README = ROOT / "README.md"
@@ -106,21 +109,34 @@ def test_every_make_target_named_exists() -> None:
     subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
 
 
-def _scan_rows() -> list[str]:
-    """A row for each flag of a scan, as `--help` has it."""
+def _rows(parser: ArgumentParser) -> list[str]:
+    """A row for each flag of a command, as `--help` has it."""
     rows = []
-    for action in scan.parser()._actions:
+    for action in parser._actions:
         if action.option_strings and action.dest != "help":
-            meaning, _, default = (action.help or "").removesuffix(")").partition(" (default: ")
+            help_text = (action.help or "") % {"default": action.default}
+            meaning, _, default = help_text.removesuffix(")").partition(" (default: ")
             default = "1" if action.default is True else default or action.default or ""
             text = f"`{default}`" if default else "none"
             rows.append(f"| `{action.option_strings[0]}` | {text} | {meaning} |")
     return rows
 
 
-def test_every_flag_of_a_scan_is_in_the_table_with_its_default_and_meaning() -> None:
-    text = TEXT["docs/how-to/scan-a-corpus.md"]
-    assert [line for line in text.splitlines() if line.startswith("| `--")] == _scan_rows()
+@pytest.mark.parametrize(
+    ("page", "heading", "parser"),
+    [
+        ("how-to/scan-a-corpus.md", "", scan.parser()),
+        ("reference/training-commands.md", "## Train dictionaries", dictionaries.parser()),
+        ("reference/training-commands.md", "## Fit lenses", lenses.parser()),
+    ],
+    ids=["scan", "train-dictionary", "fit-lens"],
+)
+def test_every_flag_of_a_command_is_in_the_table_with_its_default_and_meaning(
+    page: str, heading: str, parser: ArgumentParser
+) -> None:
+    section = TEXT[f"docs/{page}"].partition(heading)[2] if heading else TEXT[f"docs/{page}"]
+    section = section.partition("\n## ")[0] if heading else section
+    assert [line for line in section.splitlines() if line.startswith("| `--")] == _rows(parser)
 
 
 def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:

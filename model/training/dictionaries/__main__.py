@@ -24,36 +24,39 @@ from headlight.model.training.loop import faster_products, train
 from headlight.model.training.outputs import check_out
 
 
-def arguments() -> argparse.Namespace:
-    """Parse the command line."""
-    parser = argparse.ArgumentParser(
-        prog="train-dictionary", description="Train dictionaries of a model's activations."
-    )
-    parser.add_argument("model", help="an embedded model's name, a folder or a hub name")
-    parser.add_argument(
+def parser() -> argparse.ArgumentParser:
+    """The flags, with what `--help` says of each."""
+    made = argparse.ArgumentParser(prog="train-dictionary", description="Train dictionaries of a model's activations.")
+    made.add_argument("model", help="an embedded model's name, a folder or a hub name")
+    made.add_argument(
         "hooks",
         nargs="+",
         metavar="HOOK",
         help="activations by TransformerLens's names: of a hook_mlp_out a transcoder, of any other an autoencoder",
     )
-    parser.add_argument(
+    made.add_argument(
         "--kind",
         choices=get_args(Kind),
         default="topk",
-        help="(default: %(default)s); SAELens opens transcoders of the other two kinds alone",
+        help="topk, batchtopk or jumprelu; SAELens opens no topk transcoders (default: %(default)s)",
     )
-    parser.add_argument("--features", type=int, default=1024, help="how many (default: %(default)s)")
-    parser.add_argument("--k", type=int, default=16, help="how many are active at a position (default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=1800, help="of 1024 tokens (default: %(default)s)")
-    parser.add_argument("--rate", type=float, default=3e-3, help="learning rate (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--text", help="text to train on: a file, a folder, or a table of documents")
-    parser.add_argument(
-        "--run", type=Path, default=Path("runs/dictionaries"), help="checkpoints and corpus are kept here"
+    made.add_argument("--features", type=int, default=1024, help="number of features (default: %(default)s)")
+    made.add_argument(
+        "--k", type=int, default=16, help="how many features are active at a position (default: %(default)s)"
     )
-    parser.add_argument("--out", type=Path, help="where the dictionaries are written (default: in the run's folder)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    return parser.parse_args()
+    made.add_argument("--steps", type=int, default=1800, help="training steps of 1024 tokens (default: %(default)s)")
+    made.add_argument("--rate", type=float, default=3e-3, help="learning rate (default: %(default)s)")
+    made.add_argument("--seed", type=int, default=0, help="of weights and order of text (default: %(default)s)")
+    made.add_argument("--text", help="text to train on: a file, a folder, or a table of documents")
+    made.add_argument(
+        "--run",
+        type=Path,
+        default=Path("runs/dictionaries"),
+        help="where checkpoints and corpus are kept (default: %(default)s)",
+    )
+    made.add_argument("--out", type=Path, help="where the dictionaries are written (default: the folder of --run)")
+    made.add_argument("--threads", type=int, help="processor threads (default: as many as torch takes)")
+    return made
 
 
 def shapes_of(model: Transformer, places: list[Place], args: argparse.Namespace) -> list[Shape]:
@@ -91,8 +94,8 @@ def main(corpus: Callable[[Transformer, Path], Rows] = no_corpus) -> None:
     Args:
         corpus: the rows to train on where no text was named, made of the model and the run's folder.
     """
-    args = arguments()
-    torch.set_num_threads(args.threads)
+    args = parser().parse_args()
+    torch.set_num_threads(args.threads or torch.get_num_threads())
     model, places = load(args.model), [place_of(hook) for hook in args.hooks]
     shapes = shapes_of(model, places, args)
     out = args.out or args.run / "dictionaries"
