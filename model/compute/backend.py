@@ -27,6 +27,7 @@ Rows = Float[Tensor, "row d_in"]
 Matrix = Float[Tensor, "d_in d_out"]
 Bias = Float[Tensor, " d_out"]
 Multiply = Callable[[Rows, Matrix, Bias | None], Float[Tensor, "row d_out"]]
+Candidate = tuple[str, Multiply]
 
 
 @dataclass(frozen=True)
@@ -54,62 +55,67 @@ def onednn(x: Rows, W: Matrix, b: Bias | None) -> Float[Tensor, "row d_out"]:
     return torch.ops.mkldnn._linear_pointwise.default(x.contiguous(), W.T, b, "none", [], "")
 
 
-_lock = threading.Lock()
-_measured: tuple[Backend, ...] = ()
-_in_use: Backend | None = None
-_forced: str | None = None
+class Backends:
+    """The backends that there are here, measured once by whoever asks first, and the one in use."""
+
+    def __init__(self, candidates: Callable[[], Sequence[Candidate]]) -> None:
+        self._candidates = candidates
+        self._lock = threading.Lock()
+        self._measured: tuple[Backend, ...] = ()
+        self._in_use: Backend | None = None
+        self._forced: str | None = None
+
+    def in_use(self) -> Backend:
+        """The forced backend, else the fastest exact one; the first call measures, for some tens of milliseconds."""
+        if self._in_use is None:
+            fastest = self.measured()
+            with self._lock:
+                self._in_use = self._in_use or self._chosen(fastest)
+        return self._in_use
+
+    def measured(self) -> tuple[Backend, ...]:
+        """All backends, torch's own first, as measured once."""
+        with self._lock:
+            if not self._measured:
+                self._measured = measure(self._candidates())
+            return self._measured
+
+    def force(self, name: str | None) -> None:
+        """Use the backend of this name from now on, or with None the fastest exact one again.
+
+        Raises:
+            ConfigError: there is no backend of this name here.
+        """
+        if name is not None and name not in (names := [each.name for each in self.measured()]):
+            raise ConfigError(
+                f"There is no backend {name!r} here; give one of {', '.join(names)}, or None for the fastest."
+            )
+        with self._lock:
+            self._forced, self._in_use = name, None
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Use one that no measured speed decides, and with that no load on the machine: the last of the exact ones.
+
+        Several processes so come to the same bits on one machine, and one does tomorrow.
+        """
+        before = self._forced
+        self.force([each.name for each in self.measured() if each.error <= ERROR_BOUND or each.multiply is default][-1])
+        try:
+            yield
+        finally:
+            self.force(before)
+
+    def _chosen(self, backends: Sequence[Backend]) -> Backend:
+        """The one that is forced, else the fastest of those within the bound, else torch's own."""
+        for each in backends:
+            if each.name == self._forced:
+                return each
+        exact = [each for each in backends if each.error <= ERROR_BOUND]
+        return max(exact, key=lambda each: each.gflops, default=backends[0])
 
 
-def backend() -> Backend:
-    """The backend in use, measured on the first call, which takes some tens of milliseconds."""
-    global _in_use
-    if _in_use is None:
-        fastest = measured()
-        with _lock:
-            _in_use = _in_use or _chosen(fastest)
-    return _in_use
-
-
-def measured() -> tuple[Backend, ...]:
-    """All backends that there are here, torch's own first, as measured once in this process."""
-    global _measured
-    with _lock:
-        if not _measured:
-            _measured = measure(_candidates())
-        return _measured
-
-
-def force(name: str | None) -> None:
-    """Use the backend of this name from now on, or with None the fastest exact one again.
-
-    Raises:
-        ConfigError: there is no backend of this name here.
-    """
-    global _forced, _in_use
-    fastest = measured()
-    if name is not None and name not in (names := [each.name for each in fastest]):
-        raise ConfigError(
-            f"There is no backend {name!r} here; give one of {', '.join(names)}, or None for the fastest."
-        )
-    with _lock:
-        _forced, _in_use = name, None
-
-
-@contextmanager
-def settled() -> Iterator[None]:
-    """Use one that no measured speed decides, and with that no load on the machine: the last of the exact ones.
-
-    Several processes so come to the same bits on one machine, and one does tomorrow.
-    """
-    before = _forced
-    force([each.name for each in measured() if each.error <= ERROR_BOUND or each.multiply is default][-1])
-    try:
-        yield
-    finally:
-        force(before)
-
-
-def measure(candidates: Sequence[tuple[str, Multiply]], device: str = "cpu") -> tuple[Backend, ...]:
+def measure(candidates: Sequence[Candidate], device: str = "cpu") -> tuple[Backend, ...]:
     """Each candidate's error and speed on a product of GPT-2-small's size, without those that cannot compute it."""
     n_rows, d_in, d_out = PROBE
     generator = torch.Generator().manual_seed(0)
@@ -141,18 +147,13 @@ def _seconds(multiply: Multiply, x: Rows, W: Matrix) -> float:
     return time.perf_counter() - began
 
 
-def _chosen(backends: Sequence[Backend]) -> Backend:
-    """The one that is forced, else the fastest of those within the bound, else torch's own."""
-    for each in backends:
-        if each.name == _forced:
-            return each
-    exact = [each for each in backends if each.error <= ERROR_BOUND]
-    return max(exact, key=lambda each: each.gflops, default=backends[0])
-
-
-def _candidates() -> list[tuple[str, Multiply]]:
+def candidates() -> list[Candidate]:
     """torch's own and oneDNN's, if it is built in."""
     library = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
     own = f"torch's own ({library[1]})" if library else "torch's own"
     has_onednn = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
     return [(own, default), *([("oneDNN", onednn)] if has_onednn else [])]
+
+
+_here = Backends(candidates)
+backend, measured, force, settled = _here.in_use, _here.measured, _here.force, _here.settled

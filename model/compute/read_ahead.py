@@ -3,7 +3,7 @@
 import ctypes
 import mmap
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -17,6 +17,7 @@ LARGE = 2**30  # bytes from which a model may not stay in memory; a smaller one 
 # Linux' advice on memory that is mapped from files, which Python has no names for: to read it and have it at hand, and
 # to forget it before other memory, if any has to be forgotten. Source: madvise(2).
 POPULATE_READ, COLD = 22, 20
+Advise = Callable[[Tensor, int], None]
 
 
 def is_large(model: nn.Module) -> bool:
@@ -24,7 +25,17 @@ def is_large(model: nn.Module) -> bool:
     return sum(map(stored_bytes, model.parameters())) >= LARGE
 
 
-def in_turn(blocks: nn.ModuleList, after: Tensor) -> Iterator[nn.Module]:
+def advise(parameter: Tensor, advice: int) -> None:
+    """Tell the system what is to become of a parameter's pages."""
+    if sys.platform != "linux":
+        return
+    begin = parameter.data_ptr() // mmap.PAGESIZE * mmap.PAGESIZE
+    length = parameter.data_ptr() + parameter.nbytes - begin
+    # What fails, as an older Linux does, changes nothing.
+    ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(length), advice)
+
+
+def in_turn(blocks: nn.ModuleList, after: Tensor, advise: Advise = advise) -> Iterator[nn.Module]:
     """The blocks, each while a thread reads what comes next: a block, or what is needed `after` them all.
 
     What memory can keep is read by the system, which keeps it; what is larger, by direct reads, as long as there are
@@ -34,9 +45,9 @@ def in_turn(blocks: nn.ModuleList, after: Tensor) -> Iterator[nn.Module]:
     with ExitStack() as opened:
         layers = None if _stays(parameters) else direct_reads.extents_of(blocks, opened)
         if layers is None:
-            yield from _advised(blocks, parameters, after)
+            yield from _advised(blocks, parameters, after, advise)
         else:
-            yield from direct_reads.in_buffers(blocks, layers, lambda: _read([after], []))
+            yield from direct_reads.in_buffers(blocks, layers, lambda: _read([after], [], advise))
 
 
 def _stays(parameters: Iterable[Iterable[Tensor]]) -> bool:
@@ -45,7 +56,9 @@ def _stays(parameters: Iterable[Iterable[Tensor]]) -> bool:
     return free is None or sum(stored_bytes(each) for of_block in parameters for each in of_block) <= free
 
 
-def _advised(blocks: nn.ModuleList, parameters: list[list[Tensor]], after: Tensor) -> Iterator[nn.Module]:
+def _advised(
+    blocks: nn.ModuleList, parameters: list[list[Tensor]], after: Tensor, advise: Advise
+) -> Iterator[nn.Module]:
     """The blocks, each while the system reads the next one's pages; those of the one before are the first to go."""
     needs, dones = [*parameters[1:], [after]], [[], *parameters]
     reading: Future[None] | None = None
@@ -53,21 +66,12 @@ def _advised(blocks: nn.ModuleList, parameters: list[list[Tensor]], after: Tenso
         for block, done, needed in zip(blocks, dones, needs, strict=False):
             if reading is not None:
                 reading.result()
-            reading = thread.submit(_read, needed, done)
+            reading = thread.submit(_read, needed, done, advise)
             yield block
 
 
-def _read(needed: Iterable[Tensor], done: Iterable[Tensor]) -> None:
+def _read(needed: Iterable[Tensor], done: Iterable[Tensor], advise: Advise) -> None:
     for parameters, advice in ((done, COLD), (needed, POPULATE_READ)):
         for parameter in parameters:
             for part in memory_of(parameter):
-                _advise(part, advice)
-
-
-def _advise(parameter: Tensor, advice: int) -> None:
-    if sys.platform != "linux":
-        return
-    begin = parameter.data_ptr() // mmap.PAGESIZE * mmap.PAGESIZE
-    length = parameter.data_ptr() + parameter.nbytes - begin
-    # What fails, as an older Linux does, changes nothing.
-    ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(length), advice)
+                advise(part, advice)

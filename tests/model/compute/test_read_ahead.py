@@ -2,6 +2,8 @@
 
 import mmap
 import os
+import re
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,41 +15,34 @@ from torch import nn
 from headlight.model import load
 from headlight.model.base import memory
 from headlight.model.base.errors import CheckpointError
-from headlight.model.compute import direct_reads, read_ahead
+from headlight.model.compute import direct_reads
 from headlight.model.compute.direct_reads import Buffer, Extent
-from headlight.model.compute.read_ahead import COLD, POPULATE_READ
+from headlight.model.compute.read_ahead import COLD, POPULATE_READ, in_turn
 from headlight.model.nn.transformer import Transformer
 
+SLACK = 100_000  # bytes that are read besides, with the list of mapped files
 
-def test_each_layer_is_read_while_the_one_before_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_each_layer_is_read_while_the_one_before_is_computed() -> None:
     model, advised = load("mini"), list[tuple[int, int]]()
     tokens = model.to_tokens("The cat sat")
     with torch.inference_mode():
         expected = model(tokens)
-        monkeypatch.setattr(model, "reads_ahead", True)
+        model.reads_ahead = True
         assert torch.equal(model(tokens), expected)
-        monkeypatch.setattr(read_ahead, "_advise", lambda given, advice: advised.append((given.data_ptr(), advice)))
-        model(tokens)
-        of_layer = [[parameter.data_ptr() for parameter in block.parameters()] for block in model.blocks]
-        needed = [at for layer in of_layer[1:] for at in layer] + [model.unembed.W_U.data_ptr()]
-        assert [at for at, advice in advised if advice == POPULATE_READ] == needed
-        assert [at for at, advice in advised if advice == COLD] == [at for layer in of_layer[:-1] for at in layer]
-
-
-def test_a_pass_that_stops_early_reads_no_layer_behind_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, advised = load("mini"), set[int]()
-    monkeypatch.setattr(model, "reads_ahead", True)
-    monkeypatch.setattr(read_ahead, "_advise", lambda given, advice: advised.add(given.data_ptr()))
-    with torch.inference_mode():
-        model(model.to_tokens("The cat sat"), stop_at_layer=2)
-    assert not advised & {parameter.data_ptr() for parameter in model.blocks[3].parameters()}
+    blocks = in_turn(model.blocks, model.unembed.W_U, lambda given, advice: advised.append((given.data_ptr(), advice)))
+    assert list(blocks) == list(model.blocks)
+    of_layer = [[parameter.data_ptr() for parameter in block.parameters()] for block in model.blocks]
+    needed = [at for layer in of_layer[1:] for at in layer] + [model.unembed.W_U.data_ptr()]
+    assert [at for at, advice in advised if advice == POPULATE_READ] == needed
+    assert [at for at, advice in advised if advice == COLD] == [at for layer in of_layer[:-1] for at in layer]
 
 
 @pytest.fixture
 def larger_than_memory(monkeypatch: pytest.MonkeyPatch) -> Transformer:
     """`mini-llama`, as if no memory were left to keep its pages in."""
     model = load("mini-llama")
-    monkeypatch.setattr(model, "reads_ahead", True)
+    model.reads_ahead = True
     monkeypatch.setattr(memory, "free", lambda: 0)
     return model
 
@@ -66,53 +61,52 @@ def _needs_direct_reads(model: Transformer) -> None:
             pytest.skip("the system has no direct reads of the files where this checkout lies")
 
 
+def _matrices(block: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in block.parameters() if parameter.ndim > 1]
+
+
+def _bytes_read() -> int:
+    """What this process has read from files until now. Source: proc_pid_io(5)."""
+    return int(re.findall(r"rchar: (\d+)", Path("/proc/self/io").read_text())[0])
+
+
+def _in_blocks(blocks: Iterable[nn.Module]) -> range:
+    """How many bytes it takes to read the matrices of some layers once: each may begin and end within a block."""
+    matrices = [matrix for block in blocks for matrix in _matrices(block)]
+    least = sum(matrix.nbytes for matrix in matrices)
+    return range(least, least + 2 * direct_reads.BLOCK * len(matrices) + len(direct_reads.MAPS.read_bytes()) + SLACK)
+
+
 def test_what_is_larger_than_memory_is_computed_with_what_was_read_into_two_buffers(
-    larger_than_memory: Transformer, monkeypatch: pytest.MonkeyPatch
+    larger_than_memory: Transformer,
 ) -> None:
-    model, filled, used = larger_than_memory, list[int](), list[nn.Module]()
+    model = larger_than_memory
     _needs_direct_reads(model)
-    fill, layer = Buffer.fill, Buffer.layer
-
-    def counted(buffer: Buffer, extents: list[Extent]) -> None:
-        filled.append(len(extents))
-        fill(buffer, extents)
-
-    def kept(buffer: Buffer, block: nn.Module, extents: list[Extent]) -> nn.Module:
-        used.append(layer(buffer, block, extents))
-        return used[-1]
-
     assert model.hook_names  # found by a pass of their own, once
-    monkeypatch.setattr(Buffer, "fill", counted)
-    monkeypatch.setattr(Buffer, "layer", kept)
     tokens = model.to_tokens("When Mary and John went to the store")
     with torch.inference_mode():
+        before = _bytes_read()
         given, cache = model.run_with_cache(tokens)
+        assert _bytes_read() - before in _in_blocks(model.blocks)
         model.reads_ahead = False
         expected, its = model.run_with_cache(tokens)
         # To the bit: the same numbers in the same steps, and what is computed after the pass of what it kept too.
         assert torch.equal(given, expected)
         assert all(torch.equal(cache[name], its[name]) for name in its)
-    matrices = [[each for each in block.parameters() if each.ndim > 1] for block in model.blocks]
-    assert filled == [len(each) for each in matrices]
-    own = {parameter.data_ptr() for parameter in model.parameters()}
-    for block in used:
+    own, buffers = {parameter.data_ptr() for parameter in model.parameters()}, set[int]()
+    for block in in_turn(model.blocks, model.unembed.W_U):
         assert all((each.data_ptr() in own) == (each.ndim < 2) for each in block.parameters())
-    read = [next(each for each in block.parameters() if each.ndim > 1) for block in used]
-    assert len({each.untyped_storage().data_ptr() for each in read}) == 2
+        buffers |= {matrix.untyped_storage().data_ptr() for matrix in _matrices(block)}
+    assert len(buffers) == 2
 
 
-def test_a_pass_that_stops_early_fills_no_buffer_behind_the_next(
-    larger_than_memory: Transformer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled = list[Any]()
-    monkeypatch.setattr(Buffer, "fill", lambda buffer, extents: filled.append([each.matrix for each in extents]))
+def test_a_pass_that_stops_early_fills_no_buffer_behind_the_next(larger_than_memory: Transformer) -> None:
     _needs_direct_reads(larger_than_memory)
+    tokens = larger_than_memory.to_tokens("The cat sat")
+    before = _bytes_read()
     with torch.inference_mode():
-        larger_than_memory(larger_than_memory.to_tokens("The cat sat"), stop_at_layer=2)
-    blocks = larger_than_memory.blocks[:2]
-    assert [{id(each) for each in of_layer} for of_layer in filled] == [
-        {id(each) for each in block.parameters() if each.ndim > 1} for block in blocks
-    ]
+        larger_than_memory(tokens, stop_at_layer=2)
+    assert _bytes_read() - before in _in_blocks(larger_than_memory.blocks[:2])
 
 
 def _refused(*given: Any) -> int:
@@ -128,12 +122,13 @@ def test_without_direct_reads_the_system_reads_ahead(
         monkeypatch.setattr(os, "open", _refused)
     else:
         monkeypatch.setattr(direct_reads, "MAPS", Path("/nowhere"))
-    monkeypatch.setattr(read_ahead, "_advise", lambda given, advice: advised.append(advice))
-    tokens = larger_than_memory.to_tokens("The cat sat")
+    model = larger_than_memory
+    tokens = model.to_tokens("The cat sat")
     with torch.inference_mode():
-        given = larger_than_memory(tokens)
-        larger_than_memory.reads_ahead = False
-        assert torch.equal(given, larger_than_memory(tokens))
+        given = model(tokens)
+        assert list(in_turn(model.blocks, model.unembed.W_U, lambda _, advice: advised.append(advice)))
+        model.reads_ahead = False
+        assert torch.equal(given, model(tokens))
     assert POPULATE_READ in advised
 
 
