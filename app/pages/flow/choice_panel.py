@@ -6,8 +6,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.pages.flow import figures as numbers
-from headlight.app.pages.flow.choices import Choices
-from headlight.app.pages.flow.chosen import chosen_in, edge_of, flow_in
+from headlight.app.pages.flow.choices import Choices, chosen_in, edge_of, flow_in
 from headlight.app.parts import needs
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading

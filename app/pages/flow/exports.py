@@ -6,8 +6,7 @@ from headlight.app.components import FlowChoice
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawing, Drawings
 from headlight.app.exports.script import report
-from headlight.app.pages.flow.choices import Choices
-from headlight.app.pages.flow.chosen import change_in, chosen_in
+from headlight.app.pages.flow.choices import Choices, change_in, chosen_in
 from headlight.app.pages.flow.graph import of_change, of_run
 from headlight.app.parts.pair import place_of
 from headlight.app.selection.chosen import Selection

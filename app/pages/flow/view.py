@@ -7,8 +7,7 @@ from headlight.app.components import FlowChoice, Slider, flow_choice, flow_graph
 from headlight.app.glossary import TERMS
 from headlight.app.pages.flow import choice_panel
 from headlight.app.pages.flow import figures as numbers
-from headlight.app.pages.flow.choices import THRESHOLDS, Choices
-from headlight.app.pages.flow.chosen import change_in, chosen_in, flow_in, lacks_change
+from headlight.app.pages.flow.choices import THRESHOLDS, Choices, change_in, chosen_in, flow_in, lacks_change
 from headlight.app.pages.flow.graph import of_change, of_run
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.components import HeadStep, StepMatrix
-from headlight.app.pages.inside.chosen import Inside
+from headlight.app.pages.inside.choices import Inside
 from headlight.app.pages.inside.writer import Writer, row, scalar
 from headlight.app.parts.labels import number
 

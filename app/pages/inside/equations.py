@@ -10,8 +10,7 @@ from jaxtyping import Float
 from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.components.head_steps import Axis, Term
 from headlight.app.pages.inside.attending import attending
-from headlight.app.pages.inside.choices import Convention
-from headlight.app.pages.inside.chosen import Inside
+from headlight.app.pages.inside.choices import Convention, Inside
 from headlight.app.pages.inside.writer import BIASES, Writer, row, scalar
 from headlight.app.parts.labels import number
 from headlight.model.measure.difference import subtract

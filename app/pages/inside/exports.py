@@ -8,8 +8,7 @@ from headlight.app.components import HeadSteps
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawings, on_paper
 from headlight.app.exports.script import report
-from headlight.app.pages.inside.choices import Choices
-from headlight.app.pages.inside.chosen import Inside, key_of, query_of, sides_of
+from headlight.app.pages.inside.choices import Choices, Inside, key_of, query_of, sides_of
 from headlight.app.pages.inside.view import described, for_file
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.sides import DIFFERENCE

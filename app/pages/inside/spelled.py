@@ -7,7 +7,7 @@ from typing import SupportsFloat
 import numpy as np
 from jaxtyping import Float
 
-from headlight.app.pages.inside.chosen import Inside
+from headlight.app.pages.inside.choices import Inside
 from headlight.app.parts.labels import number
 from headlight.model.measure.head_steps import Terms, terms
 

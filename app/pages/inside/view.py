@@ -10,8 +10,7 @@ from headlight.app import selection
 from headlight.app.components import Choice, Followed, HeadSteps, Listed, Option, StepKeys, followed, head_steps
 from headlight.app.exports.drawings import Drawing, on_screen
 from headlight.app.glossary import TERMS
-from headlight.app.pages.inside.choices import Choices, Convention
-from headlight.app.pages.inside.chosen import Inside, on_common_keys, query_of, sides_of
+from headlight.app.pages.inside.choices import Choices, Convention, Inside, on_common_keys, query_of, sides_of
 from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.first_heads import head_of

@@ -10,8 +10,7 @@ from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.components.head_steps import Axis, Term
 from headlight.app.glossary import TERMS
 from headlight.app.pages.inside import spelled
-from headlight.app.pages.inside.choices import Convention
-from headlight.app.pages.inside.chosen import Inside
+from headlight.app.pages.inside.choices import Convention, Inside
 from headlight.model.runs.linear import BiasName
 
 Projection = Literal["Q", "K", "V"]

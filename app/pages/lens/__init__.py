@@ -7,8 +7,7 @@ from headlight.app import selection
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View
 from headlight.app.pages.lens import exports, view
-from headlight.app.pages.lens.choices import Choices
-from headlight.app.pages.lens.chosen import lens_by_side
+from headlight.app.pages.lens.choices import Choices, lens_by_side
 from headlight.app.parts import needs
 from headlight.app.runs import comparisons
 from headlight.model.base.errors import HeadlightError

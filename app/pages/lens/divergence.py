@@ -11,8 +11,7 @@ from headlight.app import selection
 from headlight.app.figures import Plot, plots
 from headlight.app.figures.plots import Look
 from headlight.app.pages.lens import reading
-from headlight.app.pages.lens.choices import Choices
-from headlight.app.pages.lens.chosen import lenses_of
+from headlight.app.pages.lens.choices import Choices, lenses_of
 from headlight.app.parts import charts, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading

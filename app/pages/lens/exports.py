@@ -6,8 +6,7 @@ from headlight.app.exports.drawings import Drawing, Drawings
 from headlight.app.exports.script import report
 from headlight.app.pages.lens import divergence, lens_cell, scope
 from headlight.app.pages.lens import view as lens
-from headlight.app.pages.lens.choices import Choices
-from headlight.app.pages.lens.chosen import cell_of, followed_token, lens_by_side, scope_of, title_of
+from headlight.app.pages.lens.choices import Choices, cell_of, followed_token, lens_by_side, scope_of, title_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.lens.kinds import TITLES
 from headlight.model.lens.tables import lens_tables, measures_of, readings

@@ -12,8 +12,7 @@ from headlight.app.components import Choice, LensCells, LensColours, LensGrid, L
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
 from headlight.app.pages.lens import divergence, lens_cell, reading, scope
-from headlight.app.pages.lens.choices import Choices, ColourBy
-from headlight.app.pages.lens.chosen import lens_by_side, title_of
+from headlight.app.pages.lens.choices import Choices, ColourBy, lens_by_side, title_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row

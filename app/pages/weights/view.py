@@ -9,11 +9,11 @@ from jaxtyping import Float
 
 from headlight.app import selection
 from headlight.app.components import CellMap, Choice, Column, Number, Table, Text, cell_map, row_table
+from headlight.app.figures import Plot, plots
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.weights import analysis
 from headlight.app.pages.weights.choices import MAX_DISTANCE, Choices
-from headlight.app.pages.weights.distances import over_distances, turning
 from headlight.app.pages.weights.weight_tables import (
     AXES,
     COMPOSITION,
@@ -31,6 +31,7 @@ from headlight.app.pages.weights.weight_tables import (
     spelled_composition,
     strengths_table,
     token_of,
+    turns,
     unchanged,
     weights_of,
 )
@@ -47,11 +48,13 @@ from headlight.model.runs.edits import head_name
 from headlight.model.weights.composition import Through
 from headlight.model.weights.head_circuit import THROUGH, CircuitKind
 from headlight.model.weights.pair_search import Ends
-from headlight.model.weights.qk_ov_circuits import Directions
+from headlight.model.weights.qk_ov_circuits import Directions, Pairs
 
 CIRCUITS: dict[CircuitKind, str] = {"qk": "QK: attention", "ov": "OV: output"}
 AT_ONCE = 30.0  # seconds at most by estimate; what may take longer waits for a click
 DIRECTIONS = "directions"
+FARTHEST = 64  # tokens apart, in the plot of scores by distance
+MAX_PAIRS = 5  # that have a line of their own in it
 NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 
 
@@ -120,7 +123,7 @@ def _options(comparison: Comparison, of: Weights) -> None:
 
 def _distance(of: Weights) -> Number | None:
     """How far the key stands before its query, where that counts."""
-    if not turning(of):
+    if not _depends_on_distance(of):
         return None
     return options.bind(
         Number, "distance", "Key before query", page=Choices, least=0, most=MAX_DISTANCE, help=TERMS["distance"]
@@ -129,9 +132,9 @@ def _distance(of: Weights) -> Number | None:
 
 def _over_distances(of: Weights, pairs: Ends) -> None:
     """What becomes of the strongest pairs as their tokens stand farther apart."""
-    if turning(of):
+    if _depends_on_distance(of):
         heading("Score by distance", "distance")
-        charts.draw([[over_distances(of, pairs.highest)]], "The scores of the strongest pairs by distance")
+        charts.draw([[_scores_by_distance(of, pairs.highest)]], "The scores of the strongest pairs by distance")
 
 
 def _strengths(of: Weights) -> None:
@@ -257,3 +260,26 @@ def _table(columns: tables.Columns, title: str, key: str, caption: str = "", who
     """Tokens with their numbers, to four digits."""
     drawn = [Column(each, list(cells)) for each, cells in columns.items()]
     row_table(Table(drawn, title=title, caption=caption), key=selection.widget_key(key), choosable=False, whole=whole)
+
+
+def _depends_on_distance(of: Weights) -> bool:
+    """Whether the chosen circuit depends on the distance."""
+    return of.kind == "qk" and any(turns(run, of.head) for run in of.models.values())
+
+
+def _scores_by_distance(of: Weights, strongest: Pairs) -> Plot:
+    """The strongest pairs' scores in the model that is listed, from next to each other to far apart."""
+    scores = analysis.circuit_of(of.key).over_distances(strongest, FARTHEST).values.numpy()[:MAX_PAIRS]
+    names = of.run.tokenizer.labels
+    pairs = zip(names(strongest.rows.values.tolist()), names(strongest.columns.values.tolist()), strict=True)
+    series = {f"{query} → {key}": line for (query, key), line in zip(pairs, scores, strict=False)}
+    return plots.lines(
+        {"": scores.mean(0)},
+        [str(distance) for distance in range(FARTHEST)],
+        title=f"Scores of the {len(series)} highest pairs",
+        unit="score",
+        along="distance",
+        alone="their mean",
+        faint=np.stack(list(series.values())),
+        faint_name="each pair",
+    )

@@ -10,8 +10,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.pages.inside.chosen import query_of
-from headlight.app.pages.lens.chosen import cell_of as lens_cell_of
+from headlight.app.pages.inside.choices import query_of
+from headlight.app.pages.lens.choices import cell_of as lens_cell_of
 from headlight.app.parts import tables
 from headlight.app.parts.pair import place_of
 from headlight.app.parts.sides import placed, with_difference

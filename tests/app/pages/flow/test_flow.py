@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from headlight.app.pages.flow.chosen import (
+from headlight.app.pages.flow.choices import (
     change_in,
     chosen_in,
     edge_of,

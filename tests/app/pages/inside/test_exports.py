@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, expect
 from headlight.app.exports import style
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.inside import EXPORT as INSIDE
-from headlight.app.pages.inside.choices import Choices
-from headlight.app.pages.inside.chosen import inside_of
+from headlight.app.pages.inside.choices import Choices, inside_of
 from headlight.app.parts.labels import number
 from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison

@@ -10,8 +10,7 @@ import torch
 
 from headlight.app.components import HeadStep, StepMatrix
 from headlight.app.components.head_steps import Term
-from headlight.app.pages.inside.choices import Choices
-from headlight.app.pages.inside.chosen import MAX_KEYS, Inside, inside_of, on_common_keys, query_of, sides_of
+from headlight.app.pages.inside.choices import MAX_KEYS, Choices, Inside, inside_of, on_common_keys, query_of, sides_of
 from headlight.app.pages.inside.equations import difference, steps_of
 from headlight.app.parts.labels import number
 from headlight.app.runs import runs
