@@ -147,7 +147,7 @@ def _kind(path: Path, header: Header) -> Kind:
 
 
 def _renamed(path: Path, kind: Kind, name: str) -> str:
-    if not name.startswith("blk.") and kind.layers.partition("{")[0] == name[: kind.layers.index("{")]:
+    if name.startswith(kind.layers.partition("{")[0]):
         return name  # an expert's
     module, _, part = name.rpartition(".")
     if module in kind.outside:

@@ -140,7 +140,7 @@ TABLE = (
     Format("minGPT", "`model.pt`", NANO, _mini_gpt),
     Format("GPT-2's state dict", "`mine.ckpt`", "transformers' model", _gpt2),
     Format("TransformerLens's state dict", "`toy.pt`, `toy.safetensors`", "HookedTransformer", _transformer_lens),
-    Format("GGUF, F32, of nine architectures", "`model.gguf`", "transformers' model", _gguf_of_floats),
+    Format("GGUF, F32, of ten architectures", "`model.gguf`", "transformers' model", _gguf_of_floats),
     Format("GGUF, quantised", "`model.gguf`", "transformers' reading of it", _gguf_quantised),
     Format("folder, MXFP4", "gpt-oss's `model.safetensors`", "transformers' dequantisation", _mxfp4),
     *(

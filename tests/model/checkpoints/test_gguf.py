@@ -109,7 +109,14 @@ def test_every_kind_that_is_read_is_compared() -> None:
     assert {name.partition(":")[0] for name in CONFIGS} == set(KINDS)
 
 
-UNREAD = ("gemma", "phi2", "phi3", "gpt2", "llama: tied, biases")  # of which transformers reads no file, or not all
+UNREAD = (
+    "gemma",
+    "llama: Mixtral",
+    "phi2",
+    "phi3",
+    "gpt2",
+    "llama: tied, biases",
+)  # of which transformers reads no file, or not all
 
 
 @pytest.mark.parametrize("name", [name for name in CONFIGS if name not in UNREAD])
@@ -291,9 +298,7 @@ def test_a_file_whose_experts_are_not_as_many_as_it_says_is_refused(tmp_path: Pa
     theirs = noisy("llama: Mixtral")
     theirs.config.num_local_experts = 3
     write_gguf(tmp_path / "model.gguf", "llama", theirs)
-    with pytest.raises(
-        CheckpointError, match=r"exps\.weight is \[4, \d+, \d+\]; it has to be a matrix of each of 3 exp"
-    ):
+    with pytest.raises(CheckpointError, match=r"exps\.weight is \[4, \d+, \d+\]; it has to be a matrix of each of 3"):
         load(tmp_path / "model.gguf")
 
 
