@@ -19,6 +19,8 @@ from typing import Any
 
 from headlight.model.base.errors import CheckpointError, ModelNotFoundError, TooLargeError
 from headlight.model.checkpoints.folders import weight_files
+from headlight.model.checkpoints.gguf.header import SUFFIX
+from headlight.model.checkpoints.gguf.parts import parts_of
 from headlight.model.runs.host import HERE, Host
 from headlight.model.text.end_tokens import GENERATION_CONFIG
 from headlight.model.text.tokenizer_files import FILES as TOKENIZER_FILES
@@ -44,19 +46,23 @@ FILES = [
     *TOKENIZER_FILES,
 ]
 PICKLED = ["pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json"]
+GGUF_FILE = r":(?!.*\.\.)\w[\w./-]*\.gguf"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 GB = 10**9
+MAX_NAMED = 12  # files that a message names
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 TELLING = 0.2  # seconds between two looks at how much has arrived
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name has the form of a hub name: a short name or `owner/name`."""
-    return name in PINNED or re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name, re.ASCII) is not None
+    """Whether a name has the form of a hub name: a short name, `owner/name` or `owner/name:file.gguf`."""
+    return name in PINNED or re.fullmatch(rf"\w[\w.-]*/\w[\w.-]*({GGUF_FILE})?", name, re.ASCII) is not None
 
 
 def is_fetched(name: str) -> bool:
     """Whether all files of a hub model are in the cache."""
+    if is_gguf_name(name):
+        return _gguf_on_disk(name, None) is not None
     repository, commit = PINNED.get(name, (name, None))
     return any(_on_disk(known_as, commit) for known_as in (repository, name))
 
@@ -94,6 +100,55 @@ def fetch(name: str, revision: str | None, check: Callable[[Path], object], host
     return _files(repository, folder.name, _patterns(repository, folder.name), host)
 
 
+def is_gguf_name(name: str) -> bool:
+    """Whether a hub name is that of a GGUF file in a repository."""
+    return name.endswith(SUFFIX) and is_hub_name(name)
+
+
+def fetch_gguf(name: str, revision: str | None, host: Host = HERE) -> tuple[Path, str]:
+    """Return a hub repository's GGUF file, `owner/name:file.gguf`, and its commit; of a part, with all others.
+
+    Raises:
+        ModelNotFoundError: the hub cannot be reached, has no such repository or revision, or breaks off.
+        CheckpointError: the repository has no such file.
+        TooLargeError: the disk does not hold it.
+    """
+    repository, _, file = name.partition(":")
+    if (revision is None or COMMIT.fullmatch(revision)) and (folder := _gguf_on_disk(name, revision)):
+        return folder / file, folder.name
+    patterns = [_all_parts(file)]
+    planned = _planned(repository, revision or "main", patterns)
+    if file not in [each.filename for each in planned]:
+        raise CheckpointError(f"The hub's {repository} has no {file}. {_gguf_choice(repository, revision)}".rstrip())
+    _check_room(repository, planned)
+    folder = _files(repository, revision, patterns, host)
+    return folder / file, folder.name
+
+
+def _gguf_on_disk(name: str, revision: str | None) -> Path | None:
+    """The cached folder that holds a GGUF file, and of a part all others."""
+    repository, _, file = name.partition(":")
+    folder = fetched_before(repository, [_all_parts(file)], revision)
+    try:
+        return folder if folder is not None and (folder / file).is_file() and parts_of(folder / file) else None
+    except CheckpointError:
+        return None
+
+
+def _all_parts(file: str) -> str:
+    """The pattern of a GGUF file's name and those of all parts of its model."""
+    return re.sub(r"-\d{5}(-of-\d{5}\.gguf)$", r"-*\1", file)
+
+
+def _gguf_choice(repository: str, revision: str | None) -> str:
+    """The GGUF files that a repository has, and how to open one; empty where there are none."""
+    files = sorted(file.filename for file in _planned(repository, revision or "main", [f"*{SUFFIX}"]))
+    if not files:
+        return ""
+    more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
+    return f"It has GGUF files: {', '.join(files[:MAX_NAMED])}{more}. Open one by name, as {repository}:{files[0]}."
+
+
 def _on_disk(repository: str, revision: str | None) -> Path | None:
     folder = fetched_before(repository, FILES, revision)
     return folder if folder is not None and _complete(folder) else None
@@ -122,9 +177,15 @@ def _complete(folder: Path) -> bool:
 def _ask_once(repository: str, revision: str | None) -> None:
     """Fail at once where the hub does not answer; a download would retry for half a minute first."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import RemoteEntryNotFoundError
 
     with explained(repository, revision):
-        get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=endpoint()))
+        try:
+            get_hf_file_metadata(hf_hub_url(repository, "config.json", revision=revision, endpoint=endpoint()))
+        except RemoteEntryNotFoundError:
+            if choice := _gguf_choice(repository, revision):
+                raise CheckpointError(f"The hub's {repository} has no config.json. {choice}") from None
+            raise
 
 
 def _patterns(repository: str, commit: str) -> list[str]:
@@ -133,6 +194,9 @@ def _patterns(repository: str, commit: str) -> list[str]:
         planned = _planned(repository, commit, patterns)
         if any(file.filename.endswith(".safetensors") for file in planned):
             break
+    has_weights = any(file.filename.endswith((".safetensors", ".bin")) for file in planned)
+    if not has_weights and (choice := _gguf_choice(repository, commit)):
+        raise CheckpointError(f"The hub's {repository} has no weights as safetensors. {choice}")
     _check_room(repository, planned)
     return patterns
 

@@ -360,6 +360,8 @@ def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tupl
         if not os.path.isdir(path):
             check_regular(Path(path))
         return model_at(Path(path).absolute()), None
+    if isinstance(source, str) and hub.is_gguf_name(source):
+        return hub.fetch_gguf(source, revision, host)
     if isinstance(source, str) and hub.is_hub_name(source):
         try:
             folder = hub.fetch(source, revision, check=lambda folder: _family(folder, source), host=host)

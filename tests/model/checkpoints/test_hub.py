@@ -30,6 +30,8 @@ from headlight.model.checkpoints.loading import is_here
 from headlight.model.lens.files import read_lens
 from headlight.model.lens.opening import located
 from headlight.model.runs.host import Host
+from tests.model.checkpoints.gguf_files import write_gguf
+from tests.model.checkpoints.test_gguf import difference, logits, noisy
 from tests.model.oracles import ATOL, RTOL, random_gpt2, random_tokens
 from tests.model.text.test_tokenizer import small_backend
 from tests.places import ROOT
@@ -271,6 +273,37 @@ def test_a_repository_without_a_config_is_refused(served: Hub) -> None:
     del served.files["config.json"]
     with pytest.raises(CheckpointError, match=r"owner/tiny has no config\.json.*give the path"):
         load("owner/tiny")
+
+
+def test_a_gguf_file_of_a_repository_opens_by_name(
+    served: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = noisy("llama")
+    write_gguf(tmp_path / "one.gguf", "llama", theirs)
+    write_gguf(tmp_path / "two.gguf", "llama", theirs, in_part=16)
+    ggufs = {path.name: path.read_bytes() for path in tmp_path.glob("*.gguf")}
+    served.files = {"README.md": b"hello"} | ggufs
+    with pytest.raises(
+        CheckpointError, match=r"no config\.json\. It has GGUF files: one\.gguf, .*as owner/tiny:one\.gguf"
+    ):
+        load("owner/tiny")
+    with pytest.raises(
+        CheckpointError, match=r"has no three\.gguf\. It has GGUF files: one\.gguf, two-00001-of-00002\.gguf"
+    ):
+        load("owner/tiny:three.gguf")
+    served.files["config.json"] = b'{"model_type": "llama"}'
+    with pytest.raises(CheckpointError, match=r"no weights as safetensors\. It has GGUF files: one\.gguf"):
+        load("owner/tiny")
+    for name, n_files in {"owner/tiny:one.gguf": 1, "owner/tiny:two-00002-of-00002.gguf": 2}.items():
+        assert not is_here(name)
+        served.asked.clear()
+        model = load(name)
+        assert len([asked for asked in served.asked if asked.startswith("GET") and "/resolve/" in asked]) == n_files
+        assert difference(logits(model), logits(theirs)) < 1e-5  # float32 sums in another order
+        assert (model.source.name, model.source.revision) == (name, COMMIT)
+        assert is_here(name)
+    monkeypatch.setenv("HF_ENDPOINT", NOBODY)
+    load("owner/tiny:one.gguf")
 
 
 @pytest.mark.usefixtures("no_waiting")
