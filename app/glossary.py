@@ -281,6 +281,8 @@ TERMS = {
         "A model gives every token a logit; the softmax turns logits into probabilities. The logit difference of two "
         "tokens is the log of their probability ratio, and it decomposes into contributions of the model's components."
     ),
+    "why_label": "The label to explain. By default the likeliest.",
+    "why_other_label": "The label whose logit is subtracted. By default the second likeliest.",
     "why_target": "The token to explain. Empty: the likeliest. Inside a sentence most begin with a space: type it too.",
     "why_distractor": (
         "The token it is compared with. Empty: the likeliest in B, where there is a B and it is another one, or "

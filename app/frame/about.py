@@ -1,7 +1,7 @@
 """What was run in which model: one line, and what tells how far to trust it behind it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import selection
 from headlight.app.components import Link
 from headlight.app.exports.facts import called
-from headlight.app.frame import special_tokens, trust
+from headlight.app.frame import special_tokens, token_outputs, trust
 from headlight.app.parts import options
 from headlight.app.parts.labels import percent, quoted
 from headlight.app.parts.pair import typeable
@@ -19,6 +19,7 @@ from headlight.model.base.source import Source
 from headlight.model.measure.best import best
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import describe
+from headlight.model.runs.outputs import answer_of
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import is_begun
 
@@ -39,7 +40,7 @@ def draw(comparison: Comparison) -> None:
             edits = f"{_edits(run)} · " if run.edits else ""
             st.text(f"{named}{model} · {edits}{count} {bos}", width="content")
             _draw_prediction(run, side)
-            if side == "A":
+            if side == "A" and run.cfg.output != "none":
                 _ask_why()
             details(side, partial(trust.draw, run, side))
     special_tokens.draw(comparison)
@@ -89,36 +90,67 @@ def _edits(run: Run) -> str:
 
 
 def _which_token(run: Run) -> str:
-    """Of which token the model tells what is likely: the next one, or one that it has read."""
-    return f"token for {run.labels[run.prediction_position]}" if run.cfg.mlm_act_fn else "next token"
+    """Of what the model tells what is likely: the next token, one that it has read, or the label of the text."""
+    here = run.labels[run.prediction_position]
+    match run.cfg.output:
+        case "labels":
+            return "label"
+        case "token labels":
+            return f"label of {here}"
+        case "answer span":
+            return "answer"
+    return f"token for {here}" if run.cfg.is_masked else "next token"
 
 
 def _draw_prediction(run: Run, side: str) -> None:
-    """The likeliest tokens with their probabilities; each leads to what made it."""
+    """The likeliest outputs with their probabilities; each leads to what made it. Behind them those of all tokens."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-prediction{side}"):
+        if run.cfg.output == "none":
+            st.text("no language-model head: its output is its last hidden state", width="content")
+            return
         st.text(f"{_which_token(run)}:", width="content")
         links = [
-            _link(run, token, f"{quoted(label)} {percent(share)}", f"predicted_{side}_{slot}")
-            for slot, (token, label, share) in enumerate(run.keep("next tokens", partial(_next_tokens, run)))
+            _link(run, each, f"predicted_{side}_{slot}")
+            for slot, each in enumerate(run.keep("next tokens", partial(_predictions, run)))
         ]
         options.row(*links, name=f"predicted{side}", whole=True)
+        token_outputs.draw(run, side)
 
 
-def _next_tokens(run: Run) -> list[tuple[int, str, float]]:
-    """The likeliest tokens, their labels and their probabilities."""
+@dataclass(frozen=True)
+class _Prediction:
+    """An output, its name with how likely it is, and the position that it is of where that is not the usual one."""
+
+    output: int
+    label: str
+    position: int | None = None
+
+
+def _predictions(run: Run) -> list[_Prediction]:
+    """The likeliest outputs."""
+    if run.cfg.output == "answer span":
+        answer = answer_of(run)
+        ends = enumerate(zip((answer.start, answer.end), (answer.start_logit, answer.end_logit), strict=True))
+        names = run.label_names
+        return [
+            _Prediction(output, f"{names[output]} {quoted(run.labels[at])} {logit:.2f}", at)
+            for output, (at, logit) in ends
+        ]
+    if run.cfg.has_one_output:
+        return [_Prediction(0, f"{quoted(run.label_names[0])} {float(run.next_logits[0]):.3f}")]
     top = best(run.next_logits.softmax(-1), MAX_LIKELY)
-    tokens = top.indices.tolist()
-    return list(zip(tokens, run.tokenizer.labels(tokens), top.values.tolist(), strict=True))
+    named = zip(top.indices.tolist(), run.outputs.labels(top.indices), top.values.tolist(), strict=True)
+    return [_Prediction(output, f"{quoted(label)} {percent(share)}") for output, label, share in named]
 
 
-def _link(run: Run, token: int, label: str, name: str) -> Link:
-    """Link to what made a token likely: it becomes the target, where the prediction is made."""
-    text = typeable(run, token)
+def _link(run: Run, prediction: _Prediction, name: str) -> Link:
+    """Link to what made an output likely: it becomes the target, where the prediction is made."""
+    text, label = typeable(run, prediction.output), prediction.label
 
     def explain(_: None) -> None:
         now = selection.current()
         distractor = "" if now.distractor == text else now.distractor
-        selection.ask(replace(now, target=text or "", distractor=distractor, position=None), EXPLAINS)
+        selection.ask(replace(now, target=text or "", distractor=distractor, position=prediction.position), EXPLAINS)
 
     help = WHY_HELP if text is not None else "This token has no text of its own to ask about."
     return Link(name, label, None, explain, help, disabled=text is None)

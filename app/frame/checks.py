@@ -187,12 +187,11 @@ def differences_from_transformers(made: Run) -> Differences:
         raise InputError("transformers can only check its own folders, and this model has another format.")
     path, cfg = made.source.path, made.cfg
     types = None if made.token_types is None else torch.tensor([made.token_types])
-    masked = cfg.mlm_act_fn is not None
     return _differences_from(
         made,
         "transformers",
         path,
-        lambda patterns: reference(path, made.tokens[None], masked, patterns, types, cfg.d_vocab),
+        lambda patterns: reference(path, made.tokens[None], cfg.is_masked, patterns, types, cfg.d_vocab, cfg.output),
     )
 
 
@@ -285,6 +284,8 @@ def is_rounded(made: Run) -> bool:
 def _differences(made: Run, theirs: Reference, most: int | None = None) -> Differences:
     compare = _Compare(theirs)
     ours = once_more(made, Chain(compare, Layers(made.cfg.n_layers)), most=most)
+    if made.cfg.output == "labels":
+        ours = ours[[made.prediction_position if len(ours) > 1 else 0]]
     logits = float((ours - theirs.logits[0]).abs().max())
     largest = float(theirs.logits.abs().max())
     return Differences(logits, compare.largest["hook_resid_pre"], compare.largest.get("hook_pattern"), largest)

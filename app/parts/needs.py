@@ -3,20 +3,42 @@
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits.interventions import no_neurons
 from headlight.model.runs.linear import no_reading, no_split
+from headlight.model.runs.run import Run
 
 
 def language_model(comparison: Comparison) -> str:
     """A model whose outputs are tokens."""
     for run in comparison.runs:
-        if run.cfg.d_vocab_out != run.cfg.d_vocab:
-            classes = f"{run.source.name} outputs {run.cfg.d_vocab_out:,} classes, not tokens"
-            return f"{classes}, so there is no lens. Open a language model."
+        if said := outputs_of(run):
+            return f"{said}, so there is no lens. Open a language model."
     return ""
 
 
-def two_tokens(comparison: Comparison) -> str:
-    """A model that predicts tokens, of which there are two."""
-    return language_model(comparison) or next(
+def outputs_of(run: Run) -> str:
+    """What a model outputs, where that is not the tokens that it reads."""
+    cfg, called = run.cfg, run.source.name
+    if cfg.output == "none":
+        return f"{called} has no language-model head: its output is its last hidden state"
+    if cfg.output == "answer span":
+        return f"{called} outputs where an answer starts and ends, not tokens"
+    if cfg.d_vocab_out != cfg.d_vocab:
+        return f"{called} outputs {cfg.d_vocab_out:,} {'labels' if cfg.output_labels else 'classes'}, not tokens"
+    return f"{called} outputs labels, not tokens" if cfg.output_labels else ""
+
+
+def logits(comparison: Comparison) -> str:
+    """A model with outputs that have names, of which there are two or an only one, and the same in A and in B."""
+    for run in comparison.runs:
+        if run.cfg.output == "none":
+            return (
+                f"{outputs_of(run)}, so there is no logit to explain. Open the model with its head, or choose "
+                "Attention, Residual stream or Information flow, which need none."
+            )
+        if not run.cfg.output_labels and (said := outputs_of(run)):
+            return f"{said}, so there is no lens. Open a language model."
+    if len({run.cfg.output_labels for run in comparison.runs}) > 1:
+        return "A's model and B's have other labels, so no logit of one is one of the other's. Close B."
+    return next(
         (
             f"{run.source.name} has a single token, so there is no logit difference. Open another model."
             for run in comparison.runs
@@ -27,21 +49,26 @@ def two_tokens(comparison: Comparison) -> str:
 
 
 def sums(comparison: Comparison) -> str:
-    """Two tokens, and logits that are sums over what was written to the stream."""
-    return two_tokens(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")
+    """Two outputs, and logits that are sums over what was written to the stream."""
+    return logits(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")
+
+
+def ov_circuit(comparison: Comparison) -> str:
+    """Outputs that are tokens, and logits that are such sums: what a circuit from tokens to tokens ends in."""
+    return language_model(comparison) or sums(comparison)
 
 
 def attribution(comparison: Comparison) -> str:
     """The same, for a page of such sums alone: with what to do instead."""
-    if obstacle := two_tokens(comparison):
+    if obstacle := logits(comparison):
         return obstacle
     reason = sums(comparison)
     return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
 
 
 def neurons(comparison: Comparison) -> str:
-    """Two tokens, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
-    if obstacle := two_tokens(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):
+    """Two outputs, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
+    if obstacle := logits(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):
         return obstacle
     shapes = [f"{run.cfg.n_layers} layers of {run.cfg.d_mlp:,}" for run in comparison.runs]
     if len(set(shapes)) == 1:

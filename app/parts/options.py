@@ -1,6 +1,6 @@
 """A page's options: tied to the selection, and explained by the glossary."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, TypeVar
@@ -74,9 +74,22 @@ def side(compares: bool, label: str, default: Side = "a", **look: Any) -> Choice
     return bind(Choice, "side", label, default, options=SIDES, **look) if compares else None
 
 
-def token(field: str, stands: str, **look: Any) -> Text:
-    """Target or distractor, to be typed; the placeholder is the default token."""
+def token(field: str, stands: str, labels: Sequence[str] = (), **look: Any) -> Text | Listed:
+    """Target or distractor, to be typed; the placeholder is the default token. Labels are chosen from a list."""
     hints: dict[str, Any] = {"placeholder": f"“{stands}”", "help": TERMS[f"why_{field}"], "width": 130}
+    if labels:
+        listed = {name: name for name in labels}
+        about = TERMS["why_label"] if field == "target" else TERMS["why_other_label"]
+        choice = {"help": about, "width": 170} | {name: look[name] for name in ("folded",) if name in look}
+        return tie(
+            Listed,
+            field,
+            field.capitalize(),
+            stands,
+            lambda new: selection.update(**{field: new}),
+            options=listed,
+            **choice,
+        )
     return bind(Text, field, field.capitalize(), **{**hints, **look})
 
 

@@ -37,12 +37,12 @@ def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) 
     first = likeliest(comparison, place)
     target, distractor = (token for token, _ in typed)
     if target is None:
-        target = next(token for token in first if token != distractor)
+        target = next((token for token in first if token != distractor), first[0])
     if distractor is None:
         answers = [*_answer_of_b(comparison, place, at_b), *first]
-        distractor = next(token for token in answers if token != target)
+        distractor = next((token for token in answers if token != target), target)  # of an only output itself
     remarks = [remark for _, remark in typed if remark]
-    if target == distractor:
+    if target == distractor and not run.cfg.has_one_output:
         remarks.append("Target and distractor are the same token, so every difference is 0. Type another one.")
     return Pair(target, distractor, tuple(remarks))
 
@@ -67,7 +67,7 @@ def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:
     if not text:
         return None, ""
     try:
-        token = run.tokenizer.to_single_token(text, parse_special=True)
+        token = run.outputs.to_single_token(text, parse_special=True)
     except HeadlightError as error:
         return None, f"The {name} is ignored: {error} Using the most likely token instead."
     return token, _spaceless(run, text, token, name)
@@ -78,19 +78,19 @@ def _spaceless(run: Run, text: str, token: int, name: str) -> str:
     if not text[0].isalnum():
         return ""
     try:
-        spaced = run.tokenizer.to_single_token(f" {text}")
+        spaced = run.outputs.to_single_token(f" {text}")
     except HeadlightError:
         return ""
     if spaced == token:  # a vocabulary of words, for which spaces only part them
         return ""
-    own, other = run.tokenizer.labels([token, spaced])
+    own, other = run.outputs.labels([token, spaced])
     return f"The {name} “{own}” has no leading space. A separate word inside a sentence is “{other}”: type the space."
 
 
 def typeable(run: Run, token: int) -> str | None:
     """The text that stands for a token where one is typed; None for a token that no text gives."""
-    text = run.tokenizer.to_string([token])
+    text = run.outputs.to_string([token])
     try:
-        return text if run.tokenizer.to_single_token(text, parse_special=True) == token else None
+        return text if run.outputs.to_single_token(text, parse_special=True) == token else None
     except HeadlightError:
         return None

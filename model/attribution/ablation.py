@@ -14,6 +14,7 @@ from headlight.model.attribution.resume import end_of, resume_from
 from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import Matches
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.runs.edits.interventions import ablate_head, cut_edge
 from headlight.model.runs.head import attend, head_weights
 from headlight.model.runs.host import Steps, kept
@@ -82,14 +83,14 @@ def ablation_effects(
     key = "ablated", replacements.identity, cell.layer, cell.head, question.position
     ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
     logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
-    pair = [question.target, question.distractor]
-    target, distractor = (logits[:, pair].double() - own[pair].double()).unbind(-1)
+    pair = measured_outputs(len(own), question.target, question.distractor)
+    total = contrast(logits[:, pair].double() - own[pair].double())
     names = (*CUTS, *replaced)
     axes = ("variant",)
     return Outcomes(
         names,
         direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
-        total=Measure("total effect", "logits", axes, target - distractor),
+        total=Measure("total effect", "logits", axes, total),
         kl=direct_effects.kl_divergence(run.model.capped(own), run.model.capped(logits)),
         top=Measure("top token", "token id", axes, logits.argmax(-1)),
     )

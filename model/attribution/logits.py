@@ -10,6 +10,7 @@ from torch import Tensor
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.parts import Part, parts_at
 from headlight.model.measure import Measure
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.measure.head_steps import Norm
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.edits import Head
@@ -49,10 +50,11 @@ def read_of(run: Run, question: Question) -> Read:
         InputError: the model's logits are no sums over what wrote to the stream.
     """
     check_reading(run.model)
-    unembed, pair = run.model.unembed, [question.target, question.distractor]
+    unembed = run.model.unembed
+    pair = measured_outputs(len(unembed.b_U), question.target, question.distractor)
     columns, biases = widened(unembed.W_U[:, pair].detach()), unembed.b_U[pair].detach().double()
-    direction = (columns[:, 0] - columns[:, 1]) * run.cfg.logits_scale
-    return Read(final_norm(run), direction, float(biases[0] - biases[1]))
+    direction = contrast(columns) * run.cfg.logits_scale
+    return Read(final_norm(run), direction, float(contrast(biases)))
 
 
 def final_norm(run: Run) -> Norm | None:

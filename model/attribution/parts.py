@@ -51,6 +51,8 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
 @torch.inference_mode()
 def before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
     """The same before any soft cap: up to there, logits are sums over what wrote to the stream."""
+    if run.cfg.pools_mean:
+        return run.model.before_cap(run.stream(run.cfg.n_layers)[None])[0, 0]
     return run.model.before_cap(stream_at(run, position)[None, None])[0, 0]
 
 

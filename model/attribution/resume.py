@@ -41,7 +41,7 @@ def resume_from(
 def _anew(run: Run, tap: Tap, position: int, n_layers: int, steps: Steps) -> Float[Tensor, " d_vocab"]:
     final = once_more(run, tap, stop_at_layer=run.cfg.n_layers)
     steps.add(n_layers)
-    return run.model.before_cap(final[None, [position]])[0, 0]
+    return run.model.before_cap(run.model.read_from(final[None], position))[0, 0]
 
 
 def _abreast(
@@ -50,7 +50,7 @@ def _abreast(
     model, device, end = run.host.on_device(run.model), run.host.device, end_of(run, position)
     resid, tap = run.stream(layer)[None, n_past:end].to(device), Chain(Past(run, n_past), abreast(taps))
     resid = onward(model, resid, layer, end, tap, lambda: steps.add(len(taps)))
-    return model.before_cap(resid[:, [position - n_past]])[:, 0].cpu()
+    return model.before_cap(model.read_from(resid, position - n_past))[:, 0].cpu()
 
 
 def onward(

@@ -10,11 +10,12 @@ from headlight.model.attribution.score import Why
 from headlight.model.attribution.write import written_apart
 from headlight.model.former_names import former_keywords
 from headlight.model.measure.alignment import on_axis
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.measure.difference import DIFFERENCE, subtract_parts, with_difference
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 from headlight.model.runs.tables import Cell, Row, Table, Tables, columns, finite, tokens_of
-from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.outputs import Outputs
 
 SCORE = ("run", "query's part", "key's part", "score")
 EFFECTS = ("run", "part", "logits")
@@ -48,7 +49,7 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
         "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
         "promoted": _table(
             PROMOTED,
-            {side: promoted_rows(entry, comparison.a.tokenizer) for side, entry in promoted_of(sides).items()},
+            {side: promoted_rows(entry, comparison.a.outputs) for side, entry in promoted_of(sides).items()},
             differs=False,
         ),
         "outcomes": _table(
@@ -86,7 +87,7 @@ def capped_difference(at: Explained) -> float:
     if at.run.cfg.output_logits_soft_cap is None:
         return float(at.effects.difference.values)
     logits = logits_at(at.run, at.question.position)
-    return float(logits[at.question.target] - logits[at.question.distractor])
+    return float(contrast(logits[measured_outputs(len(logits), at.question.target, at.question.distractor)]))
 
 
 def edge_effect(at: Explained) -> float:
@@ -128,8 +129,7 @@ def changes(at: Explained) -> list[Change]:
     outcomes = at.outcomes
     measures = (measure.values.tolist() for measure in (outcomes.direct, outcomes.total, outcomes.kl))
     return [
-        Change(*row)
-        for row in zip(outcomes.names, *measures, at.run.tokenizer.labels(outcomes.top.values), strict=True)
+        Change(*row) for row in zip(outcomes.names, *measures, at.run.outputs.labels(outcomes.top.values), strict=True)
     ]
 
 
@@ -190,12 +190,12 @@ def _sources(comparison: Comparison, at: Explained) -> Iterator[NamedPart]:
     yield from finite(placed)
 
 
-def promoted_rows(promoted: Promoted, tokenizer: Tokenizer) -> Iterator[Row]:
+def promoted_rows(promoted: Promoted, names: Outputs) -> Iterator[Row]:
     """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
     lists: tuple[Sequence[Cell], ...] = (
-        tokenizer.labels(promoted.raised.values.tolist()),
+        names.labels(promoted.raised.values.tolist()),
         promoted.raised_by.values.tolist(),
-        tokenizer.labels(promoted.lowered.values.tolist()),
+        names.labels(promoted.lowered.values.tolist()),
         promoted.lowered_by.values.tolist(),
     )
     yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))

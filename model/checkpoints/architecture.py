@@ -20,8 +20,16 @@ from torch.nn import Module
 from headlight.model.base.checks import check_size
 from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
-from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
-from headlight.model.checkpoints.heads import check_head
+from headlight.model.checkpoints.folders import (
+    is_tied,
+    model_type,
+    read_config_file,
+    read_folder,
+    read_model,
+    weight_files,
+)
+from headlight.model.checkpoints.gguf.header import is_gguf
+from headlight.model.checkpoints.heads import Head, has_value_head, head_of, value_head, without_other_prefix
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.multimodal import KINDS, note, text_part, text_tensors
@@ -90,7 +98,15 @@ class Architecture:
 
     def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
         """Rename a folder's tensors to those of the weight map; `is_part` for a multimodal model's text part."""
-        return plain_names(text_tensors(raw, self.unembed) if is_part else raw, self.prefix, self.renamed)
+        raw = text_tensors(raw, self.unembed) if is_part else without_other_prefix(raw)
+        return plain_names(raw, self.prefix, self.renamed)
+
+    def head(self, folder: Path, raw_config: dict[str, Any]) -> Head | None:
+        """The head of a folder's model; None for a language model's."""
+        if is_gguf(folder) or text_part(raw_config) is not None:
+            return None
+        stored = self.names(read_folder(folder))
+        return head_of(raw_config, stored, self.unembed, transform=self.unembed != UNEMBED)
 
     def _recognises(self, path: Path) -> bool:
         kind = model_type(path)
@@ -123,6 +139,8 @@ def read(
     keys = architecture.keys if part is None else architecture.part_keys or architecture.keys
     config, unread = read_config(architecture.model_type, raw_config if part is None else part, keys, part is not None)
     embedding, unembed = architecture.embedding, architecture.unembed
+    if (head := architecture.head(folder, raw_config)) is not None:
+        config.tie_word_embeddings = False
     names = partial(architecture.names, is_part=part is not None)
     twins = ((embedding, unembed), *architecture.twins) if config.tie_word_embeddings else ()
     tensors = read_model(folder, names, unembed, twins)
@@ -132,6 +150,10 @@ def read(
         translated = architecture.settings(config)
     if translated.get("tie_word_embeddings"):
         translated["tie_word_embeddings"] = is_tied(tensors.get(unembed), tensors.get(embedding))
+    if head is not None:
+        translated = head.applied(translated)
+        tensors.pop(unembed, None)
+    translated["value_head"] = has_value_head(tensors)
     cfg = TransformerConfig(**(translated | settings))
     if cfg.tie_word_embeddings:
         tensors.pop(unembed, None)
@@ -140,7 +162,8 @@ def read(
     architecture.check(cfg, tensors)
     with translating(architecture.model_type):
         weight_map = architecture.weight_map(cfg, config)
-    check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))
+    weight_map |= value_head(cfg, tensors)
+    weight_map = weight_map if head is None else head.mapped(weight_map, cfg)
     state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
     of_part = note(raw_config["model_type"]) if part else ""
     return Checkpoint(cfg, state, weight_files(folder), of_part, unread)

@@ -12,7 +12,7 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.architecture import UNEMBED, filled, needed_by, plain_names, read_config, translating
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton
 from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
-from headlight.model.checkpoints.heads import check_head
+from headlight.model.checkpoints.heads import check_language_model
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.tensors import check_depth
@@ -54,7 +54,7 @@ def read(
     """
     raw_config = read_config_file(folder)
     if raw_config.get("is_encoder_decoder") is False:  # name an encoder alone as such, not as a wrong setting
-        check_head(raw_config.get("architectures"), (), (UNEMBED,))
+        check_language_model(raw_config.get("architectures"), (), (UNEMBED,))
     config, unread = read_config(architecture.model_type, raw_config, architecture.keys)
     names = partial(plain_names, prefix=architecture.prefix)
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings else ()
@@ -69,7 +69,7 @@ def read(
         cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | settings))
         check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
         weight_map = architecture.weight_map(cfg, config)
-    check_head(raw_config.get("architectures"), tensors, needed_by(weight_map))
+    check_language_model(raw_config.get("architectures"), tensors, needed_by(weight_map))
     state = filled(weight_map, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 

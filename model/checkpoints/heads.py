@@ -1,43 +1,249 @@
-"""Refuse models without a language modelling head, by the name of their class: they have no logits."""
+"""What stands on the body of a model in a folder: a language model's head, another one, or none.
+
+A head is told by the tensors that the folder holds, and by the class that config.json names; none is ever made up.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
+from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
+from headlight.model.nn.config import Output, OutputPosition, TransformerConfig
 
 LANGUAGE = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "MTModel")
-VALUE_HEAD = r"(v_head|value_head)\..*"  # which trl puts beside a language model's
-HEADS = {  # tensors of other heads, and what has them
-    r"score\..*": "reward model or sequence classifier",
-    r"(pre_)?classifier\..*|classification_head\..*": "classifier",
-    r"qa_outputs\..*": "question answerer",
-    r"discriminator_predictions\..*": "discriminator of replaced tokens",
+BODY = ("Model", "EncoderModel", "TextModel")  # how the classes of bodies end
+VALUE = "v_head.summary"
+READ = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForPreTraining")
+OURS = ("unembed.", "mlm_head.", "pooler.", "value_head.")  # a model's parameters behind its final norm
+PREFIXES = {  # which other classes put before the names of a body, by what stands beside it there
+    "qa_outputs.": "transformer.",
+    "v_head.": "pretrained_model.",
 }
+LANGUAGE_HEAD = re.compile(r"(cls\.predictions|lm_head|predictions|vocab_transform|generator_predictions|head)\.")
+SPAN = ("start", "end")
+DISCRIMINATOR = "discriminator_predictions.dense.weight"
+REPLACED = ("replaced",)
+OTHER_HEADS = ("score.", "classifier.", "classification_head.", "qa_outputs.")
 
 
-def check_head(architectures: object, names: Iterable[str], needed: Iterable[str]) -> None:
-    """Refuse a folder without a language modelling head.
+@dataclass(frozen=True)
+class Head:
+    """A head that is no language model's, or the lack of one.
+
+    Attributes:
+        settings: the fields of `TransformerConfig` that it sets.
+        weight_map: maps its parameters to the folder's tensors.
+        keeps: what of a language model's head stands in it too: a ModernBERT classifier's dense layer and norm.
+    """
+
+    settings: dict[str, Any]
+    weight_map: Callable[[TransformerConfig], WeightMap]
+    keeps: tuple[str, ...] = ()
+
+    def applied(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """A language model's settings with this head's in place of its own."""
+        lacks = {
+            "tie_word_embeddings": False,
+            "output_bias": False,
+            "output_logits_soft_cap": None,
+            "logits_scale": 1.0,
+        }
+        kept = {} if self.keeps else {"mlm_act_fn": None}
+        return dict(settings) | lacks | kept | self.settings
+
+    def mapped(self, weights: WeightMap, cfg: TransformerConfig) -> WeightMap:
+        """A language model's weight map with this head's tensors in place of its own."""
+        body = {name: weight for name, weight in weights.items() if not name.startswith(OURS)}
+        kept = {name: weight for name, weight in weights.items() if self.keeps and name.startswith(self.keeps)}
+        return body | kept | self.weight_map(cfg)
+
+
+def head_of(
+    raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor], unembed: str, transform: bool = False
+) -> Head | None:
+    """The head of a folder's model; None for a language model's, with or without a value head.
 
     Args:
-        architectures: the class names in config.json.
-        names: the folder's tensor names.
-        needed: the tensor names of a language model.
+        raw_config: the folder's config.json.
+        tensors: the folder's tensors, without their body's prefix.
+        unembed: the name of a language model's unembedding.
+        transform: whether a language model of this kind has layers of its own before the unembedding.
+
+    Raises:
+        CheckpointError: a head that is not read.
+    """
+    named = named_class(raw_config)
+    has_language_head = unembed in tensors or any(LANGUAGE_HEAD.match(name) for name in tensors)
+    is_language_model = named.endswith(LANGUAGE) and DISCRIMINATOR not in tensors
+    if f"{VALUE}.weight" in tensors or is_language_model or (named.endswith(BODY) and has_language_head):
+        return None
+    if named and not named.endswith((*BODY, *READ)):
+        raise CheckpointError(
+            f"This is a {named}, whose head is not read. Language models, bodies and {', '.join(READ[:-1])} open. Open "
+            f"the model that it was made from, or save its body: model.base_model.save_pretrained(folder)."
+        )
+    for name, read in KINDS.items():
+        if name in tensors:
+            return read(raw_config, tensors)
+    if has_language_head:
+        return None
+    return _body(tensors) if named or transform or not raw_config.get("tie_word_embeddings", True) else None
+
+
+def named_class(raw_config: Mapping[str, Any]) -> str:
+    """The class that config.json names; empty where it names none."""
+    named = raw_config.get("architectures")
+    return str(named[0]) if isinstance(named, list) and named else ""
+
+
+def has_value_head(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether trl's value head stands beside a language model's."""
+    return f"{VALUE}.weight" in tensors
+
+
+def value_head(cfg: TransformerConfig, tensors: Mapping[str, Tensor]) -> WeightMap:
+    """The parameters of that value head; nothing where there is none."""
+    head = {"value_head.W": linear(f"{VALUE}.weight", cfg.d_model, 1), "value_head.b": vector(f"{VALUE}.bias", 1)}
+    return {name: weight for name, weight in head.items() if weight.name in tensors}
+
+
+def without_other_prefix(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a folder by the names that they have under a language model's head."""
+    for beside, prefix in PREFIXES.items():
+        if any(name.startswith(beside) for name in tensors):
+            tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
+    return tensors
+
+
+def check_language_model(architectures: object, names: Iterable[str], needed: Iterable[str]) -> None:
+    """Refuse an encoder-decoder's folder without a language modelling head.
 
     Raises:
         CheckpointError: the folder has another head, or none.
     """
     present, wanted = set(names), set(needed)
-    beside = present - wanted
-    if any(re.fullmatch(VALUE_HEAD, name) for name in beside):
+    other = any(name.startswith(OTHER_HEADS) for name in present - wanted)
+    named = named_class({"architectures": architectures})
+    if other or (named and not named.endswith(LANGUAGE) and not wanted <= present):
         raise CheckpointError(
-            "This is a model with a value head (trl's AutoModelForCausalLMWithValueHead), which is not read. Save the "
-            "language model in it: model.pretrained_model.save_pretrained(folder)."
+            f"This is a {named or 'classifier'}, which has no language model's head, and so no logits of tokens to "
+            "look at. Open the language model that it was made from, saved by its own class."
         )
-    other = next((kind for head, kind in HEADS.items() if any(re.fullmatch(head, name) for name in beside)), None)
-    named = architectures if isinstance(architectures, list) else []
-    classes = [each for each in named if isinstance(each, str) and not each.endswith(LANGUAGE)]
-    if other is not None or (classes and not wanted <= present):
-        raise CheckpointError(
-            f"This is a {classes[0] if classes else other}, which has no language model's head, and so no logits of "
-            "tokens to look at. Open the language model that it was made from, saved by its own class."
-        )
+
+
+def _body(tensors: Mapping[str, Tensor]) -> Head:
+    """A body: its last hidden state is what it gives, and its pooler, where it has one, stands beside that."""
+    layer = next((name for name in ("pooler.dense", "pooler") if f"{name}.weight" in tensors), None)
+    settings = {"output": "none"} | ({} if layer is None else {"pooler_act_fn": "tanh"})
+    return Head(settings, lambda cfg: {} if layer is None else _pooler(cfg, layer))
+
+
+def _pooler(cfg: TransformerConfig, at: str) -> WeightMap:
+    return {"pooler.W": linear(f"{at}.weight", cfg.d_model, cfg.d_model), "pooler.b": vector(f"{at}.bias", cfg.d_model)}
+
+
+def _linear_head(
+    at: str,
+    output: Output,
+    names: tuple[str, ...] | None = None,
+    position: OutputPosition = "each",
+    pooler: tuple[str, str] = ("", ""),
+) -> Callable[[Mapping[str, Any], Mapping[str, Tensor]], Head]:
+    """How to read a linear layer, with or without a pooler (its name and its activation) before it."""
+
+    def read(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+        rows, (layer, act_fn) = tensors[f"{at}.weight"].shape[0], pooler
+        settings = {
+            "output": output,
+            "output_labels": label_names(raw_config, rows) if names is None or len(names) != rows else names,
+            "output_position": position,
+            "d_vocab_out": rows,
+            "pooler_act_fn": act_fn or None,
+            "pad_token": pad_token(raw_config) if position == "last" else None,
+        }
+        return Head(settings, partial(_mapped, at, layer, f"{at}.bias" in tensors))
+
+    return read
+
+
+def _mapped(at: str, layer: str, has_bias: bool, cfg: TransformerConfig) -> WeightMap:
+    n_labels = cfg.d_vocab_out or 0
+    weights = {"unembed.W_U": linear(f"{at}.weight", cfg.d_model, n_labels)} | (_pooler(cfg, layer) if layer else {})
+    return weights | {"unembed.b_U": vector(f"{at}.bias", n_labels)} if has_bias else weights
+
+
+def label_names(raw_config: Mapping[str, Any], n_labels: int) -> tuple[str, ...]:
+    """The names of a classifier's labels, by config.json; where that does not name as many, LABEL_0 and so on."""
+    named = raw_config.get("id2label")
+    named = dict(enumerate(named)) if isinstance(named, list) else named if isinstance(named, dict) else {}
+    by_id = {str(key): str(name) for key, name in named.items()}
+    return tuple(by_id.get(str(label), f"LABEL_{label}") for label in range(n_labels))
+
+
+def pad_token(raw_config: Mapping[str, Any]) -> int | None:
+    """The token that fills a batch, which a classifier on the last token passes over."""
+    token = raw_config.get("pad_token_id")
+    return token if type(token) is int and token >= 0 else None
+
+
+def _score(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+    """A decoder's: for the whole text without a bias, for each token with one."""
+    if named_class(raw_config).endswith("ForTokenClassification") or "score.bias" in tensors:
+        return _linear_head("score", "token labels")(raw_config, tensors)
+    return _linear_head("score", "labels", position="last")(raw_config, tensors)
+
+
+def _dense(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+    """RoBERTa's and ELECTRA's: a dense layer on the first token; ELECTRA's activation is GELU, others' tanh."""
+    act_fn = "gelu" if raw_config.get("model_type") == "electra" else "tanh"
+    return _linear_head("classifier.out_proj", "labels", None, "first", ("classifier.dense", act_fn))(
+        raw_config, tensors
+    )
+
+
+def _classifier(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+    """A linear layer: on BERT's pooler, on ModernBERT's dense layer and norm, or on each token."""
+    named, whole = named_class(raw_config), "ForTokenClassification"
+    if "head.dense.weight" in tensors:
+        return _modernbert(raw_config, tensors)
+    if "pooler.dense.weight" in tensors and not named.endswith(whole):
+        act_fn = str(raw_config.get("pooler_hidden_act", "tanh"))
+        return _linear_head("classifier", "labels", None, "first", ("pooler.dense", act_fn))(raw_config, tensors)
+    if "pooler.weight" in tensors and not named.endswith(whole):  # ALBERT's
+        return _linear_head("classifier", "labels", None, "first", ("pooler", "tanh"))(raw_config, tensors)
+    if named and not named.endswith((whole, "ForQuestionAnswering")):
+        raise CheckpointError(f"This is a {named}, and the folder lacks what stands before its classifier.")
+    return _linear_head("classifier", "token labels")(raw_config, tensors)
+
+
+def _modernbert(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+    kinds = {"ForTokenClassification": "token labels", "ForQuestionAnswering": "answer span"}
+    named = named_class(raw_config)
+    output = next((kind for name, kind in kinds.items() if named.endswith(name)), "labels")
+    position = "each"
+    if output == "labels":
+        position = "mean" if raw_config.get("classifier_pooling", "cls") == "mean" else "first"
+    names = SPAN if output == "answer span" else None
+    head = _linear_head("classifier", output, names, position)(raw_config, tensors)  # type: ignore[arg-type]
+    return replace(head, keeps=("mlm_head.",))
+
+
+def _discriminator(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
+    at = "discriminator_predictions"
+    pooler = f"{at}.dense", str(raw_config.get("hidden_act", "gelu"))
+    return _linear_head(f"{at}.dense_prediction", "token labels", REPLACED, "each", pooler)(raw_config, tensors)
+
+
+KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Tensor]], Head]] = {  # by the tensors of each head
+    "score.weight": _score,
+    "qa_outputs.weight": _linear_head("qa_outputs", "answer span", SPAN),
+    "classifier.out_proj.weight": _dense,
+    "pre_classifier.weight": _linear_head("classifier", "labels", None, "first", ("pre_classifier", "relu")),
+    "classifier.weight": _classifier,
+    DISCRIMINATOR: _discriminator,
+}

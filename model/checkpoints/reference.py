@@ -16,9 +16,17 @@ from headlight.model.base.importing import IMPORTING
 from headlight.model.checkpoints.folders import read_config_file, weight_files
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.quantization.methods import method_name, settings_of
+from headlight.model.nn.config import Output
 from headlight.model.text.chat import Begin, is_literal, prepends
 from headlight.model.text.tokenizer_files import has_tokenizer
 
+KINDS: dict[Output, str] = {  # transformers' classes, by what a model's outputs are
+    "tokens": "AutoModelForCausalLM",
+    "labels": "AutoModelForSequenceClassification",
+    "token labels": "AutoModelForTokenClassification",
+    "answer span": "AutoModelForQuestionAnswering",
+    "none": "AutoModel",
+}
 DEQUANTISED = {"mxfp4": "Mxfp4Config", "fp8": "FineGrainedFP8Config"}  # by transformers itself, anywhere
 
 
@@ -62,6 +70,7 @@ def reference(
     patterns: bool = True,
     token_types: Int[Tensor, "batch pos"] | None = None,
     d_vocab: int | None = None,
+    output: Output = "tokens",
 ) -> Reference:
     """Run one forward pass in float32 with eager attention.
 
@@ -74,24 +83,35 @@ def reference(
         patterns: whether to return attention patterns.
         token_types: token type ids.
         d_vocab: number of tokens of base and adapter together.
+        output: what the model's outputs are.
 
     Raises:
         ConfigError: transformers is not installed, or peft, which an adapter needs.
     """
     with IMPORTING:
-        model = _loaded(folder, masked, d_vocab)
+        model = _loaded(folder, "AutoModelForMaskedLM" if masked else KINDS[output], d_vocab)
     with torch.inference_mode():
         types = {} if token_types is None else {"token_type_ids": token_types}
         outputs = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
-    return Reference(outputs.logits, outputs.hidden_states[:-1], tuple(outputs.attentions or ()))
+    return Reference(_logits(outputs, output), outputs.hidden_states[:-1], tuple(outputs.attentions or ()))
 
 
-def _loaded(folder: Path, masked: bool, d_vocab: int | None) -> Any:
+def _logits(outputs: Any, output: Output) -> Float[Tensor, "batch pos d_vocab"]:
+    """The outputs as ours are: labels of a whole text at one position, an answer's two ends side by side."""
+    match output:
+        case "none":
+            return outputs.last_hidden_state
+        case "answer span":
+            return torch.stack([outputs.start_logits, outputs.end_logits], -1)
+    return outputs.logits if outputs.logits.ndim == 3 else outputs.logits[:, None]
+
+
+def _loaded(folder: Path, called: str, d_vocab: int | None) -> Any:
     try:
-        from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+        import transformers
     except ImportError as error:
         raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
-    kind = AutoModelForMaskedLM if masked else AutoModelForCausalLM
+    kind = getattr(transformers, called)
     base = base_folder(folder)
     how = {"dtype": torch.float32, "local_files_only": True, "trust_remote_code": False}
     how["use_safetensors"] = any(path.suffix != ".bin" for path in weight_files(base))  # pickles hold weights alone too

@@ -64,7 +64,9 @@ class _Own:
         self.losses = self.losses_of(resid, keep)
 
     def losses_of(self, resid: Float[Tensor, "1 pos d_model"], tap: Tap = NO_TAP) -> Float[Tensor, "1 predicted"]:
-        """The loss of each next token (nats)."""
+        """The loss of each next token (nats); NaN where the model predicts none."""
+        if not self.model.cfg.predicts_tokens:
+            return torch.full((1, len(self.row[0]) - 1), torch.nan, device=resid.device)
         logits = self.model.to_logits(resid[:, :-1], tap)[0]
         return F.cross_entropy(logits, self.row[0, 1:], reduction="none")[None]
 
@@ -110,7 +112,7 @@ def _direct(run: _Own, layer: int, means: Float[Tensor, "head d_value"]) -> Floa
     """
     model, z = run.model, run.kept(layer, "attn.hook_z")
     assert z is not None  # every layer has one
-    if no_reading(model):
+    if no_reading(model) or not model.cfg.predicts_tokens:
         return torch.full((len(z) - 1, len(means)), torch.nan)
     W_O = widened(model.block(layer).attn.W_O)
     written = writes_at_unit_scale(model, layer, torch.einsum("qhd,hdm->qhm", z[:-1] - means, W_O))

@@ -121,6 +121,7 @@ def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
         own, made = (once_more(run, tap).float() for tap in (NO_TAP, splice))
         log_p, log_q = own.log_softmax(-1), made.log_softmax(-1)
         moved = (log_p.exp() * (log_p - log_q)).sum(-1).clamp_min(0)  # rounding alone can make it negative
+        moved = moved if run.cfg.output != "none" else torch.full_like(moved, torch.nan)
         losses = [_loss(run, logits) for logits in (own, made)]
     return InPlace(
         Measure("loss", "nats", (), losses[0]),
@@ -131,6 +132,6 @@ def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
 
 def _loss(run: Run, logits: Float[Tensor, "pos d_vocab"]) -> Float[Tensor, ""]:
     """The mean of the next token's loss; NaN where there is no next token, or none that the model predicts."""
-    if run.cfg.attention_dir != "causal" or len(run.tokens) < 2 or logits.shape[1] != run.cfg.d_vocab:
+    if run.cfg.attention_dir != "causal" or len(run.tokens) < 2 or not run.cfg.predicts_tokens:
         return torch.tensor(torch.nan)
     return F.cross_entropy(logits[:-1], run.tokens[1:])

@@ -231,7 +231,7 @@ def _promoted(comparison: Comparison, opened: Dictionaries, layer: int, feature:
     for side, (run, position) in comparison.sides_at(place).items():
         tokens = None if no_reading(run.model) else tokens_of(run, opened[layer], feature, position)
         if tokens is not None:
-            yield from ((side, *row) for row in promoted_rows(tokens, run.tokenizer))
+            yield from ((side, *row) for row in promoted_rows(tokens, run.outputs))
 
 
 def _nearest(opened: Dictionaries, layer: int, feature: int) -> Iterator[Row]:

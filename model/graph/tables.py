@@ -90,7 +90,7 @@ def graph_tables(
 def target_row(run: Run, graph: Graph, pruned: Pruned) -> Row:
     """The row of the target, and how much of it the graph explains."""
     aim, scores = graph.target, graph_scores(graph)
-    token, *less = run.tokenizer.labels([aim.token] if aim.distractor is None else [aim.token, aim.distractor])
+    token, *less = run.outputs.labels([aim.token] if aim.distractor is None else [aim.token, aim.distractor])
     counts = len(graph.nodes), int(pruned.nodes.sum())
     shares = pruned.node_share, pruned.edge_share, scores.replacement, scores.completeness
     return token, less[0] if less else "mean of all", aim.value, aim.probability, *counts, *shares

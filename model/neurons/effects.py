@@ -15,6 +15,7 @@ from headlight.model.attribution.logits import Question, read_of
 from headlight.model.attribution.parts import before_cap_at, stream_at
 from headlight.model.attribution.resume import Past, end_of, onward, resume_from
 from headlight.model.measure import Measure
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.neurons.activations import AXES, activations_at, hook_name, mlp_of
 from headlight.model.nn.hooks import Chain, Collect, Edit, HookPoint, Tap, WithGradient
 from headlight.model.nn.layers.parameters import widened
@@ -97,9 +98,9 @@ def gradient_effects(run: Run, question: Question, position: int) -> Measure:
     n_past = n_unchanged(run, position)
     with run.host.turn(), torch.inference_mode(False), torch.enable_grad():
         resid = _passed(run, question, n_past, keep)
-        logits = run.host.on_device(run.model).before_cap(resid[:, [question.position - n_past]])[0, 0]
+        logits = run.host.on_device(run.model).before_cap(run.model.read_from(resid, question.position - n_past))[0, 0]
         posts = [keep.kept[hook_name(layer, "hook_post")] for layer in layers]
-        difference = logits[question.target] - logits[question.distractor]
+        difference = contrast(logits[measured_outputs(len(logits), question.target, question.distractor)])
         gradients = torch.autograd.grad(difference, posts, allow_unused=True, materialize_grads=True)
     products = [(post * gradient)[0, position - n_past] for post, gradient in zip(posts, gradients, strict=True)]
     return Measure("gradient × activation", "logits", AXES, torch.stack(products).detach().float().cpu())
@@ -141,16 +142,17 @@ def measured_effects(run: Run, neurons: Sequence[Neuron], question: Question, po
 def _measured(run: Run, neurons: Sequence[Neuron], question: Question, position: int) -> Measure:
     layers = sorted({layer for layer, _ in neurons})
     steps = Steps(run.host, sum(run.cfg.n_layers - layer for layer, _ in neurons))
-    pair, n_past = [question.target, question.distractor], n_unchanged(run, position)
+    n_past = n_unchanged(run, position)
+    pair = measured_outputs(run.cfg.d_vocab_out or 0, question.target, question.distractor)
     without: dict[Neuron, float] = {}
     for layer in layers:
         indices = [index for at, index in neurons if at == layer]
         taps = [_zeroed(layer, index, position - n_past) for index in indices]
         logits = resume_from(run, layer, taps, question.position, n_past, steps)[:, pair].double()
-        differences = (logits[:, 0] - logits[:, 1]).tolist()
+        differences = contrast(logits).tolist()
         without |= {(layer, index): each for index, each in zip(indices, differences, strict=True)}
-    target, distractor = before_cap_at(run, question.position)[pair].double().tolist()
-    values = torch.tensor([target - distractor - without[neuron] for neuron in neurons])
+    own = float(contrast(before_cap_at(run, question.position)[pair].double()))
+    values = torch.tensor([own - without[neuron] for neuron in neurons])
     return Measure("measured effect", "logits", ("neuron",), values)
 
 

@@ -224,7 +224,10 @@ def _weights(comparison: Comparison, question: NeuronQuestion, neuron: Neuron) -
         matched = neuron_tokens(run, neuron, at)
         matrices = ({} if matched.written is None else {"output (logits)": matched.written}) | dict(matched.read)
         for name, tokens in matrices.items():
-            yield from ((side, name, *row) for row in promoted_rows(tokens, run.tokenizer))
+            yield from (
+                (side, name, *row)
+                for row in promoted_rows(tokens, run.tokenizer if name in matched.read else run.outputs)
+            )
 
 
 def _heads(comparison: Comparison, neuron: Neuron) -> Iterator[Row]:

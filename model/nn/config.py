@@ -15,6 +15,9 @@ PositionalEmbedding = Literal[
 ]
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
+HeadActivation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "tanh"]
+Output = Literal["tokens", "labels", "token labels", "answer span", "none"]
+OutputPosition = Literal["each", "first", "last", "mean"]
 DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
 
 CAPS = ("attn_scores_soft_cap", "output_logits_soft_cap")
@@ -118,6 +121,14 @@ class TransformerConfig:
     Layers in `no_ln1_layers` have no norm before attention. With `mlm_act_fn` a linear layer, that function and a norm
     stand before the unembedding; `output_bias` gives one that is tied a bias.
 
+    Outputs: "tokens" of a language model; "labels" of a classifier, one for the whole text, or "token labels";
+    "answer span", which is the token at which an answer starts and that at which it ends; "none" of a body without a
+    head, which gives its last hidden state. `output_labels` are the names of what is no token. `output_position` is
+    where what counts for the whole text is read: at the "first" token, at the "last" that is not `pad_token`, or from
+    the "mean" of all; "each" where every token has outputs of its own, or nothing says. With `pooler_act_fn` a linear
+    layer and that function stand between the final stream and the outputs (of a body they stand beside). `value_head`
+    gives one number more at each token.
+
     Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
     Raises:
@@ -195,6 +206,12 @@ class TransformerConfig:
     embedding_scale: float = 1.0
     residual_scale: float = 1.0
     logits_scale: float = 1.0
+    output: Output = "tokens"
+    output_labels: tuple[str, ...] = ()
+    output_position: OutputPosition = "each"
+    pad_token: int | None = None
+    pooler_act_fn: HeadActivation | None = None
+    value_head: bool = False
 
     def __post_init__(self) -> None:
         self._check_sizes("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab")
@@ -224,6 +241,7 @@ class TransformerConfig:
         self._check_positions()
         self._check_attention()
         self._check_experts()
+        self._check_output()
         if self.tie_word_embeddings and self.d_vocab_out != self.d_vocab:
             raise ConfigError(
                 f"Tied embeddings need d_vocab_out = d_vocab, but they are {self.d_vocab_out} and {self.d_vocab}. "
@@ -247,6 +265,31 @@ class TransformerConfig:
     def has_relative_bias(self) -> bool:
         """Whether scores have a learned bias for the distance."""
         return self.positional_embedding_type in ("relative_positional_bias", "standard_and_relative")
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether the model predicts tokens that are masked, rather than the next one."""
+        return self.mlm_act_fn is not None and self.output == "tokens"
+
+    @property
+    def predicts_tokens(self) -> bool:
+        """Whether the outputs are the tokens that are read."""
+        return self.output == "tokens" and self.d_vocab_out == self.d_vocab
+
+    @property
+    def has_one_output(self) -> bool:
+        """Whether there is a single output, as a reward model's, whose logit stands for itself."""
+        return self.d_vocab_out == 1 and self.output != "none"
+
+    @property
+    def pools_mean(self) -> bool:
+        """Whether a classifier reads the mean of all tokens."""
+        return self.output == "labels" and self.output_position == "mean"
+
+    @property
+    def d_read(self) -> int:
+        """The width of what the unembedding, or a classifier's last layer, reads."""
+        return (self.d_embed or self.d_model) if self.output == "tokens" else self.d_model
 
     @property
     def is_grouped(self) -> bool:
@@ -323,6 +366,16 @@ class TransformerConfig:
                     f"experts_per_token is {self.experts_per_token}; it can be at most num_experts, which is "
                     f"{self.num_experts}."
                 )
+
+    def _check_output(self) -> None:
+        check_choice("output", self.output, get_args(Output))
+        check_choice("output_position", self.output_position, get_args(OutputPosition))
+        check_choice("pooler_act_fn", self.pooler_act_fn, (*get_args(HeadActivation), None))
+        object.__setattr__(self, "output_labels", tuple(map(str, self.output_labels)))
+        if self.output_labels and len(self.output_labels) != self.d_vocab_out:
+            raise ConfigError(
+                f"output_labels names {len(self.output_labels)} outputs; d_vocab_out is {self.d_vocab_out}."
+            )
 
     def _default(self, name: str, value: object) -> None:
         if getattr(self, name) is None:

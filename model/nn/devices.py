@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from headlight.model.nn.transformer import Transformer
 
 BEFORE = ("embed", "pos_embed", "token_type_embed", "embed_ln", "embed_project", "dropout")
-BEHIND = ("ln_final", "mlm_head", "unembed")
+BEHIND = ("ln_final", "mlm_head", "pooler", "value_head", "unembed")
 
 
 def over_devices(model: Transformer, device_map: Mapping[str, str] | None = None) -> Transformer:

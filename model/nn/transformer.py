@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headlight.model.base.errors import InputError
@@ -20,9 +20,11 @@ from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed, drop_tokens
 from headlight.model.nn.layers.mlm_head import build_mlm_head
 from headlight.model.nn.layers.norms import NoNorm, build_norm
+from headlight.model.nn.layers.output_heads import ValueHead, build_pooler
 from headlight.model.nn.layers.positions import Positions, place
 from headlight.model.nn.layers.unembeddings import Logits, build_unembed
 from headlight.model.text.chat import Begin
+from headlight.model.text.outputs import LabelNames, Outputs
 from headlight.model.text.tokenizer import TokenIds, Tokenizer
 
 
@@ -49,6 +51,8 @@ class Transformer(HookedModel):
         self.blocks = build_blocks(block_kind(cfg), cfg)
         self.ln_final = NoNorm() if cfg.post_norm else build_norm(cfg)
         self.mlm_head = build_mlm_head(cfg)
+        self.pooler = build_pooler(cfg)
+        self.value_head = ValueHead(cfg) if cfg.value_head else None
         self.unembed = build_unembed(cfg, self.embed)
 
     def forward(
@@ -60,7 +64,7 @@ class Transformer(HookedModel):
         stop_at_layer: int | None = None,
         n_past: int = 0,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
-    ) -> Float[Tensor, "_ pos d_out"]:
+    ) -> Float[Tensor, "_ pos_read d_out"]:
         """Logits at every position, or the residual stream before block `stop_at_layer`.
 
         `attention_mask` is 1 for real tokens and 0 for padding, left or right; a row's real tokens get the result
@@ -81,7 +85,7 @@ class Transformer(HookedModel):
         resid = self._embedded(tokens, positions, tap, types)
         for layer, block in enumerate(self._blocks(stop_at_layer)):
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
-        return resid if stop_at_layer is not None else self.to_logits(resid, tap)
+        return resid if stop_at_layer is not None else self.to_logits(resid, tap, real)
 
     def token_types(
         self, tokens: Int[Tensor, "batch pos"], attention_mask: Int[Tensor, "batch pos"] | None = None
@@ -130,27 +134,55 @@ class Transformer(HookedModel):
     def _blocks(self, stop_at_layer: int | None) -> Iterable[nn.Module]:
         """The layers; where the model may be too large to stay in memory the next one is read meanwhile."""
         blocks = self.blocks[:stop_at_layer]
-        return in_turn(blocks, self.unembed.W_U) if self.reads_ahead else blocks
+        if not self.reads_ahead:
+            return blocks
+        return in_turn(blocks, self.embed.W_E[:1] if self.cfg.output == "none" else self.unembed.W_U)
 
     def block(self, layer: int) -> AttnOnlyBlock:
         """A layer, from 0."""
         return cast(AttnOnlyBlock, self.blocks[layer])
 
+    def read_from(
+        self, resid: Float[Tensor, "batch pos d_model"], position: int
+    ) -> Float[Tensor, "batch pos_read d_model"]:
+        """What of a final stream the outputs at a position are read from; all of it where they read the mean."""
+        return resid if self.cfg.pools_mean else resid[:, [position]]
+
     def to_unembed(
-        self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP
-    ) -> Float[Tensor, "batch pos d_embed"]:
-        """A final stream as the unembedding reads it: normalised, through the masked-token head, by `logits_scale`."""
-        transformed = self.mlm_head(self.ln_final(resid, tap.within("ln_final")), tap.within("mlm_head"))
+        self,
+        resid: Float[Tensor, "batch pos d_model"],
+        tap: Tap = NO_TAP,
+        real: Bool[Tensor, "batch pos"] | None = None,
+    ) -> Float[Tensor, "batch pos_read d_read"]:
+        """A final stream as the unembedding reads it: normalised, through the head's layers, by `logits_scale`."""
+        normalized = self.ln_final(resid, tap.within("ln_final"))
+        if self.value_head is not None:
+            self.value_head(normalized, tap.within("value_head"))
+        if self.cfg.pools_mean:
+            normalized = _mean(normalized, real)
+        transformed = self.mlm_head(normalized, tap.within("mlm_head"))
+        pooled = self.pooler(transformed, tap.within("pooler"))
+        transformed = transformed if self.cfg.output == "none" else pooled
         transformed = transformed.to(resid.device)  # where layers lie on several devices it may be on the last
         return transformed if self.cfg.logits_scale == 1.0 else transformed * self.cfg.logits_scale
 
-    def to_logits(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
-        """The logits of a final stream."""
-        return self.capped(self.before_cap(resid, tap))
+    def to_logits(
+        self,
+        resid: Float[Tensor, "batch pos d_model"],
+        tap: Tap = NO_TAP,
+        real: Bool[Tensor, "batch pos"] | None = None,
+    ) -> Logits:
+        """The logits of a final stream; `real` is false for padding, which a mean leaves out."""
+        return self.capped(self.before_cap(resid, tap, real))
 
-    def before_cap(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+    def before_cap(
+        self,
+        resid: Float[Tensor, "batch pos d_model"],
+        tap: Tap = NO_TAP,
+        real: Bool[Tensor, "batch pos"] | None = None,
+    ) -> Logits:
         """The logits of a final stream before any soft cap: up to there they are sums over what wrote to it."""
-        return self.unembed(self.to_unembed(resid, tap), tap.within("unembed")).to(resid.device)
+        return self.unembed(self.to_unembed(resid, tap, real), tap.within("unembed")).to(resid.device)
 
     def capped(self, logits: Float[Tensor, "*rest d_vocab_out"]) -> Float[Tensor, "*rest d_vocab_out"]:
         """The model's logits, from those before its soft cap c: c tanh(logit / c); the same where it has none."""
@@ -164,7 +196,7 @@ class Transformer(HookedModel):
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
-    ) -> tuple[Float[Tensor, "batch pos d_out"], ActivationCache]:
+    ) -> tuple[Float[Tensor, "batch pos_read d_out"], ActivationCache]:
         """The output of `forward` and the activations named by a name, a list or a predicate.
 
         Without a filter all are kept but `hook_result` (every head's output apart), which is computed when named; in
@@ -185,7 +217,7 @@ class Transformer(HookedModel):
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
-    ) -> Float[Tensor, "_ pos d_out"]:
+    ) -> Float[Tensor, "_ pos_read d_out"]:
         """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
 
         A function returns the activation to go on with, or None to keep its input, in-place edits included.
@@ -196,6 +228,15 @@ class Transformer(HookedModel):
         """
         tap = self.edit(fwd_hooks)
         return self(tokens, attention_mask, tap=tap, stop_at_layer=stop_at_layer, token_type_ids=token_type_ids)
+
+    @property
+    def outputs(self) -> Outputs:
+        """The names of the outputs: a classifier's labels, or the tokens.
+
+        Raises:
+            InputError: the outputs are tokens, and the model came without a tokenizer.
+        """
+        return LabelNames(self.cfg.output_labels) if self.cfg.output_labels else self._tokenizer()
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
@@ -230,3 +271,13 @@ class Transformer(HookedModel):
 
     def _shortest_run(self, tap: Tap) -> Tensor:
         return self(torch.zeros(1, 1, dtype=torch.long, device=self.embed.W_E.device), tap=tap)
+
+
+def _mean(
+    resid: Float[Tensor, "batch pos d_model"], real: Bool[Tensor, "batch pos"] | None
+) -> Float[Tensor, "batch 1 d_model"]:
+    """The mean over the tokens that are no padding."""
+    if real is None:
+        return resid.mean(1, keepdim=True)
+    weights = real / real.sum(1, keepdim=True)
+    return (resid * weights[..., None]).sum(1, keepdim=True)

@@ -16,6 +16,7 @@ from torch import Tensor
 from headlight.model.base.errors import InputError
 from headlight.model.base.source import Source
 from headlight.model.measure.alignment import Matches
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Tap
 from headlight.model.nn.layers import place
@@ -89,7 +90,7 @@ class Patching:
         tokens = side.tokens[:, : side.n_pos].to(side.model.embed.W_E.device)
         resid = side.model(tokens, tap=Chain(side.tap, keep), stop_at_layer=n_layers)
         kept = {name: activation[0] for name, activation in keep.kept.items()}
-        return ActivationCache(kept, n_layers), float(self.read(resid[:, [side.position]], side.model))
+        return ActivationCache(kept, n_layers), float(self.read(side.model.read_from(resid, side.position), side.model))
 
     @property
     def names(self) -> list[str]:
@@ -111,11 +112,11 @@ class Patching:
     def read(self, resid: Streams, model: Transformer | None = None) -> Float[Tensor, " variant"]:
         """Target less distractor of streams after the last layer, of all positions or of the one that is measured."""
         model = model or self.model
-        resid = resid[:, [self.position if resid.shape[1] > 1 else 0]]
-        pair = [self.measured.target, self.measured.distractor]
+        if resid.shape[1] > 1:
+            resid = model.read_from(resid, self.position)
+        pair = measured_outputs(len(model.unembed.b_U), self.measured.target, self.measured.distractor)
         W_U, b_U = widened(model.unembed.W_U[:, pair]), model.unembed.b_U[pair]
-        target, distractor = (model.to_unembed(resid)[:, 0] @ W_U + b_U).unbind(-1)
-        return target - distractor
+        return contrast(model.to_unembed(resid)[:, 0] @ W_U + b_U)
 
     @property
     def final_of_other(self) -> Float[Tensor, "pos d_model"]:
@@ -232,7 +233,7 @@ class Patching:
         What joins is how much a variant's stream differs from the run's own there; `tap` sees what the others leave.
         """
         model, last = self.model, self.model.cfg.n_layers - 1
-        alone = self.after_attention(last) if self.tap is NO_TAP else None
+        alone = self.after_attention(last) if self.tap is NO_TAP and not model.cfg.pools_mean else None
         steps = Chain(Growing(joining, alone, self.position), Later(self.tap, layer), tap)
         resid = self.base["resid_pre", layer][None]
         positions = place(model.cfg.attention_dir, None, self.n_pos, resid.device)

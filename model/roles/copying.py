@@ -16,7 +16,7 @@ def copying(model: Transformer, host: Host = HERE) -> Measure:
     NaN where the model reads another vocabulary than it writes, and where its logits are not linear in the stream.
     """
     cfg = model.cfg
-    if cfg.d_vocab_out != cfg.d_vocab or cfg.mlm_act_fn is not None:
+    if not cfg.predicts_tokens or cfg.mlm_act_fn is not None:
         return Measure("copying score", "share", ("layer", "head"), torch.full((cfg.n_layers, cfg.n_heads), torch.nan))
     with host.turn(), torch.inference_mode():
         loop = ov.through_vocabulary(widened(model.unembed.W_U), embedded_tokens(model))

@@ -180,7 +180,9 @@ def no_split(model: Transformer) -> str:
 
 def no_reading(model: Transformer) -> str:
     """Why no logit is a sum over what wrote to the final stream, where none is; a sentence for the user."""
-    if model.cfg.mlm_act_fn is None:
+    if model.cfg.output == "none":
+        return "This model has no head, and so no logits."
+    if model.cfg.mlm_act_fn is None and model.cfg.pooler_act_fn is None:
         return no_split(model)
     return (
         "Between this model's last stream and its logits stands a layer with an activation function, so that no logit "

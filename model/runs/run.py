@@ -30,6 +30,7 @@ from headlight.model.runs.edits.editing import NO_EDITS, EditTap, tap
 from headlight.model.runs.host import HERE, Host, Value
 from headlight.model.runs.kept import STREAMS, Reduce, hidden_bins
 from headlight.model.text.chat import Begin
+from headlight.model.text.outputs import Outputs
 from headlight.model.text.tokenizer import Tokenizer
 
 Stream = Float[Tensor, "pos d_model"]
@@ -127,6 +128,16 @@ class Run:
         return tokenizer_of(self.model)
 
     @property
+    def outputs(self) -> Outputs:
+        """The names of the model's outputs: tokens, or a classifier's labels."""
+        return self.model.outputs
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of a classifier's labels; none of a language model's."""
+        return tuple(self.outputs.labels(range(len(self.cfg.output_labels)))) if self.cfg.output_labels else ()
+
+    @property
     def token_types(self) -> list[int] | None:
         """Which text each token is in, 0 or 1; None where the model does not tell texts apart."""
         is_told = (self.cfg.n_token_types or 1) > 1 and self.tokenizer.separator is not None
@@ -134,7 +145,7 @@ class Run:
 
     @property
     def prediction_position(self) -> int:
-        """The position whose logits are the prediction: the first masked token, or the last token where none is."""
+        """The position of the prediction: a classifier's own, or the first masked token, or else the last token."""
         return prediction_position(self.model, self.tokens)
 
     @property
@@ -260,7 +271,7 @@ def make_run(
     editing = tap(running, inputs, edits, bos, len(prompted), means, dictionaries)
     reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
-    next_logits = running.to_logits(final[:, [prediction_position(model, tokens)]])[0, 0].cpu()
+    next_logits = running.to_logits(running.read_from(final, prediction_position(model, tokens)))[0, 0].cpu()
     check_finite(reduce.kept, final, next_logits)
     return Run(
         model=model,
@@ -281,8 +292,17 @@ def make_run(
 
 
 def prediction_position(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
-    """The position at which a model predicts: the first masked token's, or the last where none is."""
-    mask = tokenizer_of(model).mask_token_id if model.cfg.mlm_act_fn else None
+    """The position at which a model predicts: the first masked token's, or the last where none is.
+
+    A classifier's is the one that its labels are read at: the first, or the last that is no padding.
+    """
+    match model.cfg.output, model.cfg.output_position:
+        case "labels", "first" | "mean":
+            return 0
+        case "labels", "last":
+            real = [] if model.cfg.pad_token is None else (tokens != model.cfg.pad_token).nonzero().flatten().tolist()
+            return real[-1] if real else 0 if model.cfg.pad_token is not None else len(tokens) - 1
+    mask = tokenizer_of(model).mask_token_id if model.cfg.is_masked else None
     masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()
     return masked[0] if masked else len(tokens) - 1
 

@@ -280,7 +280,7 @@ class Tokenizer:
         Raises:
             InputError: the tokenizer fails on them.
         """
-        ids = _ids(tokens)
+        ids = flat_ids(tokens)
         self._patterns.check_tokens([self._backend.id_to_token(token) or "" for token in ids])
         with _refusing(InputError, "The model's tokenizer fails on these tokens ({}). Use another model."):
             return self._backend.decode(ids, skip_special_tokens=False)
@@ -293,7 +293,7 @@ class Tokenizer:
         Raises:
             InputError: as `to_tokens`.
         """
-        ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else _ids(text)
+        ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else flat_ids(text)
         return [self._bytes(token).decode(errors="replace") for token in ids]
 
     def apply_chat_template(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
@@ -335,13 +335,13 @@ class Tokenizer:
 
     def labels(self, tokens: TokenIds) -> list[str]:
         """Return a label for each token with every character visible; `<id 50300>` for an id without a token."""
-        return [self._label(token) for token in _ids(tokens)]
+        return [self._label(token) for token in flat_ids(tokens)]
 
     def label_together(self, tokens: TokenIds) -> str:
         """Return one label for consecutive tokens, in which characters split between them are whole."""
         if self._of_parts:
             return label(self.to_string(tokens).encode())
-        return label(b"".join(map(self._bytes, _ids(tokens))))
+        return label(b"".join(map(self._bytes, flat_ids(tokens))))
 
     @property
     def has_chat_template(self) -> bool:
@@ -432,7 +432,7 @@ def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
     return encoding.ids[0] if encoding.special_tokens_mask[0] else None
 
 
-def _ids(tokens: TokenIds) -> list[int]:
+def flat_ids(tokens: TokenIds) -> list[int]:
     """Token ids as a list, from one id, a sequence, or a tensor of one row."""
     if isinstance(tokens, Tensor):
         if tokens.ndim > 1 and tokens.shape[0] != 1:

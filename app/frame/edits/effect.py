@@ -36,17 +36,22 @@ def draw(comparison: Comparison) -> None:
 
 
 def said(a: Run, b: Run) -> list[str]:
-    """How far the next token's distribution moves, and what becomes of the likeliest token."""
+    """How far the distribution of outputs moves, and what becomes of the likeliest; or how far an only output does."""
+    if a.cfg.output == "none":
+        return []
+    if a.cfg.has_one_output:
+        return [f"{a.label_names[0]}: {float(a.next_logits[0]):.3f} → {float(b.next_logits[0]):.3f}."]
     moved = float(kl_divergence(a.next_logits, b.next_logits[None]).values[0])
     before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
     first, then = int(before.argmax()), int(after.argmax())
-    own, other = a.tokenizer.labels([first, then])
+    own, other = a.outputs.labels([first, then])
     change = f"{quoted(own)}, {before[first]:.1%} → {after[first]:.1%}"
     if first == then:
         line = f"Top prediction unchanged: {change}."
     else:
         line = f"Top prediction changed: {quoted(other)}, {before[then]:.1%} → {after[then]:.1%}; before: {change}."
-    return [f"Next-token distribution: KL(A ‖ B) = {moved:.3g} nats.", line]
+    of = "Distribution of labels" if a.label_names else "Next-token distribution"
+    return [f"{of}: KL(A ‖ B) = {moved:.3g} nats.", line]
 
 
 def changes(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:

@@ -149,7 +149,7 @@ def _promoted(view: FeatureView, of: str, run: Run, position: int) -> None:
     if tokens is None:
         st.caption(plain(reason or NO_STREAM))
         return
-    label = run.tokenizer.labels
+    label = run.outputs.labels
     row_table(
         Table(
             [

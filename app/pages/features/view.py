@@ -115,7 +115,7 @@ def carries(view: FeatureView) -> list[str]:
         parts = sorted(zip(its.parts, its.values.values.tolist(), strict=True), key=lambda each: -abs(each[1]))
         first = [f"{part.name} {value:+.3f}" for part, value in parts[:MAX_CARRIED]]
         rest = f"; the other {len(parts) - MAX_CARRIED} {sum(value for _, value in parts[MAX_CARRIED:]):+.3f}"
-        pair = run.tokenizer.labels([question.target, question.distractor])
+        pair = run.outputs.labels([question.target, question.distractor])
         total = float(its.values.values.sum())
         sentence = f"{', '.join(first)}{rest if len(parts) > MAX_CARRIED else ''}: together {total:+.3f} logits"
         sentence = f"{sentence} to {quoted(pair[0])} − {quoted(pair[1])}{_constants(run, view, question, total)}"

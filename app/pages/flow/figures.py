@@ -64,7 +64,7 @@ def tokens_of(run: Run, place: Place) -> tables.Columns:
     readout = readout_of(run, place)
     tokens = readout.tokens.values.tolist()
     columns: tables.Columns = {
-        "Token": run.tokenizer.labels(tokens),
+        "Token": run.outputs.labels(tokens),
         "Probability": readout.probabilities.values.numpy(),
         "Rank": list(range(1, len(tokens) + 1)),
     }
@@ -81,7 +81,7 @@ def tokens_of_both(comparison: Comparison, place: Place) -> tables.Columns:
     a, b = readouts.probabilities_a.values.numpy(), readouts.probabilities_b.values.numpy()
     ranks_a, ranks_b = readouts.ranks_a.values.tolist(), readouts.ranks_b.values.tolist()
     return {
-        "Token": comparison.a.tokenizer.labels(readouts.tokens.values.tolist()),
+        "Token": comparison.a.outputs.labels(readouts.tokens.values.tolist()),
         "A": a,
         "B": b,
         DIFFERENCE: b - a,

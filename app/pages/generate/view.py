@@ -13,6 +13,7 @@ from headlight.app.pages.generate import generation, heads, steps
 from headlight.app.pages.generate.choices import LEAST_TOP_P, MAX_NEW, MAX_TEMPERATURE, Choices
 from headlight.app.parts import charts, options
 from headlight.app.parts.markdown import plain
+from headlight.app.parts.needs import outputs_of
 from headlight.app.parts.parts import title_row
 from headlight.model.base.errors import HeadlightError
 from headlight.model.decoding.compared import Continuations
@@ -28,11 +29,8 @@ def needs(comparison: Comparison) -> str:
         cfg, called = run.cfg, run.source.name
         if cfg.attention_dir != "causal":
             return f"{called} attends in both directions, so it cannot generate text. Open a left-to-right model."
-        if cfg.d_vocab_out != cfg.d_vocab:
-            return (
-                f"{called} outputs {cfg.d_vocab_out:,} classes, not tokens, so it cannot generate text. Open a "
-                "language model."
-            )
+        if said := outputs_of(run):
+            return f"{said}, so it cannot generate text. Open a language model."
     counts = [f"{run.cfg.d_vocab:,}" for run in comparison.runs]
     if len(set(counts)) > 1:
         return f"A gives {counts[0]} tokens a probability and B {counts[1]}: choose as model B one with as many."

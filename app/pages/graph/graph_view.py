@@ -95,6 +95,8 @@ def needs(comparison: Comparison) -> str:
     if obstacle := parts_needs.attribution(comparison):
         return obstacle
     for run in comparison.runs:
+        if run.cfg.has_one_output:
+            return f"{run.source.name} has a single output, of which there is no graph. Its parts are on Why."
         reason = no_neurons(run.cfg)
         if reason and not run.cfg.attn_only and not units_offered(run):
             return f"{reason} So there is no graph of them. Open another model."

@@ -60,7 +60,7 @@ def render(comparison: Comparison) -> None:
 def _options(comparison: Comparison) -> None:
     run, now = comparison.a, selection.current()
     pair = pair_of(comparison, now)
-    labels = run.tokenizer.labels([pair.target, pair.distractor])
+    labels = run.outputs.labels([pair.target, pair.distractor])
     units = {NEURONS: "neurons"} | {name: name for name in units_offered(run)}
     least, most = SHARES
     own = now.choices_of(Choices)
@@ -70,8 +70,8 @@ def _options(comparison: Comparison) -> None:
     options.row(
         _mode(),
         options.side(comparison.b is not None, "Explain"),
-        options.token("target", labels[0]),
-        options.token("distractor", labels[1]) if own.graph_against == "distractor" else None,
+        options.token("target", labels[0], run.label_names),
+        options.token("distractor", labels[1], run.label_names) if own.graph_against == "distractor" else None,
         options.bind(
             Choice, "graph_against", "Minus", page=Choices, options={"distractor": "distractor", "mean": "mean of all"}
         ),
@@ -109,8 +109,8 @@ def _circuit_options(comparison: Comparison, labels: list[str]) -> None:
         options.bind(Choice, "circuit_against", "Baseline", page=Choices, options=CIRCUIT_AGAINST)
         if comparison.b is not None
         else None,
-        options.token("target", labels[0]),
-        options.token("distractor", labels[1]),
+        options.token("target", labels[0], comparison.a.label_names),
+        options.token("distractor", labels[1], comparison.a.label_names),
         options.bind(Number, "circuit_least", "Minimum score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
         options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
         _place(comparison),

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import streamlit as st
+
 from headlight.app import selection
 from headlight.app.frame import notices, progress
 from headlight.app.pages.heads.choices import Choices
@@ -35,6 +37,11 @@ def _looking_seconds(subject: Subject, missing: Sequence[Input]) -> float:
 
 def ablate(work: Jobs, rankings: Mapping[str, HeadRanking]) -> None:
     """Ablate, on each side, the heads that have a label on any, or all of them, in the same way."""
+    if any(not each.subject.run.cfg.predicts_tokens for each in rankings.values()):
+        st.caption(
+            "Heads are not ablated here: what that changes is the loss of the next token, which is not predicted."
+        )
+        return
     labelled = {head for each in rankings.values() for head in each.labels}
     missing, seconds = list[AblationJob](), 0.0
     for each in rankings.values():

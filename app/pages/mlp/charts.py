@@ -18,7 +18,7 @@ def neurons(view: NeuronView) -> Plot:
         Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
         for at, (neuron, value) in enumerate(zip(view.neurons, values, strict=True))
     ]
-    target, distractor = view.comparison.a.tokenizer.labels([view.question.target, view.question.distractor])
+    target, distractor = view.comparison.a.outputs.labels([view.question.target, view.question.distractor])
     where = "every layer" if layer is None else f"L{layer}"
     at = view.comparison.labels[view.question.place]
     side = "" if view.comparison.b is None else f", {view.called}"

@@ -32,7 +32,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
         for side, measures in sides.items()
         for name, measure in measures.items()
     }
-    target, distractor = comparison.a.tokenizer.labels([question.target, question.distractor])
+    target, distractor = comparison.a.outputs.labels([question.target, question.distractor])
     shows = {
         "neurons at place": question.place,
         "ranked by": view.ranked_by,

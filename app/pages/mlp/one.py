@@ -21,6 +21,7 @@ from headlight.model.neurons.tables import composed_of, strip_of
 from headlight.model.neurons.weights import neuron_composition, neuron_tokens
 from headlight.model.runs.edits import AblateNeurons, Neuron, head_name, neuron_name
 from headlight.model.runs.linear import no_reading
+from headlight.model.text.outputs import Outputs
 
 MAX_HEADS, MAX_TOKENS = 10, 8
 ORDER = ("activation", "direct effect", "gradient × activation")
@@ -117,15 +118,25 @@ def _tokens(view: NeuronView) -> None:
     if tokens.written is None:
         st.caption(plain(no_reading(run.model)))
     else:
-        _table(view, "Writes", ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
+        _table(
+            view, "Writes", run.outputs, ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1."
+        )
     for name, read in tokens.read.items():
         of = f"Its {name} reads" if name != "input" else "Reads"
-        _table(view, of, ("raised by", "lowered by"), read, "Embeddings, at a scale of 1 of the norm before it.")
+        _table(
+            view,
+            of,
+            run.tokenizer,
+            ("raised by", "lowered by"),
+            read,
+            "Embeddings, at a scale of 1 of the norm before it.",
+        )
 
 
-def _table(view: NeuronView, title: str, sides: tuple[str, str], tokens: Promoted, caption: str) -> None:
-    label = view.at[0].tokenizer.labels
-    raised, lowered = (label(each.values[:MAX_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
+def _table(
+    view: NeuronView, title: str, names: Outputs, sides: tuple[str, str], tokens: Promoted, caption: str
+) -> None:
+    raised, lowered = (names.labels(each.values[:MAX_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
     by = [each.values[:MAX_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
     row_table(
         Table(

@@ -66,7 +66,7 @@ def _is_measured(view: NeuronView) -> bool:
 def _options(view: NeuronView) -> None:
     comparison, labels = (
         view.comparison,
-        view.comparison.a.tokenizer.labels([view.question.target, view.question.distractor]),
+        view.comparison.a.outputs.labels([view.question.target, view.question.distractor]),
     )
     ways = BY if reads_logits(comparison) else {by: name for by, name in BY.items() if by != "direct"}
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(comparison.n_layers)}
@@ -83,8 +83,8 @@ def _options(view: NeuronView) -> None:
                 width=120,
             ),
             _token(view),
-            options.token("target", labels[0], width=120),
-            options.token("distractor", labels[1], width=120),
+            options.token("target", labels[0], comparison.a.label_names, width=120),
+            options.token("distractor", labels[1], comparison.a.label_names, width=120),
             options.side(comparison.b is not None, "Show"),
             options.bind(Switch, "neurons_measured", "Measure", page=Choices),
             _count(),

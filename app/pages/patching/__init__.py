@@ -16,4 +16,4 @@ def export() -> Export | None:
     return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
-VIEW = View("patching", "Patching", view.render, export, needs.two_tokens, group=EXPLAIN, choices=Choices)
+VIEW = View("patching", "Patching", view.render, export, needs.logits, group=EXPLAIN, choices=Choices)

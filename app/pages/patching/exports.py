@@ -33,7 +33,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     """The map as a table and an array; what of it has not been done is done."""
     patched = finished(comparison, chosen)
     question, measured = patched.question, patched.question.measured
-    target, distractor = comparison.a.tokenizer.labels([measured.target, measured.distractor])
+    target, distractor = comparison.a.outputs.labels([measured.target, measured.distractor])
     matrices = {"exact": patched.exact} | ({} if patched.estimate is None else {"estimate": patched.estimate})
     arrays = {
         name: Measure("share of the logit difference", "share", axes(question), torch.tensor(matrix.values))

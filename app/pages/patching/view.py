@@ -149,9 +149,11 @@ def _where(comparison: Comparison, now: Selection) -> Iterator[Option]:
 def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
     """The two tokens and the position."""
     tokens = pair(comparison, now)
-    labels = comparison.a.tokenizer.labels([tokens.target, tokens.distractor])
+    labels = comparison.a.outputs.labels([tokens.target, tokens.distractor])
     for field, label in zip(("target", "distractor"), labels, strict=True):
-        yield options.token(field, label, help=TERMS[f"patch_{field}"], width=170, folded=True)
+        yield options.token(
+            field, label, comparison.a.label_names, help=TERMS[f"patch_{field}"], width=170, folded=True
+        )
     yield options.tie(
         Listed,
         "patch_position",
@@ -185,7 +187,7 @@ def _token(comparison: Comparison, place: int) -> str:
 def _say_difference(comparison: Comparison) -> None:
     now = selection.current()
     runs, tokens = analysis.patching_of(question_of(comparison, now)), pair(comparison, now)
-    target, distractor = comparison.a.tokenizer.labels([tokens.target, tokens.distractor])
+    target, distractor = comparison.a.outputs.labels([tokens.target, tokens.distractor])
     st.text(
         f"Logit difference ({quoted(target)} − {quoted(distractor)}) after {isolated(said_after(comparison, now))}:  "
         f"A {number(runs.a)},  B {number(runs.b)}.  Normalized: 0 = A, 1 = B"

@@ -5,7 +5,6 @@ from headlight.app.exports.export import Export
 from headlight.app.frame.view import MODEL, View
 from headlight.app.pages.weights import exports, view
 from headlight.app.pages.weights.choices import Choices
-from headlight.app.parts import needs
 from headlight.app.runs import comparisons
 
 EXPORT = Export("weights", exports.script, exports.data, exports.drawings)
@@ -16,4 +15,4 @@ def export() -> Export | None:
     return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
-VIEW = View("weights", "Weights", view.render, export, needs.language_model, group=MODEL, choices=Choices)
+VIEW = View("weights", "Weights", view.render, export, group=MODEL, choices=Choices)

@@ -61,7 +61,7 @@ NOTHING = 1e-9  # of a circuit's strength; what is below is rounding
 def is_complete(comparison: Comparison) -> bool:
     """Whether all that the page shows is there to be taken along."""
     of = weights_of(comparison, selection.current())
-    if of.kind == "ov" and needs.sums(comparison):
+    if of.kind == "ov" and needs.ov_circuit(comparison):
         return False
     if analysis.known_pairs(of.key) is not None:
         return True
@@ -75,7 +75,7 @@ def render(comparison: Comparison) -> None:
         _options(comparison, of)
     if said := unchanged(comparison):
         st.info(plain(said))
-    if of.kind == "ov" and (reason := needs.sums(comparison)):
+    if of.kind == "ov" and (reason := needs.ov_circuit(comparison)):
         st.info(plain(f"{reason} So no head has an OV circuit from tokens to tokens."))
         _composition(of)
         return

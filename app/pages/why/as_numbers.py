@@ -40,7 +40,7 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
 
 
 def _promoted(sides: Mapping[str, Explained], side: str) -> tables.Columns:
-    tokens, labels = numbers.promoted_of(sides)[side], next(iter(sides.values())).run.tokenizer.labels
+    tokens, labels = numbers.promoted_of(sides)[side], next(iter(sides.values())).run.outputs.labels
     raised, lowered = (title.removesuffix(" (logits)") for title in panels.PROMOTES[side == DIFFERENCE])
     return {
         raised: labels(tokens.raised.values.tolist()),

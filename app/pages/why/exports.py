@@ -63,7 +63,7 @@ def _with_features(
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of both runs with B - A where there is such a thing, and the arrays that they are made of."""
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
-    labels = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    labels = comparison.a.outputs.labels([pair.target, pair.distractor])
     shows = {
         "head": head_name(head_of(comparison, chosen)),
         "query is at place": query_place(comparison, chosen),
@@ -128,7 +128,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         rows = [columns[0][at : at + 2] for at in range(0, len(columns[0]), 2)]
     if (reader := by_features.wanted(comparison, chosen, head[0])) is not None:
         rows += _by_features(comparison, reader, sides)
-    target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    target, distractor = comparison.a.outputs.labels([pair.target, pair.distractor])
     title = f"Why {target} and not {distractor}, and {head_name(head)}"
     return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs))
 
@@ -141,7 +141,7 @@ def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, h
     sources = compared(sides, lambda explained: numbers.by_source(comparison, explained))
     score = "" if at is None else spelled.score(comparison, at)
     said = "" if at is None else spelled.effects(at)
-    target, distractor = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    target, distractor = comparison.a.outputs.labels([pair.target, pair.distractor])
     difference, by_head = "target − distractor (logits)", f"{called}{head_name(head)}'s {panels.EFFECT}"
     rows = panels.outcome_rows(numbers.changes_of(sides)[side])
     fall = panels.fall_rows(compared_parts(sides, effect_by_name)[side], f"{called}{target} − {distractor}")

@@ -65,7 +65,7 @@ def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], ti
 
 def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
     """Tokens with what a write adds to their logits."""
-    labels = run.tokenizer.labels(list(ids))
+    labels = run.outputs.labels(list(ids))
     return [Row(label, [(0.0, value)], signed(value)) for label, value in zip(labels, by, strict=True)]
 
 

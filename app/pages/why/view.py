@@ -26,6 +26,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import Explained
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.tables import summary
+from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 from headlight.model.runs.run import Run
@@ -101,12 +102,12 @@ def _are_measured(sides: Mapping[str, Explained]) -> bool:
 def _question(comparison: Comparison, pair: Pair) -> None:
     """The two tokens and the place, as they are and to be changed."""
     run, place = comparison.a, place_of(comparison, selection.current())
-    target, distractor = run.tokenizer.labels([pair.target, pair.distractor])
+    target, distractor = run.outputs.labels([pair.target, pair.distractor])
     compares = comparison.b is not None  # which side is explained then takes the room
     with title_row("Why this token?", "why"):
         options.row(
-            options.token("target", target),
-            options.token("distractor", distractor),
+            options.token("target", target, run.label_names),
+            options.token("distractor", distractor, run.label_names),
             _swap(pair, run, folded=compares),
             _place(
                 "position",
@@ -125,15 +126,18 @@ def _question(comparison: Comparison, pair: Pair) -> None:
 
 def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
     """What the model gives the two tokens, in each run."""
-    labels = comparison.a.tokenizer.labels([pair.target, pair.distractor])
+    labels = comparison.a.outputs.labels([pair.target, pair.distractor])
     for side, run in comparison.sides.items():
         position = comparison.positions(run)[place]
         if position is None:
             continue
         logits = logits_at(run, position)
         shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
-        difference = float(logits[pair.target] - logits[pair.distractor])
+        difference = float(contrast(logits[measured_outputs(len(logits), pair.target, pair.distractor)]))
         named = f"{side}: " if comparison.b is not None else ""
+        if run.cfg.has_one_output:
+            st.text(f"{named}at {isolated(comparison.token_at(run, position))}:  {labels[0]}  {number(difference)}")
+            continue
         predictions = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
         after = isolated(comparison.token_at(run, position))
         st.text(f"{named}after {after}:  {predictions};  difference {number(difference)} logits")

@@ -5,7 +5,6 @@ Source: transformers' BertConfig and modeling_bert.
 
 from typing import Any
 
-from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints import decoder
 from headlight.model.checkpoints.architecture import Architecture, activation, layers
 from headlight.model.checkpoints.decoder import heads, mlp, norm, sizes
@@ -26,7 +25,6 @@ IGNORED = r"embeddings\.position_ids|pooler\..*|cls\.predictions\.(decoder\.)?bi
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate BERT's config to the fields of `TransformerConfig`."""
-    require_head(config, "MaskedLM", "PreTraining")
     return encoder(config) | {
         "n_token_types": config.type_vocab_size,
         "act_fn": activation(config.hidden_act),
@@ -45,20 +43,6 @@ def encoder(config: Any) -> dict[str, Any]:
         "embeddings_ln": True,
         "output_bias": True,
     }
-
-
-def require_head(config: Any, *heads: str) -> None:
-    """Refuse a folder whose model does not predict masked tokens.
-
-    Raises:
-        ConfigError: config.json names a model with another head, or with none.
-    """
-    for named in config.architectures or ():
-        if not named.endswith(tuple(f"For{head}" for head in heads)):
-            raise ConfigError(
-                f"config.json says that this is a {named}, which predicts no masked tokens: there are no logits to "
-                f"look at. Open a folder of {config.model_type} that AutoModelForMaskedLM wrote."
-            )
 
 
 def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:

@@ -17,7 +17,6 @@ EPS = 1e-12  # of every norm; no config tells it
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate DistilBERT's config to the fields of `TransformerConfig`."""
-    bert.require_head(config, "MaskedLM")
     act_fn = activation(config.activation)
     return bert.encoder(config) | {"d_mlp": config.hidden_dim, "act_fn": act_fn, "mlm_act_fn": act_fn, "eps": EPS}
 

@@ -1,6 +1,6 @@
-"""ELECTRA generators' folders: BERT's layers, with embeddings that may be narrower than the stream.
+"""ELECTRA folders: BERT's layers, with embeddings that may be narrower than the stream.
 
-Its discriminators tell which tokens were replaced, and have no logits.
+A generator predicts masked tokens; a discriminator has one output at each token, which says that it was replaced.
 
 Source: transformers' ElectraConfig and modeling_electra.
 """
@@ -18,7 +18,6 @@ UNEMBED = "generator_lm_head"
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate ELECTRA's config to the fields of `TransformerConfig`; its head's activation is always GELU."""
-    bert.require_head(config, "MaskedLM")
     return bert.settings(config) | {"d_embed": config.embedding_size, "mlm_act_fn": "gelu"}
 
 

@@ -24,7 +24,6 @@ KEPT = 1 - 0.15 * 0.8  # share of tokens that training did not mask, of which no
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate ESM's config to the fields of `TransformerConfig`; its activations are always GELU."""
-    bert.require_head(config, "MaskedLM")
     if config.token_dropout and config.mask_token_id is None:
         raise ConfigError("config.json sets token_dropout and no mask_token_id, the token that is dropped. Add that.")
     rotary = config.position_embedding_type == "rotary"

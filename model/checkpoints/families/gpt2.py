@@ -15,11 +15,19 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.base.errors import ConfigError
-from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, needed_by, plain_names
+from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, plain_names
 from headlight.model.checkpoints.decoder import norm, outside
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, skeleton
-from headlight.model.checkpoints.folders import is_tied, model_type, read_config_file, read_model, weight_files
-from headlight.model.checkpoints.heads import check_head
+from headlight.model.checkpoints.folders import (
+    is_tied,
+    model_type,
+    read_config_file,
+    read_folder,
+    read_model,
+    weight_files,
+)
+from headlight.model.checkpoints.gguf.header import is_gguf
+from headlight.model.checkpoints.heads import has_value_head, head_of, value_head, without_other_prefix
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.quantization.methods import check_quantisation
@@ -73,19 +81,25 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in raw_config.items()}
     KEYS.check(hf_config)
     says_tied, names = hf_config["tie_word_embeddings"], _names
+    head = None if is_gguf(folder) else head_of(raw_config, names(read_folder(folder)), UNEMBED)
+    says_tied = says_tied and head is None
     tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if says_tied else (), transposed=True)
     if is_adapter(folder) and EMBEDDING in tensors:
         hf_config["vocab_size"] = len(tensors[EMBEDDING])  # which may have tokens more than its base's
     translated = _translated(hf_config)
     if says_tied:
         translated["tie_word_embeddings"] = is_tied(tensors.get(UNEMBED), tensors.get(EMBEDDING))
-    cfg = TransformerConfig(**(translated | settings))
-    require_gpt2(cfg)
+    if head is not None:
+        translated = head.applied(translated)
+        tensors.pop(UNEMBED, None)
+    cfg = TransformerConfig(**(translated | {"value_head": has_value_head(tensors)} | settings))
+    if head is None:
+        require_gpt2(cfg)
     if cfg.tie_word_embeddings:
         tensors.pop(UNEMBED, None)
     check_depth(tensors, cfg.n_layers)
-    weights = weight_map(cfg, has_linear_layers(tensors))
-    check_head(hf_config.get("architectures"), tensors, needed_by(weights))
+    weights = weight_map(cfg, has_linear_layers(tensors)) | value_head(cfg, tensors)
+    weights = weights if head is None else head.mapped(weights, cfg)
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
 
@@ -94,7 +108,7 @@ def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors without a prefix; what is quantised is [out, in] whatever it was made of, and turned around here."""
     return {
         name: tensor.T if isinstance(tensor, Quantised) and name not in (EMBEDDING, UNEMBED) else tensor
-        for name, tensor in plain_names(raw, PREFIX).items()
+        for name, tensor in plain_names(without_other_prefix(raw), PREFIX).items()
     }
 
 

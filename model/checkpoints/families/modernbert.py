@@ -8,7 +8,7 @@ from typing import Any
 from headlight.model.checkpoints import rope
 from headlight.model.checkpoints.architecture import Architecture, activation, layers
 from headlight.model.checkpoints.decoder import heads, sizes
-from headlight.model.checkpoints.families import bert, llama
+from headlight.model.checkpoints.families import llama
 from headlight.model.checkpoints.families.qwen2 import windows
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.weight_map import WeightMap, WeightView, fused, linear, table, vector
@@ -19,7 +19,6 @@ EMBEDDING, UNEMBED = "embeddings.tok_embeddings.weight", "decoder"
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate ModernBERT's config to the fields of `TransformerConfig`."""
-    bert.require_head(config, "MaskedLM")
     return (
         sizes(config)
         | rope.rotary(config, config.rope_parameters["full_attention"])

@@ -19,7 +19,6 @@ BUCKETS = 32  # of distances, whatever config.json says
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate MPNet's config to the fields of `TransformerConfig`; its head's activation is always GELU."""
-    bert.require_head(config, "MaskedLM")
     return bert.encoder(config) | {
         "n_ctx": config.max_position_embeddings - FIRST,
         "positional_embedding_type": "standard_and_relative",

@@ -38,6 +38,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
     "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
+    "tanh": torch.tanh,  # of poolers alone
     "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x),  # the sigmoid approximation of Hendrycks and Gimpel 2016
 }
 TO_MLP = "batch pos d_model, d_model d_mlp -> batch pos d_mlp"

@@ -3,13 +3,14 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headlight.model.base.errors import InputError
 from headlight.model.compute import product
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import NO_TAP, Tap
 from headlight.model.nn.layers.embeddings import Embed
 from headlight.model.nn.layers.parameters import normal, widened, zeros
 
-Logits = Float[Tensor, "_ pos d_vocab_out"]  # an edit may make a larger batch of one
+Logits = Float[Tensor, "_ pos_read d_vocab_out"]  # an edit may make a larger batch of one
 
 
 class _Logits(nn.Module):
@@ -32,8 +33,7 @@ class Unembed(_Logits):
     def __init__(self, cfg: TransformerConfig) -> None:
         super().__init__()
         assert cfg.d_vocab_out is not None  # filled in by the config
-        assert cfg.d_embed is not None  # likewise
-        self.W_U, self.b_U = normal(cfg.d_embed, cfg.d_vocab_out), zeros(cfg.d_vocab_out)
+        self.W_U, self.b_U = normal(cfg.d_read, cfg.d_vocab_out), zeros(cfg.d_vocab_out)
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         return self._logits(normalized, self.W_U, self.b_U, tap)
@@ -73,8 +73,28 @@ class BiasedTiedUnembed(_Transposed):
         return self._logits(normalized, self.W_U, self.b_U, tap)
 
 
-def build_unembed(cfg: TransformerConfig, embed: Embed) -> "Unembed | TiedUnembed | BiasedTiedUnembed":
+class NoUnembed(_Logits):
+    """Stands where a model has no head: what it gives is its last hidden state."""
+
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
+        return normalized
+
+    @property
+    def W_U(self) -> Tensor:
+        """Not there.
+
+        Raises:
+            InputError: always.
+        """
+        raise InputError("This model has no head, and so no logits. Open the model with its head.")
+
+    b_U = W_U
+
+
+def build_unembed(cfg: TransformerConfig, embed: Embed) -> "Unembed | TiedUnembed | BiasedTiedUnembed | NoUnembed":
     """The unembedding that the config asks for."""
+    if cfg.output == "none":
+        return NoUnembed()
     if not cfg.tie_word_embeddings:
         return Unembed(cfg)
     return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)

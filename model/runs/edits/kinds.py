@@ -272,4 +272,4 @@ def layer_of(name: str) -> int | None:
 
 def follows_stream(name: str) -> bool:
     """Whether an activation comes after the last state of the residual stream, by its name."""
-    return name.startswith(("ln_final.", "mlm_head.", "unembed."))
+    return name.startswith(("ln_final.", "mlm_head.", "pooler.", "value_head.", "unembed."))

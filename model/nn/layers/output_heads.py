@@ -1,0 +1,48 @@
+"""What stands between the final stream and a classifier's logits, and beside a language model's."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model.compute import product
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.hooks import Tap
+from headlight.model.nn.layers.mlp import ACTIVATIONS
+from headlight.model.nn.layers.norms import NoNorm
+from headlight.model.nn.layers.parameters import normal, zeros
+
+
+class Pooler(nn.Module):
+    """A linear layer and an activation function.
+
+    Source: Devlin et al. 2018, "BERT"; transformers' BertPooler and RobertaClassificationHead.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        assert cfg.pooler_act_fn is not None  # else there would be none
+        self.W, self.b = normal(cfg.d_model, cfg.d_model), zeros(cfg.d_model)
+        self.act_fn = ACTIVATIONS[cfg.pooler_act_fn]
+
+    def forward(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos d_model"]:
+        pre = product(resid, self.W, "batch pos d_model, d_model d_pooled -> batch pos d_pooled", self.b)
+        return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
+
+
+class ValueHead(nn.Module):
+    """A linear layer from each token's normalised stream to its value.
+
+    Source: trl's AutoModelForCausalLMWithValueHead.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.W, self.b = normal(cfg.d_model, 1), zeros(1)
+
+    def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos 1"]:
+        values = product(normalized, self.W, "batch pos d_model, d_model value -> batch pos value", self.b)
+        return tap("hook_value", values)
+
+
+def build_pooler(cfg: TransformerConfig) -> nn.Module:
+    """The pooler that the config asks for; where there is none, what gives the stream as it is."""
+    return NoNorm() if cfg.pooler_act_fn is None else Pooler(cfg)

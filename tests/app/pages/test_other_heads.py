@@ -1,0 +1,134 @@
+"""Pages of models without a language model's head: each works with what there is, or says in a sentence what it needs.
+
+The models are of transformers' own making, with a tokenizer of a few words.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from streamlit.testing.v1 import AppTest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from headlight.app.exports.data import archive
+from headlight.app.exports.style import LIGHT
+from headlight.app.registry import VIEWS
+from headlight.app.runs import comparisons
+from headlight.app.server import boundary
+from tests.app.choosing import selection_of
+from tests.places import MAIN
+
+SECONDS = 120  # for one script run on a busy machine
+WORDS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "the", "cat", "sat", "mat")
+PROMPT, OTHER = "the cat sat the cat", "the mat sat the cat"
+SIZES = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
+LABELS = {"id2label": {0: "positive", 1: "negative", 2: "neither of them <b>"}}
+BY_SLUG = {view.slug: view for view in VIEWS if view.slug != "translate"}
+KINDS = {
+    "body": ("Bert", "Model", {}),
+    "labels": ("Bert", "ForSequenceClassification", LABELS),
+    "last token": ("Llama", "ForSequenceClassification", LABELS),
+    "reward": ("Llama", "ForSequenceClassification", {"num_labels": 1}),
+    "tagger": ("Bert", "ForTokenClassification", LABELS),
+    "answers": ("Bert", "ForQuestionAnswering", {}),
+    "value": ("Llama", "ForCausalLM", {}),
+}
+QUICK = {("labels", "patching"), ("last token", "why"), ("body", "attention"), ("tagger", "residual")}
+FURTHER = {
+    "body": ("inside", "flow", "lens", "weights", "heads"),
+    "labels": ("flow", "heads", "why"),
+    "last token": ("graph", "patching", "mlp"),
+    "reward": ("why",),
+    "answers": ("attention",),
+    "value": ("attention",),
+}
+CASES = [
+    *sorted(QUICK),
+    *(pytest.param(kind, slug, marks=pytest.mark.thorough) for kind, slugs in FURTHER.items() for slug in slugs),
+]
+
+
+def save(folder: Path, kind: str) -> Path:
+    """A random model of a kind with a tokenizer."""
+    torch.manual_seed(0)
+    family, head, settings = KINDS[kind]
+    config = getattr(transformers, f"{family}Config")(
+        **SIZES, vocab_size=len(WORDS), max_position_embeddings=32, pad_token_id=0, **settings
+    )
+    config.bos_token_id = config.eos_token_id = None
+    model = getattr(transformers, f"{family}{head}")(config)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)  # labels that are far from equally likely
+    model.save_pretrained(folder)
+    if kind == "value":
+        file = folder / "model.safetensors"
+        save_file(load_file(file) | {"v_head.summary.weight": torch.randn(1, 16)}, file)
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if family == "Bert":
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]").save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """The folder of a kind, saved when it is first needed."""
+    here = tmp_path_factory.mktemp("models")
+    return lambda kind: str(here / kind if (here / kind).is_dir() else save(here / kind, kind))
+
+
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the error boundary would have said."""
+    messages: list[str] = []
+
+    @contextmanager
+    def note(report: Callable[[str], None]) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            messages.append(repr(error))
+            report(str(error))
+
+    monkeypatch.setattr(boundary, "guard", note)
+    return messages
+
+
+@pytest.mark.parametrize(("kind", "slug"), CASES)
+@pytest.mark.usefixtures("settings", "unchecked")
+def test_a_page_works_or_says_what_it_needs(
+    kind: str, slug: str, folders: Callable[[str], str], refusals: list[str]
+) -> None:
+    given = {"page": slug, "model": folders(kind), "prompt": PROMPT}
+    for more in ({}, {"prompt_b": OTHER}):
+        page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+        for name, value in {**given, **more}.items():
+            page.query_params[name] = value
+        page.run()
+        assert not page.exception
+        assert not refusals
+        assert not page.session_state["headlight"].refusal
+
+
+@pytest.mark.parametrize(("kind", "slug"), CASES)
+@pytest.mark.usefixtures("settings", "unchecked")
+def test_files_hold_what_the_page_has(kind: str, slug: str, folders: Callable[[str], str]) -> None:
+    if slug in ("prompts", "heads"):
+        pytest.skip("its files are of uploads or of random repeats")
+    export: Any = import_module(f"headlight.app.pages.{slug}").EXPORT
+    for more in ({}, {"prompt_b": OTHER}):
+        chosen = selection_of(model=folders(kind), prompt=PROMPT, **more)
+        runs = comparisons.for_selection(chosen)
+        if not BY_SLUG[slug].needs(runs) and (more or slug != "patching"):  # which puts one run into another
+            assert archive(runs, export.data(runs, chosen))
+            assert export.picture(runs, chosen, LIGHT)
+            assert export.page(runs, chosen)
+            assert export.script(runs, chosen)
