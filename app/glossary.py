@@ -85,6 +85,11 @@ TERMS = {
     ),
     "norm": "The L2 norm of the residual stream: the square root of the sum of its squared entries.",
     "cosine": "Cosine similarity of the residual stream at two layers. 1: the same direction. 0: orthogonal.",
+    "sentence_cosine": (
+        "Cosine of the embeddings of A and B: the mean of all tokens' last hidden states, or the one token that the "
+        "encoder's files name. Parts: what was written times the other sentence's direction, through norms at the "
+        "scales that they have in this run. Heads and other parts sum to the cosine, and so do the tokens."
+    ),
     "share": (
         "The part of the final residual stream that comes from one component, measured along the final vector. The "
         "shares at a position add up to 1; a negative share was cancelled by others."

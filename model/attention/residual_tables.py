@@ -6,10 +6,12 @@ from dataclasses import replace
 import torch
 
 from headlight.model.attention import residual
+from headlight.model.attention.sentence_cosine import no_cosine, sentence_cosine
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.difference import DIFFERENCE, by_name, subtract, union
 from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
 from headlight.model.runs.linear import no_split
 from headlight.model.runs.run import Run
 from headlight.model.runs.tables import Rows, Table, Tables, columns, finite, number, tokens_of
@@ -23,12 +25,25 @@ def residual_tables(comparison: Comparison, place: int | None = None) -> Tables:
         place: where the components are listed, by default the last place that all runs have.
     """
     place = comparison.default_place if place is None else place
-    return {
+    sentences = {} if no_cosine(comparison) else {"sentence cosine": cosine_table(comparison)}
+    return sentences | {
         "tokens": tokens_of(comparison),
         "norms": _norms(comparison, stream_norms(comparison)),
         "cosines": _cosines(comparison, layer_cosines(comparison)),
         "components": _components(comparison, component_norms(comparison), component_shares(comparison), place),
     }
+
+
+def cosine_table(comparison: Comparison) -> Table:
+    """What each head, token and other part of A, and of B, adds to the cosine between the two sentences."""
+    rows = Rows()
+    for side, parts in sentence_cosine(comparison).items():
+        run = comparison.sides[side]
+        rows += [(side, "cosine", "", float(parts.cosine.values))]
+        rows += [(side, "head", head_name(at), value) for at, value in finite(parts.heads.values)]
+        rows += [(side, "part", *each) for each in zip(parts.rest_names, parts.rest.values.tolist(), strict=True)]
+        rows += [(side, "token", f"{at} {run.labels[at]}", value) for (at,), value in finite(parts.tokens.values)]
+    return columns(["run", "kind", "name", "part of the cosine"], rows)
 
 
 def stream_norms(comparison: Comparison) -> dict[str, Measure]:

@@ -64,7 +64,11 @@ class Head:
 
 
 def head_of(
-    raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor], unembed: str, transform: bool = False
+    raw_config: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    unembed: str,
+    transform: bool = False,
+    is_encoder: bool = False,
 ) -> Head | None:
     """The head of a folder's model; None for a language model's, with or without a value head.
 
@@ -72,11 +76,14 @@ def head_of(
         raw_config: the folder's config.json.
         tensors: the folder's tensors, without their body's prefix.
         unembed: the name of a language model's unembedding.
+        is_encoder: whether the folder says that it is a sentence encoder, which has no head whatever its class.
         transform: whether a language model of this kind has layers of its own before the unembedding.
 
     Raises:
         CheckpointError: a head that is not read.
     """
+    if is_encoder:
+        return _body(tensors)
     named = named_class(raw_config)
     has_language_head = unembed in tensors or any(LANGUAGE_HEAD.match(name) for name in tensors)
     is_language_model = named.endswith(LANGUAGE) and DISCRIMINATOR not in tensors

@@ -90,7 +90,8 @@ def check(a: RunSide, b: RunSide, measured: LogitDifference, matches: Matches | 
     d_vocab = a.model.cfg.d_vocab_out or a.model.cfg.d_vocab
     for name, token in (("target", measured.target), ("distractor", measured.distractor)):
         if not 0 <= token < d_vocab:
-            raise InputError(f"The {name} is output {token}; there are ids 0 to {d_vocab - 1}.")
+            what = "label" if a.model.cfg.output_labels else "token"
+            raise InputError(f"The {name} is {what} {token}; the vocabulary has ids 0 to {d_vocab - 1}.")
     if measured.target == measured.distractor and not a.model.cfg.has_one_output:
         raise InputError("Target and distractor are the same token, so that they never differ. Choose two.")
     return pairs

@@ -4,7 +4,7 @@ from headlight.app.components import MapCell
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import BarsByPlace, Drawing, Drawings, of_side, on_paper, on_screen
 from headlight.app.exports.script import report
-from headlight.app.pages.residual import charts
+from headlight.app.pages.residual import charts, sentences
 from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
 from headlight.app.parts import needs
 from headlight.app.parts.pair import place_of
@@ -18,6 +18,7 @@ from headlight.model.attention.residual_tables import (
     residual_tables,
     stream_norms,
 )
+from headlight.model.attention.sentence_cosine import no_cosine
 from headlight.model.runs.comparison import Comparison
 
 PURPOSE = "The residual stream: how long it is, where it turns, and who writes it."
@@ -54,7 +55,16 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         for side, values in by_side(layer_cosines(comparison)).items()
     ]
     plots = [[on_paper(plot) for plot in row] for row in charts.rows(comparison, chosen)]
-    return Drawings("Residual stream", comparison, [maps, _bars(comparison, place), cosines, *plots])
+    of_sentences = [] if no_cosine(comparison) else _of_sentences(comparison)
+    return Drawings("Residual stream", comparison, [*of_sentences, maps, _bars(comparison, place), cosines, *plots])
+
+
+def _of_sentences(comparison: Comparison) -> list[list[Drawing]]:
+    """What adds to the cosine of A and B, a row a side."""
+    return [
+        [on_screen(drawn) for drawn in sentences.maps(comparison, side, parts)]
+        for side, parts in sentences.parts_of(comparison).items()
+    ]
 
 
 def _bars(comparison: Comparison, place: int) -> list[Drawing]:

@@ -8,6 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Listed, cell_map
 from headlight.app.pages.residual import charts as own
+from headlight.app.pages.residual import sentences
 from headlight.app.pages.residual.maps import GROUP, norm_map
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.markdown import plain
@@ -36,6 +37,7 @@ def render(comparison: Comparison) -> None:
     with title_row("Residual stream norm", "residual", "norm"):
         options.row(_token(comparison, place), options.as_tables())
     say_what_is_common(comparison)
+    sentences.draw(comparison)
     norms = by_side(stream_norms(comparison))
     _norm_maps(comparison, norms)
     say_what_is_missing(comparison, place)

@@ -30,6 +30,7 @@ from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.heads import has_value_head, head_of, value_head, without_other_prefix
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
+from headlight.model.checkpoints.pooling import is_sentence_encoder, pooling_of
 from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth
@@ -81,7 +82,11 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     hf_config = DEFAULTS | {ALIASES.get(name, name): value for name, value in raw_config.items()}
     KEYS.check(hf_config)
     says_tied, names = hf_config["tie_word_embeddings"], _names
-    head = None if is_gguf(folder) else head_of(raw_config, names(read_folder(folder)), UNEMBED)
+    head = (
+        None
+        if is_gguf(folder)
+        else head_of(raw_config, names(read_folder(folder)), UNEMBED, is_encoder=is_sentence_encoder(folder))
+    )
     says_tied = says_tied and head is None
     tensors = read_model(folder, names, UNEMBED, ((EMBEDDING, UNEMBED),) if says_tied else (), transposed=True)
     if is_adapter(folder) and EMBEDDING in tensors:
@@ -101,7 +106,9 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     weights = weight_map(cfg, has_linear_layers(tensors)) | value_head(cfg, tensors)
     weights = weights if head is None else head.mapped(weights, cfg)
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
-    return Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config)))
+    position, note = pooling_of(folder) if is_sentence_encoder(folder) else (cfg.output_position, "")
+    cfg = replace(cfg, output_position=position)
+    return Checkpoint(cfg, state, weight_files(folder), note, tuple(KEYS.unread(hf_config)))
 
 
 def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -75,10 +75,12 @@ def test_sharded_folders_are_read(tmp_path: Path) -> None:
 
 
 def test_folders_of_the_bare_model_are_read(tmp_path: Path) -> None:
-    """GPT2Model saves names without the prefix 'transformer.' and has no head of its own."""
+    """GPT2Model saves names without the prefix 'transformer.'; a tied head is read where its class is not named."""
     theirs = random_gpt2()
     theirs.transformer.save_pretrained(tmp_path)
     assert "wte.weight" in load_file(tmp_path / "model.safetensors")
+    assert load(tmp_path).cfg.output == "none"
+    edit_config(tmp_path, architectures=None)
     assert_same(load(tmp_path), theirs)
 
 

@@ -8,7 +8,7 @@ import torch
 from transformers import BertConfig, ElectraConfig, ModernBertConfig, PreTrainedConfig
 
 from headlight.model import load
-from headlight.model.base.errors import CheckpointError, ConfigError
+from headlight.model.base.errors import CheckpointError
 from headlight.model.lens.run_lens import logit_lens
 from headlight.model.nn.hooks import Collect
 from headlight.model.runs.comparison import Comparison
@@ -95,17 +95,6 @@ def test_the_last_row_of_the_lens_is_the_prediction(both: tuple[Run, Any]) -> No
     lens = logit_lens(run)
     expected = theirs(run.tokens[None]).logits[0].argmax(-1)
     assert lens.top_tokens.values[-1, :, 0].tolist() == expected.tolist()
-
-
-def test_a_discriminator_and_a_classifier_are_refused(tmp_path: Path) -> None:
-    from transformers import BertForSequenceClassification, ElectraForPreTraining
-
-    ElectraForPreTraining(CONFIGS["electra"]).save_pretrained(tmp_path / "electra")
-    BertForSequenceClassification(CONFIGS["bert"]).save_pretrained(tmp_path / "bert")
-    with pytest.raises(ConfigError, match="ElectraForPreTraining, which predicts no masked tokens"):
-        load(tmp_path / "electra")
-    with pytest.raises(ConfigError, match="BertForSequenceClassification, which predicts no masked tokens"):
-        load(tmp_path / "bert")
 
 
 def test_names_of_older_files_are_read_and_other_heads_left_out(tmp_path: Path) -> None:

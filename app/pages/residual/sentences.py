@@ -1,0 +1,83 @@
+"""The cosine of the sentences A and B by a sentence encoder, and who adds to it, as maps and as tables."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import CellAxis, CellMap, cell_map
+from headlight.app.pages.residual.maps import GROUP
+from headlight.app.parts import tables
+from headlight.app.parts.markdown import plain
+from headlight.app.parts.parts import heading
+from headlight.model.attention.sentence_cosine import CosineParts, no_cosine, said_of_pooling, sentence_cosine
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import head_name
+
+TITLE = "part of the cosine"
+
+
+def draw(comparison: Comparison) -> None:
+    """The cosine, and what heads, tokens and other parts of each sentence add; nothing where a model has a head."""
+    if any(run.cfg.output != "none" for run in comparison.runs):
+        return
+    heading("Cosine of A and B", "sentence_cosine")
+    if reason := no_cosine(comparison):
+        st.caption(plain(reason))
+        return
+    of_sides = parts_of(comparison)
+    a, b = (said_of_pooling(run) for run in comparison.runs)
+    st.text(f"{float(of_sides['A'].cosine.values):.4f}   Pooling: {a if a == b else f'A {a}, B {b}'}")
+    for side, parts in of_sides.items():
+        if selection.current().table:
+            _tables(comparison, side, parts)
+        else:
+            for drawn in maps(comparison, side, parts):
+                cell_map(drawn, group=GROUP, key=selection.widget_key(f"sentence {drawn.title} {side}"))
+
+
+def parts_of(comparison: Comparison) -> Mapping[str, CosineParts]:
+    """What the parts of A and of B add, computed once."""
+    return comparison.keep("sentence cosine", lambda: sentence_cosine(comparison))
+
+
+def maps(comparison: Comparison, side: str, parts: CosineParts) -> list[CellMap]:
+    """What each head adds, each token by its own last state, and what is no head's."""
+    run, heads = comparison.sides[side], parts.heads.values.numpy()
+    layers, columns = [f"L{layer}" for layer in range(len(heads))], [f"H{head}" for head in range(heads.shape[1])]
+    tokens, rest = parts.tokens.values.numpy()[None], parts.rest.values.numpy()[None]
+    return [
+        CellMap(
+            heads[::-1],
+            CellAxis("layer", layers[::-1]),
+            CellAxis("head", columns),
+            title=f"{TITLE}, by head",
+            caption=f"{side}: heads, {float(heads.sum()):+.4f} together".replace("-", "−"),
+            scale="signed",
+        ),
+        CellMap(
+            tokens,
+            CellAxis("sentence", [side]),
+            CellAxis("token", run.labels, numbered=True),
+            title=f"{TITLE}, by token",
+            caption=f"{side}: tokens by their last states, which sum to the cosine",
+            scale="signed",
+        ),
+        CellMap(
+            rest,
+            CellAxis("sentence", [side]),
+            CellAxis("part", parts.rest_names),
+            title=f"{TITLE}, by other parts",
+            caption=f"{side}: what is no head’s, {float(rest.sum()):+.4f} together".replace("-", "−"),
+            scale="signed",
+        ),
+    ]
+
+
+def _tables(comparison: Comparison, side: str, parts: CosineParts) -> None:
+    names = [head_name((layer, head)) for layer, head in np.ndindex(*parts.heads.values.shape)]
+    values = np.concatenate([parts.heads.values.numpy().ravel(), parts.rest.values.numpy()])
+    tables.draw({"Part": [*names, *parts.rest_names], TITLE: values}, f"What each part of {side} adds to the cosine")
+    tokens = {"Token": list(comparison.sides[side].labels), TITLE: parts.tokens.values.numpy()}
+    tables.draw(tokens, f"What each token of {side} adds to the cosine")

@@ -1,0 +1,166 @@
+"""The cosine between two prompts' embeddings by a sentence encoder, and what each head and each token adds to it.
+
+A sentence is the mean of its tokens' last hidden states, or one of them. That is linear, and so is every norm at the
+scale that it has in the run: the direction of the other sentence is carried back through them, layer by layer, and what
+was written is multiplied with it where it was written. The sum of all parts is the cosine.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headlight.model.base.errors import InputError
+from headlight.model.measure import Measure
+from headlight.model.measure.head_steps import Norm
+from headlight.model.nn.config import OutputPosition
+from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.layers.scores import mix
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import patterns
+from headlight.model.runs.host import kept
+from headlight.model.runs.linear import norm_behind, norm_of, write_scales
+from headlight.model.runs.run import Run
+
+Rows = Float[Tensor, "pos d_model"]
+ASSUMED: OutputPosition = "mean"  # where nothing beside a body says how it is pooled
+
+
+@dataclass(frozen=True, eq=False)
+class CosineParts:
+    """What one sentence's parts add to its cosine with another: they sum to it, and so do its `tokens`.
+
+    `heads` are [layer, head], `rest` [part] what `rest_names` name: embeddings, MLPs, and the biases of attention and
+    of norms. `tokens` [pos] are what each token's own last hidden state adds.
+    """
+
+    cosine: Measure
+    heads: Measure
+    rest_names: tuple[str, ...]
+    rest: Measure
+    tokens: Measure
+
+
+def no_cosine(comparison: Comparison) -> str:
+    """Why there is no cosine of two sentences, where there is none; a sentence for the user."""
+    if any(run.cfg.output != "none" for run in comparison.runs):
+        return "A sentence's embedding is that of a body without a head: open a sentence encoder."
+    if comparison.b is None:
+        return "Choose a prompt B for the cosine between A's embedding and B's."
+    if len({run.cfg.d_model for run in comparison.runs}) > 1:
+        return "The embeddings of A's model and B's have other widths, so there is no cosine between them."
+    return ""
+
+
+def pooling_of(run: Run) -> OutputPosition:
+    """Of which tokens a sentence is made: what its files say, or else the mean of all."""
+    return ASSUMED if run.cfg.output_position == "each" else run.cfg.output_position
+
+
+def said_of_pooling(run: Run) -> str:
+    """How sentences are pooled, and whether the files say so."""
+    names = {"mean": "mean of all tokens", "first": "first token", "last": "last token"}
+    by = names[pooling_of(run)]
+    return f"{by}, an assumption: no file says how" if run.cfg.output_position == "each" else by
+
+
+def sentence_cosine(comparison: Comparison) -> dict[str, CosineParts]:
+    """What the parts of A and those of B add to their cosine, of each with the other sentence as it is.
+
+    Raises:
+        InputError: there are no two sentences, or the model has a head.
+    """
+    if (reason := no_cosine(comparison)) or comparison.b is None:
+        raise InputError(reason)
+    a, b = comparison.a, comparison.b
+    return {"A": _parts(a, _embedding(b)), "B": _parts(b, _embedding(a))}
+
+
+def _weights(run: Run) -> Float[Tensor, " pos"]:
+    """What each token counts in the sentence."""
+    n_pos, by = len(run.tokens), pooling_of(run)
+    if by == "mean":
+        return torch.full((n_pos,), 1 / n_pos, dtype=torch.float64)
+    return nn.functional.one_hot(torch.tensor(0 if by == "first" else n_pos - 1), n_pos).double()
+
+
+@kept
+@torch.inference_mode()
+def _embedding(run: Run) -> Float[Tensor, " d_model"]:
+    """The sentence's embedding, in float64."""
+    return _weights(run) @ run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
+
+
+@torch.inference_mode()
+def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
+    own, weights = _embedding(run), _weights(run)
+    towards = other / (own.norm() * other.norm())
+    final = run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
+    tokens, heads, rest = weights * (final @ towards), list[Tensor](), dict[str, float]()
+    streams, back = list(run.streams()), _Back(weights[:, None] * towards)
+    back.through(norm_of(run.model.ln_final), streams[-1])
+    for layer in reversed(range(run.cfg.n_layers)):
+        block, pre, attn_out = run.model.block(layer), streams[layer], run.cache["attn_out", layer]
+        if not run.cfg.attn_only:
+            if run.cfg.post_norm:
+                between = block.after("attn_out", (pre + attn_out)[None])[0]
+                back.through(norm_of(block.get_submodule("ln2")), between + run.cache["mlp_out", layer])
+            rest[f"L{layer} MLP"] = back.of(run.cache["mlp_out", layer])
+        if run.cfg.post_norm:
+            back.through(norm_of(block.ln1), pre + attn_out)
+        heads.append(_of_heads(run, layer, back.direction))
+        rest[f"L{layer} attention bias"] = back.of(attn_out) - float(heads[-1].sum())
+    rest |= {name: back.of(part) for name, part in run.embeddings()}
+    rest["norms' biases"] = back.constant
+    if run.edits_stream:
+        rest["edits of the stream"] = float(tokens.sum()) - sum(rest.values()) - float(torch.stack(heads).sum())
+    named = {name: value for name, value in reversed(rest.items()) if abs(value) > 0}
+    return CosineParts(
+        Measure("cosine of A and B", "cosine", (), own @ towards),
+        Measure("part of the cosine", "cosine", ("layer", "head"), torch.stack(heads[::-1])),
+        tuple(named),
+        Measure("part of the cosine", "cosine", ("part",), torch.tensor([*named.values()], dtype=torch.float64)),
+        Measure("part of the cosine", "cosine", ("pos",), tokens),
+    )
+
+
+class _Back:
+    """A direction at each position, carried back through norms, and what their biases add on the way."""
+
+    def __init__(self, direction: Rows) -> None:
+        self.direction, self.constant = direction, 0.0
+
+    def through(self, norm: Norm | None, stream: Rows) -> None:
+        """Before a norm of this stream."""
+        if norm is None:
+            return
+        if norm.b is not None:
+            self.constant += float((self.direction @ norm.b.double()).sum())
+        self.direction = _read_back(self.direction, norm, _scales_of(stream, norm))
+
+    def of(self, written: Rows) -> float:
+        """What something that was written there adds."""
+        return float((written.double() * self.direction).sum())
+
+
+def _scales_of(stream: Rows, norm: Norm) -> Float[Tensor, " pos"]:
+    """By what a norm divides a stream at each position."""
+    centred = stream.double() - stream.double().mean(-1, keepdim=True) if norm.centred else stream.double()
+    return (centred.square().mean(-1) + norm.eps).sqrt()
+
+
+def _read_back(direction: Rows, norm: Norm, scales: Float[Tensor, " pos"]) -> Rows:
+    """The vectors whose products with any part are those of the direction with what the norm makes of the part."""
+    back = (direction if norm.w is None else direction * norm.w.double()) / scales[:, None]
+    return back - back.mean(-1, keepdim=True) if norm.centred else back
+
+
+def _of_heads(run: Run, layer: int, direction: Rows) -> Float[Tensor, " head"]:
+    """What each head's writes at all positions add, along a direction at the stream that they are added to."""
+    norm, scales = norm_behind(run.model, layer), write_scales(run, layer)
+    if norm is not None and scales is not None:
+        direction = _read_back(direction, norm, scales.double())
+    z = mix(patterns(run, layer, list(range(len(run.tokens))))[None], run.values(layer)[None])[0]
+    W_O = widened(run.model.block(layer).attn.W_O.detach()).double()
+    return torch.einsum("phv,hvd,pd->h", z.double(), W_O, direction * run.cfg.residual_scale)
