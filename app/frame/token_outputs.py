@@ -3,6 +3,7 @@
 import streamlit as st
 
 from headlight.app.components import Column, Table, row_table
+from headlight.app.parts.markdown import plain
 from headlight.app.selection import widget_key
 from headlight.model.runs.outputs import outputs_by_token, probabilities, values_of
 from headlight.model.runs.run import Run
@@ -14,7 +15,7 @@ def draw(run: Run, side: str) -> None:
     """A button that opens the table; nothing where the model has one output for the whole text."""
     if (name := _called(run)) == "":
         return
-    place = st.popover(name, type="tertiary", key=widget_key(f"outputs{side}"), on_change="rerun")
+    place = st.popover(plain(name), type="tertiary", key=widget_key(f"outputs{side}"), on_change="rerun")
     if place.open:
         with place:
             row_table(
