@@ -39,9 +39,10 @@ from headlight.model.text.end_tokens import end_tokens, forced_token
 from headlight.model.text.gguf_tokenizer import gguf_end_tokens, read_gguf_tokenizer
 from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
-from headlight.model.text.tokenizer_files import has_tokenizer, names_in
+from headlight.model.text.tokenizer_files import has_tokenizer, is_bare_list, names_in
 
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
+EARLY = ("bert", "distilbert", "gpt2", "openai-gpt", "roberta")  # transformers wrote no model_type before 2.8
 EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
 
 
@@ -141,7 +142,7 @@ def load(
     with _no_collection(), naming(_names(path)):
         checkpoint = FAMILIES[family].read(path, config_overrides, Opening(dtype, host))
         model = build(checkpoint)
-    note = "; ".join(filter(None, (checkpoint.note, _merged(path), _dequantised(path, dtype))))
+    note = "; ".join(filter(None, (checkpoint.note, _merged(path), _dequantised(path, dtype), _inferred(path, family))))
     folder = path.parent if path.is_file() else path
     model.source = Source(str(source), path, family, checkpoint.files, commit, note, checkpoint.unread)
     d_vocab = model.cfg.d_vocab
@@ -177,6 +178,12 @@ def _dequantised(path: Path, dtype: DType) -> str:
     return f"{what}, of whose {kinds} {made / 1e6:,.0f} MB of {into} were made once"
 
 
+def _inferred(path: Path, family: str) -> str:
+    """By what a family is known where config.json does not name it."""
+    known = _recognised(path, FAMILIES)
+    return "" if known else f"config.json has no model_type; by the names of its tensors a {family}"
+
+
 def _refuse_pickles(path: Path) -> None:
     for file in weight_files(path) if path.is_dir() else (path,):
         if file.suffix in PICKLES:
@@ -207,7 +214,7 @@ def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
 
     Added special tokens may have ids beyond the embedding: no text contains them unless they are typed.
     """
-    if not has_tokenizer(path):
+    if not has_tokenizer(path) or is_bare_list(path):
         return None
     return _fitting(_read_tokenizer(path), d_vocab, names_in(path))
 
@@ -383,6 +390,8 @@ def _family(path: Path, called: str) -> str:
         return family
     if alike := resembled(path, FAMILIES):
         kind = read_config_file(path).get("model_type")
+        if kind is None and len(alike) == 1 and alike[0] in EARLY:
+            return alike[0]
         says = f"is a {kind!r}, which is no kind that is known" if kind else "has a config.json without a model_type"
         raise CheckpointError(
             f"{called} {says}; its tensors have the names of a {' or '.join(alike)}. If it computes what that does, "

@@ -10,7 +10,11 @@ from headlight.model.text.chat import Begin, prepends
 from headlight.model.text.growth import MAX_FILE, check_size
 from headlight.model.text.tokenizer import Tokenizer
 
-NAMES = ("tokens.txt", "tokens.json")  # a name a line, or a list of names, or an object that gives each its id
+NAMES = (
+    "tokens.txt",
+    "tokens.json",
+    "vocab.txt",
+)  # a name a line, or a list of names, or an object that gives each its id
 TYPED = re.compile(r"\s*ids:([\d\s,]*)")
 
 

@@ -80,6 +80,13 @@ def may_have_chat_template(folder: Path) -> bool:
     return (folder / "chat_template.jinja").is_file() or bool(settings.get("chat_template"))
 
 
+def is_bare_list(folder: Path) -> bool:
+    """Whether a folder has vocab.txt, but no file that says how a text is parted into its words."""
+    config = _json_or_none(folder / "config.json") or {}
+    says = "model_type" in config or any((folder / name).is_file() for name in ("tokenizer.json", CONFIG))
+    return (folder / "vocab.txt").is_file() and not says
+
+
 def read_with_transformers(folder: Path, is_target: bool = False) -> TokenizerFiles:
     """A folder's tokenizer as transformers' AutoTokenizer makes it of all its files; no code of the folder is run.
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from headlight.model import load
 from headlight.model.base.errors import CheckpointError
@@ -34,6 +35,37 @@ def test_what_is_unknown_and_resembles_a_known_kind_is_refused_with_its_name(tmp
     noisy(CASES["qwen3: grouped"]).save_pretrained(tmp_path)
     call_it("qwen9", tmp_path)
     with pytest.raises(CheckpointError, match=r"'qwen9'.*; its tensors have the names of a qwen3\. If it computes"):
+        load(tmp_path)
+
+
+def test_an_early_folder_without_a_model_type_opens_by_its_tensors_names(tmp_path: Path) -> None:
+    """Of a list of words alone nobody knows how a text is parted into them: these are typed one by one."""
+    name = next(name for name in CASES if name.startswith("bert:"))
+    theirs = noisy(CASES[name])
+    theirs.save_pretrained(tmp_path)
+    call_it("", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["model_type"], config["architectures"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    words = [f"w{number}" for number in range(theirs.config.vocab_size)]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    model = load(tmp_path)
+    tokens = model.to_tokens("w5 w3 w8", prepend_bos=False)
+    assert tokens.tolist() == [[5, 3, 8]]
+    with torch.no_grad():
+        assert (model(tokens) - theirs(tokens).logits).abs().max() < 2e-5 * theirs(tokens).logits.abs().max()  # float32
+    assert model.source is not None
+    assert model.source.note == "config.json has no model_type; by the names of its tensors a bert"
+
+
+def test_what_is_newer_says_its_kind_itself(tmp_path: Path) -> None:
+    noisy(CASES["qwen3: grouped"]).save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["model_type"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        CheckpointError, match=r"has a config\.json without a model_type; its tensors have the names of"
+    ):
         load(tmp_path)
 
 
