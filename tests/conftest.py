@@ -1,6 +1,7 @@
 """What holds for every test: shapes are checked, results do not depend on the machine, nothing leaves it."""
 
 import gc
+import importlib
 import os
 import socket
 import sys
@@ -13,6 +14,7 @@ import torch
 from hypothesis import settings
 
 from tests.annotations import check_annotations
+from tests.places import REAL
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -81,6 +83,17 @@ def browser(with_chromium: None) -> Iterator["Browser"]:
 
     with chromium() as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[Path]:
+    """The folder of packages that bring real models, on the path; tests without it are skipped, unless required."""
+    if not (REAL / "installed").exists() and "HEADLIGHT_REQUIRE_REAL" not in os.environ:
+        pytest.skip("no real models in .venv/real, which `make test-all` installs where there is a network")
+    sys.path.append(str(REAL))
+    importlib.invalidate_caches()
+    yield REAL
+    sys.path.remove(str(REAL))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ ROOT = Path(__file__).parent.parent
 MAIN = ROOT / "app" / "main.py"
 DOCS = ROOT / "docs"
 MINI = ROOT / "assets" / "models" / "mini"
+REAL = ROOT / ".venv" / "real"  # packages that bring real models, as `make test-all` installs them
 STREAMLIT_CONFIG = ROOT / "app" / "server" / ".streamlit" / "config.toml"
 
 

