@@ -5,7 +5,7 @@ from transformers import GlmConfig
 from tests.model.checkpoints.architectures.llama import SIZES
 
 CONFIGS = {
-    "a third of each head": GlmConfig(**SIZES, pad_token_id=None, partial_rotary_factor=0.34, rms_norm_eps=0.01),
+    "two thirds of each head": GlmConfig(**SIZES, pad_token_id=None, partial_rotary_factor=0.67, rms_norm_eps=0.01),
     "whole heads, no biases, tied": GlmConfig(
         **SIZES | {"num_attention_heads": 4, "num_key_value_heads": 2},
         pad_token_id=None,

@@ -5,7 +5,7 @@ from transformers import NemotronConfig
 from tests.model.checkpoints.architectures.llama import SIZES
 
 CONFIGS = {
-    "a third of each head": NemotronConfig(**SIZES, partial_rotary_factor=0.34, norm_eps=0.01),
+    "two thirds of each head": NemotronConfig(**SIZES, partial_rotary_factor=0.67, norm_eps=0.01),
     "biases, tied, whole heads": NemotronConfig(
         **SIZES | {"num_attention_heads": 4, "num_key_value_heads": 2},
         partial_rotary_factor=1.0,
