@@ -61,7 +61,22 @@ def served(script: str, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _server(command: list[str], folder: Path, port: int, working: Path, **besides: str) -> Iterator[str]:
+def jupyter_lab(folder: Path) -> Iterator[str]:
+    """The address of JupyterLab, which serves a folder to who is here, and keeps its settings below that."""
+    port, own = _free_port(), folder / ".jupyter"
+    own.mkdir()
+    settings = {f"JUPYTER_{kind}_DIR": str(own / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
+    command += [f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=", "--LabApp.extension_manager=readonly"]
+    command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.news_url=None"]
+    with _server(command, own, port, folder, "api", IPYTHONDIR=str(own / "ipython"), **settings) as url:
+        yield url
+
+
+@contextmanager
+def _server(
+    command: list[str], folder: Path, port: int, working: Path, healthy: str = "_stcore/health", **besides: str
+) -> Iterator[str]:
     environment = os.environ | {
         "STREAMLIT_SERVER_PORT": str(port),
         "STREAMLIT_SERVER_HEADLESS": "true",
@@ -75,11 +90,11 @@ def _server(command: list[str], folder: Path, port: int, working: Path, **beside
             environment |= proxies
             server = subprocess.Popen(command, cwd=working, env=environment, stdout=output, stderr=subprocess.STDOUT)
         try:
-            _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
+            _wait_for(f"http://127.0.0.1:{port}/{healthy}", server, log)
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
-            server.wait(timeout=20)
+            server.wait(timeout=PATIENCE / 1000)
 
 
 @contextmanager
