@@ -24,7 +24,7 @@ FLAGS = eval "set -- $$ARGS"
 PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
 
 .PHONY: run docs scan setup wheel check fmt test test-quick test-all test-sessions
-.PHONY: bench architectures pages screenshots notebook scans card card-classifier lens-card teaching fit-lens
+.PHONY: bench architectures pages slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
 .PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
 
@@ -71,6 +71,9 @@ architectures: .venv/installed-dev
 
 pages: .venv/installed-dev
 	HEADLIGHT_WRITE_MANUAL=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
+
+slow: .venv/installed-dev # which tests `make test-quick` leaves out, by their processor time; some half an hour
+	$(PY) -m tests.slow
 
 check: .venv/installed-dev node_modules/installed
 	$(PY) -m ruff check .

@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import settings
 
+from tests import slow
 from tests.annotations import check_annotations
 from tests.places import REAL
 
@@ -33,12 +34,11 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a browser, and what is slow: neither is in `make test-quick`."""
-    listed = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines())
+    listed = slow.listed()
     for item in items:
         if "with_chromium" in item.fixturenames:
             item.add_marker("browser")
-        runs_a_page = "AppTest" in vars(item.module)
-        if runs_a_page or item.get_closest_marker("thorough") or f"{item.path.name}::{item.originalname}" in listed:
+        if slow.is_slow_by_kind(item) or slow.name(item) in listed:
             item.add_marker("slow")
 
 

@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 
 from headlight import __version__
 from tests.places import ROOT
+from tests.slow import Costs
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What `make` installs of a file of exact versions stands, as a range, in these lists of pyproject.toml.
@@ -105,6 +106,20 @@ def test_every_test_that_is_listed_as_slow_exists() -> None:
     }
     listed = [line for line in _text("tests/slow.txt").splitlines() if not line.startswith("#")]
     assert listed == sorted(set(listed) & tests)
+
+
+def test_a_test_is_as_slow_as_what_it_needs_and_the_costliest_are_left_out_until_the_others_fit() -> None:
+    def fixture() -> None:
+        """Two tests share it, and it costs 5 s."""
+
+    costs = Costs()
+    costs.own |= {"quick": 1.0, "sharing": 0.1, "sharing, too": 2.0}
+    costs.fixtures[fixture] = 5.0
+    for test in ("sharing", "sharing, too"):
+        costs.used[test].add(fixture)
+    assert costs.total(list(costs.own)) == pytest.approx(8.1)  # the fixture once
+    assert costs.slowest(budget=9) == []
+    assert costs.slowest(budget=1.5) == ["sharing, too", "sharing"]
 
 
 def test_every_path_and_command_of_the_guide_for_contributors_exists() -> None:
