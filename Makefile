@@ -24,7 +24,7 @@ FLAGS = eval "set -- $$ARGS"
 PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
 
 .PHONY: run docs scan setup wheel check fmt test test-quick test-all test-sessions
-.PHONY: bench architectures pages slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
+.PHONY: bench architectures pages wording slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
 .PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
 
@@ -70,7 +70,10 @@ architectures: .venv/installed-dev
 	$(PY) -m tests.model.checkpoints.format_table
 
 pages: .venv/installed-dev
-	HEADLIGHT_WRITE_MANUAL=1 $(PY) -m pytest -q tests/app/pages/test_architectures.py
+	$(PY) -m tests.generate pages
+
+wording: .venv/installed-dev # what the pages say, which a test compares; read the diff
+	$(PY) -m tests.generate wording
 
 slow: .venv/installed-dev # which tests `make test-quick` leaves out, by their processor time; some half an hour
 	$(PY) -m tests.slow

@@ -1,9 +1,8 @@
 """The wording of every page, compared whole with one file, so that a better sentence is one line of change.
 
-`HEADLIGHT_WRITE_WORDING=1 pytest tests/app/test_wording.py` writes the file anew; its diff is then to be read.
+`make wording` writes the file anew; its diff is then to be read.
 """
 
-import os
 import re
 from pathlib import Path
 
@@ -24,17 +23,19 @@ QUERIES: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.usefixtures("unchecked")  # a batch grows where variants of a run travel side by side
-def test_the_pages_say_what_the_wording_has(settings: dict[str, object], options: Options) -> None:
+@pytest.fixture
+def wording(unchecked: None, settings: dict[str, object], options: Options) -> str:
+    """What all pages say; annotations are unchecked, as a batch grows where variants of a run travel side by side."""
     settings["model"] = "mini"
-    said = "\n".join(
+    return "\n".join(
         f"## {view.slug}{which}\n" + "\n".join(_texts(view.slug, query, options)) + "\n"
         for view in VIEWS
         for which, query in QUERIES.items()
     )
-    if os.environ.get("HEADLIGHT_WRITE_WORDING"):
-        WORDING.write_text(said, encoding="utf-8")
-    assert said.splitlines() == WORDING.read_text(encoding="utf-8").splitlines()
+
+
+def test_the_pages_say_what_the_wording_has(wording: str) -> None:
+    assert wording.splitlines() == WORDING.read_text(encoding="utf-8").splitlines()
 
 
 def _texts(slug: str, query: dict[str, str], options: Options) -> list[str]:

@@ -1,12 +1,11 @@
 """Every page on a tiny model of each kind of architecture: what it shows, or the sentence that says why it does not.
 
-`make pages` writes what is found into the manual; numbers themselves are held against other computations in
+`make pages` writes it into the manual; numbers themselves are held against other computations in
 `tests/model`.
 """
 
-import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,6 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.checkpoints.families import FAMILIES as ARCHITECTURES
 from headlight.model.checkpoints.families import OWN
 from tests.app.choosing import selection_of
-from tests.bench.table import put_into
 from tests.model.checkpoints.table import ARCHITECTURES as ARCHITECTURES_PAGE
 from tests.places import MAIN
 from tests.tiny import FAMILIES, KINDS, save_tiny
@@ -42,8 +40,6 @@ WORKS, NOT = "✓", "–"
 # Most of what tells architectures from GPT-2 is in these; `make test-all` has the others too.
 TELLING, THOROUGH = ("gemma2-like", "gpt_oss-like", "bert-like"), pytest.mark.thorough
 
-found: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
-
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where variants of a run travel side by side
 
 
@@ -53,11 +49,16 @@ def _sentences(page: AppTest, refused: Sequence[str], name: str) -> tuple[str, .
     return tuple(dict.fromkeys(each.replace(name, "This model") for each in said))
 
 
-@pytest.mark.parametrize("slug", TITLES)
-@pytest.mark.parametrize("kind", [kind if kind in TELLING else pytest.param(kind, marks=THOROUGH) for kind in KINDS])
-def test_a_page_shows_its_numbers_or_says_why_not(
-    kind: str, slug: str, tmp_path: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Page(NamedTuple):
+    """Whether a page works with a kind of model, and what it says that it does not show."""
+
+    works: bool
+    notes: tuple[str, ...]
+
+
+@pytest.fixture
+def drawn(kind: str, slug: str, tmp_path: Path, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> Page:
+    """A page on a tiny model of a kind, which finds nothing out by an error."""
     refused: list[str] = []
 
     @contextmanager
@@ -83,10 +84,15 @@ def test_a_page_shows_its_numbers_or_says_why_not(
         said += _sentences(page, refused, str(tmp_path / kind))
     assert not refused, "what cannot be had is said by the page, and not found out by an error"
     lacking = view.needs(comparisons.for_selection(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
-    found[kind, slug] = not lacking, tuple(dict.fromkeys(said))
-    if kind in FAMILIES and not os.environ.get("HEADLIGHT_WRITE_MANUAL"):
+    return Page(not lacking, tuple(dict.fromkeys(said)))
+
+
+@pytest.mark.parametrize("slug", TITLES)
+@pytest.mark.parametrize("kind", [kind if kind in TELLING else pytest.param(kind, marks=THOROUGH) for kind in KINDS])
+def test_a_page_shows_its_numbers_or_says_why_not(kind: str, slug: str, drawn: Page) -> None:
+    if kind in FAMILIES:
         told = _told()
-        assert told.cells[FAMILIES[kind]][slug] == (not lacking, set(said) & told.notes)
+        assert told.cells[FAMILIES[kind]][slug] == (drawn.works, set(drawn.notes) & told.notes)
 
 
 @pytest.mark.parametrize("slug", ["why", "graph", "mlp", "patching"])
@@ -115,13 +121,13 @@ def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(
     assert "Use Patching" in page.info[0].value
 
 
-def markdown() -> str:
+def markdown(drawn: Mapping[tuple[str, str], Page]) -> str:
     """A row for each kind, a column for each page; what gpt2-like models are told too is no word about a kind."""
     notes: dict[str, int] = {}
 
     def cell(kind: str, slug: str) -> str:
-        works, said = found[kind, slug]
-        usual = found["gpt2-like", slug][1]
+        works, said = drawn[kind, slug]
+        usual = drawn["gpt2-like", slug].notes
         numbers = [str(notes.setdefault(each, len(notes) + 1)) for each in said if each not in usual]
         return " ".join([WORKS if works else NOT, *(f"[{number}]" for number in numbers)])
 
@@ -151,9 +157,3 @@ def _told() -> Told:
 def test_the_manual_has_every_architecture() -> None:
     named = [name for names in _told().cells for name in names.split(", ")]
     assert sorted(named) == sorted(set(ARCHITECTURES) - set(OWN))
-
-
-@pytest.mark.skipif(not os.environ.get("HEADLIGHT_WRITE_MANUAL"), reason="make pages writes the manual's table")
-def test_the_table_is_written() -> None:
-    put_into(ARCHITECTURES_PAGE, markdown(), BEGIN, END)
-    assert set(_told().cells) == set(FAMILIES.values())
