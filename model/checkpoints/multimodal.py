@@ -38,8 +38,6 @@ def text_part(raw_config: dict[str, Any]) -> dict[str, Any] | None:
     of_whole = {QUANTISED: raw_config[QUANTISED]} if QUANTISED in raw_config else {}
     if kind not in TIED_BY_TEXT or raw_config.get(TIED):
         of_whole[TIED] = raw_config.get(TIED, kind in TIED_BY_DEFAULT)
-    elif TIED not in text and kind in FLAT:
-        of_whole[TIED] = False
     if kind == "paligemma":
         of_whole[BOTH_SIDES] = None
     return {"model_type": KINDS[kind]} | text | of_whole

@@ -11,8 +11,8 @@ from headlight.model.checkpoints.keys import Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Translate the config of a Qwen3-VL's text to the fields of `TransformerConfig`."""
-    return llama.settings(config) | {"use_qk_norm": True}
+    """Translate the config of a Qwen3-VL's text to `TransformerConfig` fields; whether it is tied the whole says."""
+    return llama.settings(config) | {"use_qk_norm": True, "tie_word_embeddings": bool(config.tie_word_embeddings)}
 
 
 KEYS = Keys((*llama.BASE, "rms_norm_eps", "attention_bias"))

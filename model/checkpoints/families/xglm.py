@@ -4,6 +4,7 @@ Source: transformers' XGLMConfig and modeling_xglm.
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,8 +34,8 @@ def settings(config: Any) -> dict[str, Any]:
 def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     """Map XGLM's checkpoint tensors to parameter names; its positions are in no file, they are a formula."""
     weights = layers(cfg, lambda layer: block(cfg, layer)) | outside(cfg, "layer_norm", EMBEDDING)
-    waves = sinusoids(cfg.n_ctx, cfg.d_model, config.pad_token_id)
-    weights["pos_embed.W_pos"] = table(EMBEDDING, cfg.d_vocab, cfg.d_model).then(lambda _: waves)
+    waves = partial(sinusoids, cfg.n_ctx, cfg.d_model, config.pad_token_id)
+    weights["pos_embed.W_pos"] = table(EMBEDDING, cfg.d_vocab, cfg.d_model).then(lambda _: waves())
     return weights
 
 
