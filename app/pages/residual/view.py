@@ -34,10 +34,10 @@ from headlight.model.runs.comparison import Comparison
 def render(comparison: Comparison) -> None:
     """Norms by layer and place, what each part of the model adds, and how the direction changes."""
     place = place_of(comparison, selection.current())
+    sentences.draw(comparison)
     with title_row("Residual stream norm", "residual", "norm"):
         options.row(_token(comparison, place), options.as_tables())
     say_what_is_common(comparison)
-    sentences.draw(comparison)
     norms = by_side(stream_norms(comparison))
     _norm_maps(comparison, norms)
     say_what_is_missing(comparison, place)
