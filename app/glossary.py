@@ -85,6 +85,11 @@ TERMS = {
     ),
     "norm": "The L2 norm of the residual stream: the square root of the sum of its squared entries.",
     "cosine": "Cosine similarity of the residual stream at two layers. 1: the same direction. 0: orthogonal.",
+    "label_parts": (
+        "What was written, carried through norms at this run's scales, a pooler's activation function as the ratio of "
+        "what it gave to what it took in this run, and the last layer's weights of target minus distractor. Heads and "
+        "other parts sum to the model's own difference."
+    ),
     "sentence_cosine": (
         "Cosine of the embeddings of A and B: the mean of all tokens' last hidden states, or the one token that the "
         "encoder's files name. Parts: what was written times the other sentence's direction, through norms at the "

@@ -63,6 +63,8 @@ def attribution(comparison: Comparison) -> str:
     if obstacle := logits(comparison):
         return obstacle
     reason = sums(comparison)
+    if reason and all(run.label_names for run in comparison.runs):
+        return f"{reason} Residual stream has what each head adds to a label at this run's scales."
     return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
 
 

@@ -97,9 +97,27 @@ def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
     own, weights = _embedding(run), _weights(run)
     towards = other / (own.norm() * other.norm())
     final = run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
-    tokens, heads, rest = weights * (final @ towards), list[Tensor](), dict[str, float]()
-    streams, back = list(run.streams()), _Back(weights[:, None] * towards)
+    heads, rest = parts_along(run, weights[:, None] * towards)
+    named = {name: value for name, value in rest.items() if abs(value) > 0}
+    return CosineParts(
+        Measure("cosine of A and B", "cosine", (), own @ towards),
+        Measure("part of the cosine", "cosine", ("layer", "head"), heads),
+        tuple(named),
+        Measure("part of the cosine", "cosine", ("part",), torch.tensor([*named.values()], dtype=torch.float64)),
+        Measure("part of the cosine", "cosine", ("pos",), weights * (final @ towards)),
+    )
+
+
+@torch.inference_mode()
+def parts_along(run: Run, direction: Rows) -> tuple[Float[Tensor, "layer head"], dict[str, float]]:
+    """What each head, and all else by name, adds to the final states' product with a direction at each position.
+
+    They sum to that product; what edits changed of the stream itself is a part of its own.
+    """
+    heads, rest, streams = list[Tensor](), dict[str, float](), list(run.streams())
+    back = _Back(direction)
     back.through(norm_of(run.model.ln_final), streams[-1])
+    whole = back.of(streams[-1]) + back.constant
     for layer in reversed(range(run.cfg.n_layers)):
         block, pre, attn_out = run.model.block(layer), streams[layer], run.cache["attn_out", layer]
         if not run.cfg.attn_only:
@@ -114,15 +132,8 @@ def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
     rest |= {name: back.of(part) for name, part in run.embeddings()}
     rest["norms' biases"] = back.constant
     if run.edits_stream:
-        rest["edits of the stream"] = float(tokens.sum()) - sum(rest.values()) - float(torch.stack(heads).sum())
-    named = {name: value for name, value in reversed(rest.items()) if abs(value) > 0}
-    return CosineParts(
-        Measure("cosine of A and B", "cosine", (), own @ towards),
-        Measure("part of the cosine", "cosine", ("layer", "head"), torch.stack(heads[::-1])),
-        tuple(named),
-        Measure("part of the cosine", "cosine", ("part",), torch.tensor([*named.values()], dtype=torch.float64)),
-        Measure("part of the cosine", "cosine", ("pos",), tokens),
-    )
+        rest["edits of the stream"] = whole - sum(rest.values()) - float(torch.stack(heads).sum())
+    return torch.stack(heads[::-1]), dict(reversed(rest.items()))
 
 
 class _Back:
@@ -137,14 +148,14 @@ class _Back:
             return
         if norm.b is not None:
             self.constant += float((self.direction @ norm.b.double()).sum())
-        self.direction = _read_back(self.direction, norm, _scales_of(stream, norm))
+        self.direction = _read_back(self.direction, norm, scales_of(stream, norm))
 
     def of(self, written: Rows) -> float:
         """What something that was written there adds."""
         return float((written.double() * self.direction).sum())
 
 
-def _scales_of(stream: Rows, norm: Norm) -> Float[Tensor, " pos"]:
+def scales_of(stream: Rows, norm: Norm) -> Float[Tensor, " pos"]:
     """By what a norm divides a stream at each position."""
     centred = stream.double() - stream.double().mean(-1, keepdim=True) if norm.centred else stream.double()
     return (centred.square().mean(-1) + norm.eps).sqrt()

@@ -1,6 +1,6 @@
 """The maps of the residual stream, for the page and for a file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -45,3 +45,32 @@ def cosine_map(comparison: Comparison, cosines: Float[np.ndarray, "layer other_l
         scale="signed" if is_change else "linear",
         ends=None if is_change else (0, 1),
     )
+
+
+def head_map(heads: Float[np.ndarray, "layer head"], side: str, title: str) -> CellMap:
+    """What each head adds, the last layer on top."""
+    layers, columns = [f"L{layer}" for layer in range(len(heads))], [f"H{head}" for head in range(heads.shape[1])]
+    return CellMap(
+        heads[::-1],
+        CellAxis("layer", layers[::-1]),
+        CellAxis("head", columns),
+        title=title,
+        caption=f"{side}: heads, {_signed(heads)} together",
+        scale="signed",
+    )
+
+
+def rest_map(names: Sequence[str], rest: Float[np.ndarray, " part"], side: str, title: str) -> CellMap:
+    """What all that is no head adds, in a row."""
+    return CellMap(
+        rest[None],
+        CellAxis("run", [side]),
+        CellAxis("part", names),
+        title=title,
+        caption=f"{side}: other parts, {_signed(rest)} together",
+        scale="signed",
+    )
+
+
+def _signed(values: Float[np.ndarray, "*shape"]) -> str:
+    return f"{float(values.sum()):+.4f}".replace("-", "−")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import CellAxis, CellMap, cell_map
-from headlight.app.pages.residual.maps import GROUP
+from headlight.app.pages.residual.maps import GROUP, head_map, rest_map
 from headlight.app.parts import tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
@@ -34,7 +34,7 @@ def draw(comparison: Comparison) -> None:
             _tables(comparison, side, parts)
         else:
             for drawn in maps(comparison, side, parts):
-                cell_map(drawn, group=GROUP, key=selection.widget_key(f"sentence {drawn.title} {side}"))
+                cell_map(drawn, group=GROUP, key=selection.widget_key(f"sentence {drawn.columns.name} {side}"))
 
 
 def parts_of(comparison: Comparison) -> Mapping[str, CosineParts]:
@@ -44,34 +44,18 @@ def parts_of(comparison: Comparison) -> Mapping[str, CosineParts]:
 
 def maps(comparison: Comparison, side: str, parts: CosineParts) -> list[CellMap]:
     """What each head adds, each token by its own last state, and what is no head's."""
-    run, heads = comparison.sides[side], parts.heads.values.numpy()
-    layers, columns = [f"L{layer}" for layer in range(len(heads))], [f"H{head}" for head in range(heads.shape[1])]
-    tokens, rest = parts.tokens.values.numpy()[None], parts.rest.values.numpy()[None]
+    run, tokens = comparison.sides[side], parts.tokens.values.numpy()[None]
     return [
-        CellMap(
-            heads[::-1],
-            CellAxis("layer", layers[::-1]),
-            CellAxis("head", columns),
-            title=f"{TITLE}, by head",
-            caption=f"{side}: heads, {float(heads.sum()):+.4f} together".replace("-", "−"),
-            scale="signed",
-        ),
+        head_map(parts.heads.values.numpy(), side, TITLE),
         CellMap(
             tokens,
             CellAxis("sentence", [side]),
             CellAxis("token", run.labels, numbered=True),
-            title=f"{TITLE}, by token",
+            title=TITLE,
             caption=f"{side}: tokens by their last states, which sum to the cosine",
             scale="signed",
         ),
-        CellMap(
-            rest,
-            CellAxis("sentence", [side]),
-            CellAxis("part", parts.rest_names),
-            title=f"{TITLE}, by other parts",
-            caption=f"{side}: what is no head’s, {float(rest.sum()):+.4f} together".replace("-", "−"),
-            scale="signed",
-        ),
+        rest_map(parts.rest_names, parts.rest.values.numpy(), side, TITLE),
     ]
 
 

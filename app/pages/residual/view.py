@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Listed, cell_map
 from headlight.app.pages.residual import charts as own
-from headlight.app.pages.residual import sentences
+from headlight.app.pages.residual import labels, sentences
 from headlight.app.pages.residual.maps import GROUP, norm_map
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.markdown import plain
@@ -35,6 +35,7 @@ def render(comparison: Comparison) -> None:
     """Norms by layer and place, what each part of the model adds, and how the direction changes."""
     place = place_of(comparison, selection.current())
     sentences.draw(comparison)
+    labels.draw(comparison)
     with title_row("Residual stream norm", "residual", "norm"):
         options.row(_token(comparison, place), options.as_tables())
     say_what_is_common(comparison)
