@@ -126,8 +126,8 @@ FAMILIES: dict[str, str] = {
     "qwen2_moe-like": "qwen2_moe",
     "hunyuan-like": "hunyuan_v1_dense, nanochat, apertus",
     "granite-like": "granite",
-    "bert-like": "bert, roberta, distilbert, electra",
-    "modernbert-like": "modernbert",
+    "bert-like": "bert, roberta, distilbert, electra, xlm_roberta, camembert, albert, mpnet, deberta_v2",
+    "modernbert-like": "modernbert, esm",
     "neo-like": "gpt_neo",
 }
 

@@ -18,6 +18,7 @@ Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 HeadActivation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "tanh"]
 Output = Literal["tokens", "labels", "token labels", "answer span", "none"]
 OutputPosition = Literal["each", "first", "last", "mean"]
+Disentangled = Literal["c2p", "p2c"]
 DType = Literal["float32", "stored", "bfloat16"]  # what matrices are kept in
 
 CAPS = ("attn_scores_soft_cap", "output_logits_soft_cap")
@@ -98,6 +99,10 @@ class TransformerConfig:
     each of `relative_attention_num_buckets` ranges of distances, the last from `relative_attention_max_distance` on.
     All layers have the first one's, or with `rel_pos_bias_per_layer` each its own. "standard_and_relative" has both.
 
+    `disentangled_attention` adds what a query gives to the distance of a key ("c2p") and a key to that of a query
+    ("p2c"): for each distance up to `relative_attention_max_distance`, or for each of so many `position_buckets` to
+    either side, half of which hold one distance each.
+
     Attention: groups of heads share keys and values where `n_key_value_heads` is less than `n_heads`. Layers whose
     `attn_types` is "local", or all without it, see `window_size` tokens back, themselves included (bidirectional:
     half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, or after that
@@ -170,6 +175,8 @@ class TransformerConfig:
     relative_attention_num_buckets: int = 32
     relative_attention_max_distance: int = 128
     rel_pos_bias_per_layer: bool = False
+    disentangled_attention: tuple[Disentangled, ...] = ()
+    position_buckets: int = 0
     no_rope_layers: tuple[int, ...] = ()
     query_growth: float | None = None
     query_growth_n_ctx: int | None = None
@@ -234,6 +241,10 @@ class TransformerConfig:
         check_choice("mlm_act_fn", self.mlm_act_fn, (*get_args(Activation), None))
         check_choice("normalization_type", self.normalization_type, (*get_args(Normalization), None))
         check_choice("attention_dir", self.attention_dir, get_args(AttentionDirection))
+        if self.position_buckets != 0:
+            check_size("position_buckets", self.position_buckets)
+        for kind in self.disentangled_attention:
+            check_choice("disentangled_attention", kind, get_args(Disentangled))
         check_choice("positional_embedding_type", self.positional_embedding_type, get_args(PositionalEmbedding))
         for field in fields(self):
             if field.type in ("bool", bool):
@@ -332,7 +343,7 @@ class TransformerConfig:
             object.__setattr__(self, "rotary_scaling", _rotary_scaling(self.rotary_scaling))
         if self.positional_embedding_type == "rotary" and self.rotary_scaling is not None:
             self.rotary_scaling.check(self.rotary_dim or 0, self.rotary_base)
-        for name in ("no_rope_layers", "no_ln1_layers"):
+        for name in ("no_rope_layers", "no_ln1_layers", "disentangled_attention"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.n_token_types is not None:
             check_size("n_token_types", self.n_token_types)

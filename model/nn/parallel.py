@@ -50,6 +50,8 @@ def shard_heads(model: Model, mesh: DeviceMesh) -> Model:
 
 
 def _check_even(attn: Attention, n_processes: int) -> None:
+    if attn.disentangled is not None:
+        raise ConfigError("Attention whose heads give to distances (DeBERTa's) cannot be divided over processes.")
     for of, weights in (("heads", attn.W_Q), ("heads with keys and values of their own", attn.keys_and_values()[0][0])):
         if len(weights) % n_processes:
             raise ConfigError(f"{len(weights)} {of} cannot be divided evenly over {n_processes} processes.")
@@ -116,6 +118,7 @@ class OwnHeads(Attention):
         b_O = attn.b_O.detach().to(divided.mesh.device_type)
         self.b_O = nn.Parameter(b_O if is_first else torch.zeros_like(b_O), requires_grad=False)  # once in the sum
         self.attn_scale, self.soft_cap, self.dropout = attn.attn_scale, attn.soft_cap, attn.dropout
+        self.disentangled = None
         self.window, self.rotary, self.rel_pos_bias = attn.window, attn.rotary, attn.rel_pos_bias
         self.sinks, self.norms_last = attn.sinks, attn.norms_last
         self.q_norm, self.k_norm = (_of_own(norm, divided) for norm in (attn.q_norm, attn.k_norm))

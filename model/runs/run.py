@@ -116,7 +116,8 @@ class Run:
     def rule(self, layer: int) -> ScoreRule:
         """The layer's rule from queries and keys to scores, and from scores to a pattern."""
         positions = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
-        return self.model.block(layer).attn.rule(positions)
+        compared = (self.queries(layer)[None], self.keys(layer)[None]) if self.cfg.disentangled_attention else ()
+        return self.model.block(layer).attn.rule(positions, *compared)
 
     def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """Return a cached result computed from this run."""

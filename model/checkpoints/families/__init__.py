@@ -18,6 +18,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "codegen",
     "cohere",
     "cohere2",
+    "deberta_v2",
     "distilbert",
     "electra",
     "ernie4_5",

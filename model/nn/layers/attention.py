@@ -11,7 +11,7 @@ from headlight.model.compute import product, products
 from headlight.model.nn import attention_kernel
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
-from headlight.model.nn.layers.biases import build_bias
+from headlight.model.nn.layers.biases import DisentangledBias, build_bias
 from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.norms import build_head_norm
 from headlight.model.nn.layers.parameters import normal, per_head, widened, zeros
@@ -53,6 +53,7 @@ class Attention(nn.Module):
         self.norms_last = cfg.qk_norm_after_rotary
         self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
         self.sinks = zeros(cfg.n_heads) if cfg.use_attention_sinks else None
+        self.disentangled = DisentangledBias(cfg) if cfg.disentangled_attention else None
         self.dropout = Dropout(cfg.dropout)
 
     def _store(self, name: str, parameter: nn.Parameter) -> None:
@@ -82,7 +83,7 @@ class Attention(nn.Module):
         """
         q, k, v = self._turned(self.read(normalized_resid_pre, tap, memory), positions, tap)
         k, v = tap.with_past(k, v)
-        z = tap("hook_z", self._attend(q, k, v, self.rule(positions), tap))
+        z = tap("hook_z", self._attend(q, k, v, self.rule(positions, q, k), tap))
         if tap.look("hook_result") is not Look.NEVER:
             to_result = "batch query head d_head, head d_head d_model -> batch query head d_model"
             return tap("hook_result", einsum(z, widened(self.W_O), to_result)).sum(2) + self.b_O
@@ -120,9 +121,16 @@ class Attention(nn.Module):
         """Queries and keys by their norms, where the model has those."""
         return self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
 
-    def rule(self, positions: Positions) -> ScoreRule:
-        """How scores are made here of queries and keys as they are compared."""
+    def rule(
+        self,
+        positions: Positions,
+        q: Float[Tensor, "batch query head d_head"] | None = None,
+        k: Float[Tensor, "batch key kv_head d_head"] | None = None,
+    ) -> ScoreRule:
+        """How scores are made here of queries and keys as they are compared: of these, where they give to distances."""
         bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
+        if self.disentangled is not None and q is not None and k is not None:
+            bias = self.disentangled(positions, q, k) / self.attn_scale
         return ScoreRule(positions.mask_within(self.window), self.attn_scale, bias, self.soft_cap, self.sinks)
 
     def _attend(

@@ -78,6 +78,49 @@ class RelativePositionalBias(nn.Module):
         return bucket + n_buckets * (distances < 0) if self.both_sides else bucket
 
 
+class DisentangledBias(nn.Module):
+    """Adds to each score what its query gives to the distance, and what its key does.
+
+    `K` and `Q` are keys and queries of distances, from the farthest behind a query's token to the farthest before it.
+
+    Source: He et al. 2020, "DeBERTa"; transformers' modeling_deberta_v2 for the buckets.
+    """
+
+    def __init__(self, cfg: TransformerConfig) -> None:
+        super().__init__()
+        self.max_distance, self.n_buckets = cfg.relative_attention_max_distance, cfg.position_buckets
+        self.span = self.n_buckets or self.max_distance
+        shape = (2 * self.span, cfg.n_heads, cfg.d_head)
+        self.K = normal(*shape) if "c2p" in cfg.disentangled_attention else None
+        self.Q = normal(*shape) if "p2c" in cfg.disentangled_attention else None
+
+    def forward(
+        self,
+        positions: Positions,
+        q: Float[Tensor, "batch query head d_head"],
+        k: Float[Tensor, "batch key head d_head"],
+    ) -> Float[Tensor, "batch head query key"]:
+        """The sum of both, before it is divided as the scores are."""
+        buckets = self._buckets(positions.distances())
+        places = (buckets + self.span).clamp(0, 2 * self.span - 1)
+        bias = q.new_zeros(len(q), q.shape[2], *places.shape[2:])
+        if self.K is not None:
+            of_query = torch.einsum("bqhd,rhd->bhqr", q, self.K)
+            bias = bias + of_query.gather(-1, places.expand_as(bias))
+        if self.Q is not None:
+            of_key = torch.einsum("bkhd,rhd->bhrk", k, self.Q)
+            bias = bias + of_key.gather(-2, places.expand_as(bias))
+        return bias
+
+    def _buckets(self, distances: Int[Tensor, "#batch 1 query key"]) -> Int[Tensor, "#batch 1 query key"]:
+        if not self.n_buckets:
+            return distances
+        n_exact, size = self.n_buckets // 2, distances.abs()
+        growth = torch.log(size.clamp(min=1) / n_exact) / torch.log(torch.tensor((self.max_distance - 1) / n_exact))
+        long = torch.ceil(growth * (n_exact - 1)) + n_exact
+        return torch.where(size <= n_exact, distances, (long * distances.sign()).long())
+
+
 class SharedBias(nn.Module):
     """Another layer's bias; no parameters of its own."""
 

@@ -162,7 +162,7 @@ def _freeze(run: EditedRun, layers: Sequence[int]) -> Tap:
     def own(pattern: Tensor, hook: HookPoint) -> Tensor:
         layer = hook.layer()
         q, k = (clean[f"blocks.{layer}.attn.{name}"].to(pattern.device) for name in compared[layer])
-        rule = model.block(layer).attn.rule(place(model.cfg.attention_dir, None, n_pos, pattern.device))
+        rule = model.block(layer).attn.rule(place(model.cfg.attention_dir, None, n_pos, pattern.device), q, k)
         return rule.pattern(rule.scores(q, k)).expand_as(pattern)
 
     return Hooks([([f"blocks.{layer}.attn.hook_pattern" for layer in layers], own)])

@@ -21,7 +21,7 @@ from headlight.model.nn.cache import ActivationCache
 from headlight.model.roles.copying import copying
 from headlight.model.runs.head import attend, inside
 from headlight.model.weights.head_circuit import HeadCircuit, compositions
-from tests.tiny import KINDS, open_tiny
+from tests.tiny import ENCODER, KINDS, open_tiny
 
 TEXT = "one two three one two three one"
 TARGET, DISTRACTOR, POSITION = 40, 90, 6
@@ -293,3 +293,20 @@ def test_copying_and_composition_have_a_score_for_every_head(kind: str, models: 
     composed = compositions(models[kind], (2, 1)).scores
     assert all(measure.values.isfinite().all() for measure in composed.values())
     assert kind not in READ or copying(models[kind]).values.abs().max() <= 1
+
+
+def test_what_queries_and_keys_give_to_distances_is_part_of_their_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DeBERTa's scores, which are remade from the run's own queries and keys."""
+    distances = {"disentangled_attention": ("c2p", "p2c"), "position_buckets": 4, "relative_attention_max_distance": 9}
+    monkeypatch.setitem(KINDS, "deberta-like", ENCODER | distances | {"positional_embedding_type": "none"})
+    run = run_prompt(open_tiny("deberta-like", tmp_path), TEXT)
+    cache = activations(run)
+    for cell in CELLS:
+        score = cache["attn_scores", cell.layer][0, cell.head, cell.query, cell.key]
+        parts = explain_cell(run, cell).parts
+        assert float(parts.score.values) == pytest.approx(float(score), abs=2e-4)
+        assert float(parts.matrix.values.sum()) == pytest.approx(float(score), abs=2e-4)
+        pattern = attend(run, cell.layer, cell.head).pattern
+        torch.testing.assert_close(pattern, cache["pattern", cell.layer][0, cell.head], **CLOSE)

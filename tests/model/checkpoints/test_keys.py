@@ -35,6 +35,7 @@ MARIAN = MarianConfig(**seq2seq_twins.BART, decoder_start_token_id=1, pad_token_
 SEQ2SEQ = seq2seq_twins.CONFIGS | {"marian: tied": MARIAN}
 SEQ2SEQ_CASE = {name: f"{name}: tied" for name in SEQ2SEQ_FAMILIES if name != "headlight_seq2seq"}
 TYPES = {
+    "deberta_v2": "deberta-v2",
     "gemma3": "gemma3_text",
     "openai_gpt": "openai-gpt",
     "qwen2_5_vl": "qwen2_5_vl_text",
