@@ -118,6 +118,7 @@ class Architecture:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
         config = self.keys.select(CONFIG_MAPPING[self.model_type](**self.example))
+        config.tie_word_embeddings = bool(config.tie_word_embeddings)  # which some classes of a text's part lack
         cfg = TransformerConfig(**self.settings(config))
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
         weight_map = self.weight_map(shallow, config)
