@@ -41,6 +41,7 @@ from headlight.model.text.chat import is_begun
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"
+MAX_LISTED = 20  # heads of a kind, above the plot
 
 
 def render(comparison: Comparison) -> None:
@@ -136,10 +137,16 @@ def _spelled(subject: Subject, chosen: Selection) -> str:
     return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
 
 
+def _listed(heads: Sequence[str]) -> str:
+    """Heads by name, as many as a line holds: half of a large model's rest on the first token."""
+    more = f" and {len(heads) - MAX_LISTED} more" if len(heads) > MAX_LISTED else ""
+    return ", ".join(heads[:MAX_LISTED]) + more
+
+
 def _labels(rankings: Mapping[str, HeadRanking]) -> None:
     """The heads of each kind, in a line a side."""
     for side, each in rankings.items():
-        lines = [f"{words(kind)}: {', '.join(heads)}" for kind, heads in by_kind(each.labels).items()]
+        lines = [f"{words(kind)}: {_listed(heads)}" for kind, heads in by_kind(each.labels).items()]
         st.text(f"{f'{side}    ' if len(rankings) > 1 else ''}{'    '.join(lines) or 'No head has a label.'}")
         if each.doubted:
             names = ", ".join(map(head_name, each.doubted))
