@@ -111,13 +111,13 @@ def _of_float32(run: Run, result: checks.Differences) -> dict[str, str]:
 def _of_unquantised(run: Run, result: tuple[str, checks.WeightError, checks.Differences]) -> dict[str, str]:
     name, error, differences = result
     first = min(len(run.tokens), checks.MAX_COMPARED)
+    middle = f"{error.middle:.2%} of a matrix's norm, the median of {error.n_matrices} that differ"
+    largest = f"{error.largest:.2%}, of {error.name}"
+    where = f"on the first {first} tokens, of logits up to {differences.largest:.3g}"
     return {
         "unquantised model": name,
-        "weights − its weights": f"{error.middle:.2%} of a matrix's norm, the median of {error.n_matrices}",
-        "at most": f"{error.largest:.2%}, of {error.name}",
-        **_differences(
-            "logits − its logits", f"on the first {first} tokens, of up to {differences.largest:.3g}", differences
-        ),
+        "weights − its weights": f"{middle}; at most {largest}" if error.n_matrices else "0, of every matrix",
+        **_differences("logits − its logits", where, differences),
     }
 
 

@@ -18,7 +18,6 @@ READ = (
     "layer_norm_eps",
 )
 LAYER = "encoder.layer.{}."
-RENAMED = ((r"LayerNorm\.gamma$", "LayerNorm.weight"), (r"LayerNorm\.beta$", "LayerNorm.bias"))
 # Buffers, copies of a bias under a second name, and heads for other tasks.
 IGNORED = r"embeddings\.position_ids|pooler\..*|cls\.predictions\.(decoder\.)?bias|cls\.seq_relationship\..*"
 
@@ -111,5 +110,4 @@ FAMILY = Architecture(
     ignored=IGNORED,
     unembed="cls.predictions.decoder.weight",
     twins=(("cls.predictions.bias", "cls.predictions.decoder.bias"),),
-    renamed=RENAMED,
 ).family

@@ -113,5 +113,4 @@ FAMILY = Architecture(
     rf"|encoder\.rel_embeddings\..*|{NORM}\..*",
     unembed="cls.predictions.decoder.weight",
     twins=(("cls.predictions.bias", "cls.predictions.decoder.bias"),),
-    renamed=bert.RENAMED,
 ).family

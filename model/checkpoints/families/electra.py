@@ -40,5 +40,4 @@ FAMILY = Architecture(
     embedding=bert.EMBEDDING,
     ignored=r"embeddings\.position_ids",
     unembed=f"{UNEMBED}.weight",
-    renamed=bert.RENAMED,
 ).family

@@ -43,6 +43,5 @@ ARCHITECTURE = Architecture(
     ignored=r"embeddings\.position_ids|pooler\..*|lm_head\.(decoder\.)?bias",
     unembed=f"{UNEMBED}.weight",
     twins=(("lm_head.bias", f"{UNEMBED}.bias"),),
-    renamed=bert.RENAMED,
 )
 FAMILY = ARCHITECTURE.family

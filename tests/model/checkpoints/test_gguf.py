@@ -1,6 +1,7 @@
 """GGUF files beside the models that they were made of, and beside transformers' own reading of them."""
 
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from headlight.model.checkpoints.gguf.header import read_header
 from headlight.model.checkpoints.gguf.kinds import KINDS
 from headlight.model.checkpoints.gguf.tensors import read_tensors
 from headlight.model.checkpoints.loading import estimate
+from headlight.model.checkpoints.quantization.error import unquantised_beside, weight_error
 from headlight.model.compute.quantised import Quantised
 from tests.model.checkpoints.gguf_files import KIND, write_gguf
 
@@ -233,11 +235,11 @@ BYTES = sorted(ByteLevel.alphabet())
 BPE = {
     "tokenizer.ggml.model": "gpt2",
     "tokenizer.ggml.pre": "smollm",
-    "tokenizer.ggml.tokens": [*BYTES, "th", "the", "Ġthe", "<|begin|>", "<|end|>"],
-    "tokenizer.ggml.token_type": [1] * 259 + [3, 3],
-    "tokenizer.ggml.merges": ["t h", "th e", "Ġ the"],
-    "tokenizer.ggml.bos_token_id": 259,
-    "tokenizer.ggml.eos_token_id": 260,
+    "tokenizer.ggml.tokens": [*BYTES, "th", "the", "Ġthe", "12", "<|begin|>", "<|end|>"],
+    "tokenizer.ggml.token_type": [1] * 260 + [3, 3],
+    "tokenizer.ggml.merges": ["t h", "th e", "Ġ the", "1 2"],  # digits, which smollm keeps apart
+    "tokenizer.ggml.bos_token_id": 260,
+    "tokenizer.ggml.eos_token_id": 261,
     "tokenizer.chat_template": "{% for m in messages %}<|begin|>{{ m['content'] }}<|end|>{% endfor %}",
 }
 PIECES = ["<unk>", "<s>", "</s>", "▁", "t", "h", "e", "▁the", "he", "▁t", *(f"<0x{byte:02X}>" for byte in range(256))]
@@ -254,7 +256,7 @@ TEXTS = ["the the  the", " leading", "naïve\n\n\tcafé", "don't 12345", "日本
 
 
 @pytest.mark.parametrize(
-    ("told", "size"), [(BPE, 261), (BPE | {"tokenizer.ggml.pre": "llama-bpe"}, 261), (SENTENCEPIECE, 266)]
+    ("told", "size"), [(BPE, 262), (BPE | {"tokenizer.ggml.pre": "llama-bpe"}, 262), (SENTENCEPIECE, 266)]
 )
 @pytest.mark.parametrize("begun", [None, True, False])
 def test_token_ids_are_those_of_transformers_reading(
@@ -342,3 +344,28 @@ def test_the_package_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatc
     monkeypatch.setitem(__import__("sys").modules, "gguf", None)
     with pytest.raises(CheckpointError, match=r'pip install "headlight\[gguf\]"'):
         read_header(tmp_path / "model.gguf")
+
+
+def test_a_list_is_no_longer_than_any_models(tmp_path: Path) -> None:
+    """Of as many items as there are bytes for, which are read into a list before anything is known of them."""
+    path = tmp_path / "model.gguf"
+    for length, is_read in {2**21 - 1: True, 2**21: False}.items():
+        entry = struct.pack("<Q1sIIQ", 1, b"a", 9, 7, length)
+        path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + entry + bytes(length))
+        if is_read:
+            assert len(read_header(path).metadata["a"]) == length
+        else:
+            with pytest.raises(CheckpointError, match=f"it lists {length} things, more than it holds or any model has"):
+                read_header(path)
+
+
+def test_the_error_of_a_quantised_file_is_measured_beside_its_folder(tmp_path: Path) -> None:
+    theirs = noisy("llama")
+    theirs.save_pretrained(tmp_path)
+    write_gguf(tmp_path / "model.gguf", "llama", theirs, KIND.Q8_0)
+    assert unquantised_beside(tmp_path / "model.gguf") == tmp_path
+    error = weight_error(load(tmp_path / "model.gguf"), tmp_path, lambda done, total: None)
+    W = theirs.model.layers[1].mlp.up_proj.weight.detach()
+    step = W.view(-1, 32).abs().amax(-1, keepdim=True) / 127  # Q8_0's, whose rounding is even within a step
+    expected = float((step.square().mean() / 12).sqrt() / W.square().mean().sqrt())
+    assert error.middle == pytest.approx(expected, rel=0.1)

@@ -194,3 +194,14 @@ def test_a_pickle_of_another_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.pkl").write_bytes(pickle.dumps({"a": 1}))
     with pytest.raises(CheckpointError, match=r"x\.pkl cannot be read as a state dict"):
         load(tmp_path / "x.pkl")
+
+
+@pytest.mark.parametrize(("n_names", "is_read"), [(4, True), (5, False)])
+def test_a_tensor_has_no_more_names_than_t5s_embedding(n_names: int, is_read: bool, tmp_path: Path) -> None:
+    shared = torch.randn(64, 64)
+    torch.save({f"name {number}": shared[:] for number in range(n_names)}, tmp_path / "model.pt")
+    if is_read:
+        assert all(torch.equal(tensor, shared) for tensor in read_torch(tmp_path / "model.pt").values())
+    else:
+        with pytest.raises(CheckpointError, match="more values than the file holds"):
+            read_torch(tmp_path / "model.pt")
