@@ -4,6 +4,7 @@ Source: transformers' Gemma3Config, LlavaConfig, LlavaOnevisionConfig, Mistral3C
 and Qwen3VLConfig, and conversion_mapping for the tensors' names.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -46,6 +47,11 @@ def text_part(raw_config: dict[str, Any]) -> dict[str, Any] | None:
 def note(kind: str) -> str:
     """Say of a kind of model that what opens is its text part."""
     return f"the text's part of a {kind}, which reads images as well{NOTES.get(kind, '')}"
+
+
+def resembles_none(names: Iterable[str]) -> float:
+    """Score how well tensor names match a text part: not at all, for a text-only model's are the same."""
+    return 0.0
 
 
 def text_tensors(tensors: dict[str, Tensor], unembed: str) -> dict[str, Tensor]:

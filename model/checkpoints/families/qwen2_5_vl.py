@@ -3,11 +3,13 @@
 Source: transformers' Qwen2_5_VLTextConfig and modeling_qwen2_5_vl.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from headlight.model.checkpoints.architecture import Architecture
 from headlight.model.checkpoints.families import qwen2
 from headlight.model.checkpoints.keys import Keys
+from headlight.model.checkpoints.multimodal import resembles_none
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -16,4 +18,5 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 KEYS = Keys(tuple(key for key in qwen2.READ if key != "head_dim"))  # which its text does not go by
-FAMILY = Architecture("qwen2_5_vl_text", settings, qwen2.weight_map, KEYS).family
+ARCHITECTURE = Architecture("qwen2_5_vl_text", settings, qwen2.weight_map, KEYS)
+FAMILY = replace(ARCHITECTURE.family, likeness=resembles_none)

@@ -3,11 +3,13 @@
 Source: transformers' Qwen3VLTextConfig and modeling_qwen3_vl.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from headlight.model.checkpoints.architecture import Architecture
 from headlight.model.checkpoints.families import llama, qwen3
 from headlight.model.checkpoints.keys import Keys
+from headlight.model.checkpoints.multimodal import resembles_none
 
 
 def settings(config: Any) -> dict[str, Any]:
@@ -16,4 +18,5 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 KEYS = Keys((*llama.BASE, "rms_norm_eps", "attention_bias"))
-FAMILY = Architecture("qwen3_vl_text", settings, qwen3.weight_map, KEYS).family
+ARCHITECTURE = Architecture("qwen3_vl_text", settings, qwen3.weight_map, KEYS)
+FAMILY = replace(ARCHITECTURE.family, likeness=resembles_none)
