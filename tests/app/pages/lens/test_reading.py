@@ -1,22 +1,26 @@
 """The lens of a long prompt is read in parts: it says how far it is, can be stopped, and goes on where it was."""
 
-from typing import Any
+from itertools import count
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.app.components import LensGrid
 from headlight.app.frame import progress
 from headlight.app.pages.lens import view
 from headlight.app.runs import jobs, runs
 from headlight.model.lens import logit_lens
 from headlight.model.lens import run_lens as explained
 from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.nn.hooks import Tap
 from headlight.model.runs.run import Run
 from tests.places import MAIN
 
 SECONDS = 120
 PROMPT = "one two one two"
+N_TOKENS = 5
+LAST_TWO = [False] * (N_TOKENS - 2) + [True] * 2
 
 
 @pytest.fixture
@@ -33,33 +37,34 @@ def page(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> AppTes
 
 
 def test_a_stopped_lens_goes_on_where_it_was(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, part = list[int](), explained.logit_lens_from
+    read: list[list[bool]] = []  # which positions are in each grid that is drawn
+    parts, part = count(1), explained.logit_lens_from
 
-    def stopped_after_two(made: Run, begin: int, by: Lens = LOGIT) -> logit_lens.LogitLens:
-        read.append(begin)
-        if len(read) == 2:
+    def stopped_at_two(made: Run, begin: int, by: Lens = LOGIT) -> logit_lens.LogitLens:
+        if next(parts) == 2:
             jobs.get_jobs("lens").stop()
         return part(made, begin, by)
 
-    drawn: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(explained, "logit_lens_from", stopped_after_two)
-    monkeypatch.setattr(view, "_grid", lambda *given: drawn.append(given))
+    def noted(grid: LensGrid, **_: object) -> None:
+        read.append((grid.a.probabilities > 0).all((0, 2)).tolist())
+
+    monkeypatch.setattr(explained, "logit_lens_from", stopped_at_two)
+    monkeypatch.setattr(view, "lens_grid", noted)
     page.run()
     assert not page.exception
-    *_, so_far = drawn[-1]  # the last two positions, which are in sight at first
-    assert [(tokens >= 0).all() for tokens in so_far.readings["A"].top_tokens.values.unbind(1)] == [False] * 3 + [
-        True
-    ] * 2
-    drawn.clear()
+    assert read[-1] == LAST_TWO  # those that are in sight at first
+    read.clear()
     (rest,) = [button for button in page.button if button.label.startswith("Compute the rest of the lens (")]
     rest.click().run()
     assert not page.exception
-    assert drawn
+    n_read = [sum(positions) for positions in read]
+    assert n_read[0] >= 2, "what was read before was read again"
+    assert n_read == sorted(n_read)
+    assert n_read[-1] == N_TOKENS
     made = runs.run("mini", PROMPT, True)
-    positions = list(range(len(made.tokens)))
-    assert (
-        read == positions[::-1] + positions
-    )  # in jobs, the last ones first, and once more where they are put together
-    whole = logit_lens.logit_lens(*explained._read_with(made, slice(None)), multiply=explained.affine)
+    final = made.model.ln_final
+    whole = logit_lens.logit_lens(
+        made.streams(), lambda rows: final(rows[None], Tap())[0], made.model.unembed.W_U, made.model.unembed.b_U
+    )
     for name, measure in vars(runs.kept((*made.key, "lens"))).items():
         torch.testing.assert_close(measure.values, vars(whole)[name].values)
