@@ -98,12 +98,10 @@ def reference(
 
 def _logits(outputs: Any, output: Output) -> Float[Tensor, "batch pos d_vocab"]:
     """The outputs as ours are: labels of a whole text at one position, an answer's two ends side by side."""
-    match output:
-        case "none":
-            return outputs.last_hidden_state
-        case "answer span":
-            return torch.stack([outputs.start_logits, outputs.end_logits], -1)
-    return outputs.logits if outputs.logits.ndim == 3 else outputs.logits[:, None]
+    if output == "answer span":
+        return torch.stack([outputs.start_logits, outputs.end_logits], -1)
+    logits: Tensor = outputs.last_hidden_state if output == "none" else outputs.logits
+    return logits if logits.ndim == 3 else logits[:, None]
 
 
 def _loaded(folder: Path, called: str, d_vocab: int | None) -> Any:
