@@ -123,7 +123,8 @@ class Architecture:
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
         weight_map = self.weight_map(shallow, config)
         known = {name for weight in weight_map.values() for name in weight.shapes}
-        plain = (name.removeprefix(self.prefix) for name in names)
+        of_text = text_tensors(dict.fromkeys(names, torch.empty(0)), self.unembed)
+        plain = (name.removeprefix(self.prefix) for name in of_text)
         return likeness({*plain} - {self.unembed}, known - {self.unembed})  # whether tied or not
 
 
