@@ -38,6 +38,8 @@ from headlight.model.lens.files import read_lens
 from tests.annotations import unchecked_annotations
 from tests.hostile import archives, damaged, headers, mistaken, places
 from tests.model.checkpoints.gguf_files import write_gguf
+from tests.model.checkpoints.quantised_folders import KINDS
+from tests.model.checkpoints.quantised_folders import write as write_quantised
 from tests.model.checkpoints.test_gguf import BPE
 from tests.model.checkpoints.test_lora import halves
 from tests.model.checkpoints.test_lora import write as write_adapter
@@ -154,6 +156,10 @@ def _whole_gguf(folder: Path) -> None:
     write_gguf(folder / "model.gguf", "llama", theirs, gguf.GGMLQuantizationType.Q8_0, BPE)
 
 
+def _quantised(folder: Path) -> None:
+    write_quantised(folder, KINDS["bitsandbytes, NF4 double quantised"])
+
+
 def _adapter(folder: Path) -> None:
     model = random_gpt2(vocab_size=40)
     model.save_pretrained(folder / "base")
@@ -197,6 +203,8 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str, Callable[[Path], object]
     "a model's index of pickles": (_parted, "pytorch_model.bin.index.json", load),
     "a training's checkpoint": (_trained, "mine.pt", lambda folder: load(folder / "mine.pt", n_heads=3, act_fn="gelu")),
     "a GGUF file": (_whole_gguf, "model.gguf", lambda folder: load(folder / "model.gguf")),
+    "a quantised folder's settings": (_quantised, "config.json", load),
+    "a quantised folder's weights": (_quantised, "model.safetensors", load),
     "an adapter's settings": (_adapter, f"mine/{ADAPTER_CONFIG}", lambda folder: load(folder / "mine")),
     "an adapter's weights": (_adapter, "mine/adapter_model.safetensors", lambda folder: load(folder / "mine")),
     "units": (_units, f"{UNITS}/neurons/L0.safetensors", lambda folder: read_unit(_tree(folder), "neurons", 0, 0)),

@@ -20,6 +20,7 @@ from headlight.model.checkpoints.loading import estimate
 from headlight.model.checkpoints.quantization.error import unquantised_beside, weight_error
 from headlight.model.checkpoints.quantization.methods import with_matrices
 from headlight.model.compute.quantised import Quantised, stored_bytes
+from tests.hostile import WRONG
 from tests.model.checkpoints.quantised_folders import KINDS, NF4, SIZES, write
 from tests.model.checkpoints.test_lora import add, halves
 from tests.model.checkpoints.test_lora import write as write_adapter
@@ -321,3 +322,38 @@ def test_a_model_with_quantised_matrices_is_copied_with_them_as_they_are(tmp_pat
     parameter = copied.get_parameter("blocks.1.mlp.W_in")
     assert isinstance(parameter, Quantised)
     assert torch.equal(logits(copied), logits(model))
+
+
+STRANGE = (
+    torch.empty(0),
+    torch.tensor(3),
+    torch.zeros(2, dtype=torch.int64),
+    torch.zeros(1, dtype=torch.uint8).expand(2**17, 2**17),
+    torch.zeros(1, dtype=torch.int32).expand(2**17, 2**17),
+    torch.full((64, 96), -1, dtype=torch.int32),
+    torch.tensor([2**40, 2**40]),
+    torch.tensor([-1, 0]),
+)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_whatever_a_folder_says_of_its_quantisation_is_read_or_refused(name: str) -> None:
+    kind = KINDS[name]
+    parts, _ = kind.pack(64, 96)
+    tensors = {f"one.{end}": part for end, part in parts.items()}
+
+    def attempt(tensors: dict[str, Tensor], settings: dict[str, Any]) -> bool:
+        try:
+            matrices = with_matrices(tensors, {kind.key: settings})
+            assert all(tensor[:1].sum() is not None for tensor in matrices.values() if tensor.ndim)
+        except HeadlightError:
+            return False
+        return True
+
+    assert attempt(tensors, kind.settings)
+    for setting in kind.settings:
+        for value in WRONG:
+            attempt(tensors, kind.settings | {setting: value})
+    for end in tensors:
+        accepted = [attempt(tensors | {end: strange}, kind.settings) for strange in STRANGE]
+        assert not all(accepted) or end == "one.input_scale"  # of activations
