@@ -61,6 +61,8 @@ KINDS: dict[str, tuple[str, Callable[[], Backend]]] = {  # by model_type: the to
     "gemma": ("GemmaTokenizer", sentence_piece),
     "xlm-roberta": ("XLMRobertaTokenizer", unigram),
     "t5": ("T5Tokenizer", unigram),
+    "xglm": ("XGLMTokenizer", unigram),
+    "mpt": ("GPTNeoXTokenizer", small_backend),
 }
 OF_FILES = ("gpt2", "opt", "qwen2", "phi", "gpt_neox", "roberta", "bart", "bert", "distilbert", "electra")
 NEW = {
