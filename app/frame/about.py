@@ -24,6 +24,7 @@ from headlight.model.runs.run import Run
 from headlight.model.text.chat import is_begun
 
 MAX_NAMED, MAX_LIKELY = 2, 3  # edits, and next tokens
+MAX_LABEL = 30  # characters of a label, of which some are sentences
 EXPLAINS = "why"  # the page
 WHY_HELP = "Which heads and MLPs made this prediction, and why they look where they do."
 
@@ -126,6 +127,11 @@ class _Prediction:
     position: int | None = None
 
 
+def shortened(label: str) -> str:
+    """A label that keeps the line to a line."""
+    return label if len(label) <= MAX_LABEL else f"{label[: MAX_LABEL - 1]}…"
+
+
 def _predictions(run: Run) -> list[_Prediction]:
     """The likeliest outputs."""
     if run.cfg.output == "answer span":
@@ -137,10 +143,10 @@ def _predictions(run: Run) -> list[_Prediction]:
             for output, (at, logit) in ends
         ]
     if run.cfg.has_one_output:
-        return [_Prediction(0, f"{quoted(run.label_names[0])} {float(run.next_logits[0]):.3f}")]
+        return [_Prediction(0, f"{quoted(shortened(run.label_names[0]))} {float(run.next_logits[0]):.3f}")]
     top = best(run.next_logits.softmax(-1), MAX_LIKELY)
     named = zip(top.indices.tolist(), run.outputs.labels(top.indices), top.values.tolist(), strict=True)
-    return [_Prediction(output, f"{quoted(label)} {percent(share)}") for output, label, share in named]
+    return [_Prediction(output, f"{quoted(shortened(label))} {percent(share)}") for output, label, share in named]
 
 
 def _link(run: Run, prediction: _Prediction, name: str) -> Link:
