@@ -20,7 +20,9 @@ from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import OWN
 from headlight.model.checkpoints.folders import stored_tensors
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
-from headlight.model.checkpoints.quantization.error import WeightError, unquantised_beside, weight_error
+from headlight.model.checkpoints.quantization.error import WeightError as WeightError
+from headlight.model.checkpoints.quantization.error import unquantised_beside as unquantised_beside
+from headlight.model.checkpoints.quantization.error import weight_error
 from headlight.model.checkpoints.reference import Reference, can_be_reference, reference, reference_ids
 from headlight.model.checkpoints.rounding import in_float32
 from headlight.model.compute.backend import Backend, backend, default, measure

@@ -47,7 +47,7 @@ def label_table(comparison: Comparison, place: int, target: int, distractor: int
     for side, (run, at) in comparison.sides_at(place).items():
         parts = label_parts(run, target, distractor, at)
         rows += [(side, "difference", "", float(parts.difference.values))]
-        rows += [(side, "head", head_name(head), value) for head, value in finite(parts.heads.values)]
+        rows += [(side, "head", head_name((layer, head)), value) for (layer, head), value in finite(parts.heads.values)]
         rows += [(side, "part", *each) for each in zip(parts.rest_names, parts.rest.values.tolist(), strict=True)]
     return columns(["run", "kind", "name", "part of the difference"], rows)
 
@@ -58,7 +58,7 @@ def cosine_table(comparison: Comparison) -> Table:
     for side, parts in sentence_cosine(comparison).items():
         run = comparison.sides[side]
         rows += [(side, "cosine", "", float(parts.cosine.values))]
-        rows += [(side, "head", head_name(at), value) for at, value in finite(parts.heads.values)]
+        rows += [(side, "head", head_name((layer, head)), value) for (layer, head), value in finite(parts.heads.values)]
         rows += [(side, "part", *each) for each in zip(parts.rest_names, parts.rest.values.tolist(), strict=True)]
         rows += [(side, "token", f"{at} {run.labels[at]}", value) for (at,), value in finite(parts.tokens.values)]
     return columns(["run", "kind", "name", "part of the cosine"], rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ class Storage:
 class Quantised(Tensor):
     """A tensor by its storage. A view of it is another one; any other operation on it is one on its float32 numbers."""
 
-    storage: Storage
+    stored: Storage
     _views: tuple[View, ...]
     _is_changed: bool
 
@@ -72,31 +73,31 @@ class Quantised(Tensor):
         tensor: Quantised = torch.Tensor._make_wrapper_subclass(
             cls, like.shape, strides=like.stride(), dtype=torch.float32
         )
-        tensor.storage, tensor._views, tensor._is_changed = storage, views, is_changed
+        tensor.stored, tensor._views, tensor._is_changed = storage, views, is_changed
         return tensor
 
     def __repr__(self) -> str:  # type: ignore[override]
-        return f"Quantised({self.storage.kind}, {list(self.shape)})"
+        return f"Quantised({self.stored.kind}, {list(self.shape)})"
 
     def dequantised(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """The numbers, as a plain tensor."""
-        numbers = self.storage.numbers(torch.float32 if self._is_changed else dtype)
+        numbers = self.stored.numbers(torch.float32 if self._is_changed else dtype)
         for view in self._views:
             numbers = view(numbers)
         return numbers.to(dtype)
 
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Quantised":
         """The same with its numbers changed to others whenever they are dequantised."""
-        return Quantised(self.storage, (*self._views, change), self._shell(), is_changed=True)
+        return Quantised(self.stored, (*self._views, change), self._shell(), is_changed=True)
 
     def of_rows(self, pick: View) -> "Quantised":
         """The same of some rows, or of all in another order."""
         assert not self._views, "rows of a view are no rows of the storage"
-        return Quantised(self.storage.rows(pick))
+        return Quantised(self.stored.rows(pick))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Quantised":
         """The same storage, which nobody writes to."""
-        copied = Quantised(self.storage, self._views, self._shell(), self._is_changed)
+        copied = Quantised(self.stored, self._views, self._shell(), self._is_changed)
         memo[id(self)] = copied
         return nn.Parameter(copied, requires_grad=False) if isinstance(self, nn.Parameter) else copied  # type: ignore[return-value]  # one by its type
 
@@ -117,21 +118,25 @@ class Quantised(Tensor):
     def _view(self, func: Any, args: Any, kwargs: Any) -> Any:
         """A view, or several at once. Of whole rows it is one of the storage, so that others are not dequantised."""
         if func in UNCHANGED:
-            return Quantised(self.storage, self._views, self._shell(), self._is_changed)
+            return Quantised(self.stored, self._views, self._shell(), self._is_changed)
         if not self._views and args[:1] == (0,) and func is aten.slice.Tensor:
-            return Quantised(self.storage.rows(lambda part: func(part, *args, **kwargs)))
+            return Quantised(self.stored.rows(lambda part: func(part, *args, **kwargs)))
         if not self._views and args[:1] == (0,) and func is aten.select.int:
             row = range(self.shape[0])[args[1]]
-            return Quantised(self.storage.rows(lambda part: part[row : row + 1]))._view(aten.squeeze.dim, (0,), {})
+            return Quantised(self.stored.rows(lambda part: part[row : row + 1]))._view(aten.squeeze.dim, (0,), {})
         seen = func(self._shell(), *args, **kwargs)
 
         def view(numbers: Tensor) -> Any:
             return func(numbers, *args, **kwargs)
 
         if isinstance(seen, Tensor):
-            return Quantised(self.storage, (*self._views, view), seen, self._is_changed)
+            return Quantised(self.stored, (*self._views, view), seen, self._is_changed)
+
+        def part(at: int, numbers: Tensor) -> Any:
+            return view(numbers)[at]
+
         return [
-            Quantised(self.storage, (*self._views, lambda numbers, at=at: view(numbers)[at]), each, self._is_changed)
+            Quantised(self.stored, (*self._views, partial(part, at)), each, self._is_changed)
             for at, each in enumerate(seen)
         ]
 
@@ -144,13 +149,13 @@ class Quantised(Tensor):
         if self._views or len(indices) != 1 or indices[0].dtype == torch.bool:
             return None
         which = indices[0]
-        picked = self.storage.rows(lambda part: part[which.reshape(-1)])
+        picked = self.stored.rows(lambda part: part[which.reshape(-1)])
         return picked.numbers(torch.float32).view(*which.shape, *self.shape[1:])
 
 
 def memory_of(tensor: Tensor) -> tuple[Tensor, ...]:
     """The tensors in whose memory a tensor's numbers lie."""
-    return tensor.storage.parts if isinstance(tensor, Quantised) else (tensor,)
+    return tensor.stored.parts if isinstance(tensor, Quantised) else (tensor,)
 
 
 def plain(tensor: Tensor) -> Tensor:
@@ -165,7 +170,7 @@ def of_rows(tensor: Tensor, pick: View) -> Tensor:
 
 def changed(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     """A tensor with its numbers changed: at once, or whenever it is dequantised where it stays quantised."""
-    if isinstance(tensor, Quantised) and tensor.storage.stays:
+    if isinstance(tensor, Quantised) and tensor.stored.stays:
         return tensor.changed(change)
     return change(tensor.float()).to(tensor.dtype)
 
@@ -174,24 +179,24 @@ def converted(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
     """A tensor in another dtype, or with None as it is stored; what cannot stay quantised is float32 then."""
     if not isinstance(tensor, Quantised):
         return tensor if dtype is None else tensor.to(dtype)
-    return tensor if dtype is None and tensor.storage.stays else tensor.dequantised(dtype or torch.float32)
+    return tensor if dtype is None and tensor.stored.stays else tensor.dequantised(dtype or torch.float32)
 
 
 def is_converted(tensor: Tensor, dtype: torch.dtype | None) -> bool:
     """Whether memory has to be taken to have a tensor in a dtype, or with None as it is stored."""
     if isinstance(tensor, Quantised):
-        return dtype is not None or not tensor.storage.stays
+        return dtype is not None or not tensor.stored.stays
     return dtype is not None and tensor.dtype != dtype
 
 
 def stored_bytes(tensor: Tensor) -> int:
     """How many bytes a tensor has in its file."""
-    return tensor.storage.nbytes if isinstance(tensor, Quantised) else tensor.nbytes
+    return tensor.stored.nbytes if isinstance(tensor, Quantised) else tensor.nbytes
 
 
 def stored_kind(tensor: Tensor) -> str:
     """What a tensor's numbers are in its file."""
-    return tensor.storage.kind if isinstance(tensor, Quantised) else str(tensor.dtype).removeprefix("torch.")
+    return tensor.stored.kind if isinstance(tensor, Quantised) else str(tensor.dtype).removeprefix("torch.")
 
 
 def kinds_of(tensors: Iterable[Tensor]) -> list[str]:

@@ -21,6 +21,7 @@ Unit = Literal[
     "nats",
     "score",
     "logits",
+    "value",
     "tokens",
     "probability",
     "L2 norm",

@@ -1,6 +1,7 @@
 """The cosine of the sentences A and B by a sentence encoder, and who adds to it, as maps and as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -63,5 +64,8 @@ def _tables(comparison: Comparison, side: str, parts: CosineParts) -> None:
     names = [head_name((layer, head)) for layer, head in np.ndindex(*parts.heads.values.shape)]
     values = np.concatenate([parts.heads.values.numpy().ravel(), parts.rest.values.numpy()])
     tables.draw({"Part": [*names, *parts.rest_names], TITLE: values}, f"What each part of {side} adds to the cosine")
-    tokens = {"Token": list(comparison.sides[side].labels), TITLE: parts.tokens.values.numpy()}
+    tokens: dict[str, Iterable[Any]] = {
+        "Token": list(comparison.sides[side].labels),
+        TITLE: parts.tokens.values.numpy(),
+    }
     tables.draw(tokens, f"What each token of {side} adds to the cosine")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -69,5 +70,5 @@ def _options(languages: Iterable[str]) -> None:
     )
 
 
-def _translate_anew(_: object, **languages: str) -> None:
+def _translate_anew(_: object, **languages: Any) -> None:
     selection.ask(replace(selection.current(), **languages, branch=None, branch_b=None))

@@ -76,7 +76,9 @@ def _distances(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
         rows: Tensor, W: Float[Tensor, "head d_model d_head"], b: Float[Tensor, "head d_head"], *norms: Tensor
     ) -> Float[Tensor, "row head d_head"]:
         rows = rows.float()
-        rows = F.layer_norm(rows, rows.shape[1:], *(each.float() for each in norms), cfg.eps) if norms else rows
+        if norms:
+            weight, bias = (part.float() for part in norms)
+            rows = F.layer_norm(rows, rows.shape[1:], weight, bias, cfg.eps)
         return torch.einsum("rm,hmd->rhd", rows, W.float()) + b.float()
 
     weights: WeightMap = {}
