@@ -18,7 +18,7 @@ from tests.model.checkpoints.twins import TOLERANCE, difference, noisy, tokens_o
 TIED = {
     name.partition(":")[0]: case
     for name, case in architectures.every()
-    if case.config.get_text_config().tie_word_embeddings
+    if getattr(case.config.get_text_config(), "tie_word_embeddings", case.config.tie_word_embeddings)
 }
 SOURCE, TARGET = torch.tensor([[3, 7, 11, 2]]), torch.tensor([[0, 5, 9]])
 
