@@ -99,6 +99,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "logits_scale": 0.3,
         "attn_scale": 3.0,
     },
+    "gpt1-like": {"post_norm": True, "tie_word_embeddings": True},
     "bert-like": ENCODER | {"post_norm": True, "n_token_types": 2, "d_embed": 12, "output_bias": True},
     "modernbert-like": ENCODER
     | {
@@ -126,6 +127,7 @@ FAMILIES: dict[str, str] = {
     "qwen2_moe-like": "qwen2_moe",
     "hunyuan-like": "hunyuan_v1_dense, nanochat, apertus",
     "granite-like": "granite",
+    "gpt1-like": "openai_gpt",
     "bert-like": "bert, roberta, distilbert, electra, xlm_roberta, camembert, albert, mpnet, deberta_v2",
     "modernbert-like": "modernbert, esm",
     "neo-like": "gpt_neo",

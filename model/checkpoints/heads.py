@@ -1,6 +1,6 @@
 """What stands on the body of a model in a folder: a language model's head, another one, or none.
 
-A head is told by the tensors that the folder holds, and by the class that config.json names; none is ever made up.
+The head follows from the folder's tensors and the class in config.json; none is ever made up.
 """
 
 import re

@@ -21,7 +21,7 @@ def is_sentence_encoder(folder: Path) -> bool:
 
 
 def pooling_of(folder: Path) -> tuple[OutputPosition, str]:
-    """Which tokens a sentence is made of, "each" where that is not told or not read, and what is to be said of it.
+    """Which tokens a sentence is made of, "each" where no file says it in a way that is read, and a note about it.
 
     Raises:
         CheckpointError: one of the files cannot be read.

@@ -290,7 +290,7 @@ class TransformerConfig:
     @property
     def has_one_output(self) -> bool:
         """Whether there is a single output, as a reward model's, whose logit stands for itself."""
-        return self.d_vocab_out == 1 and self.output != "none"
+        return self.d_vocab_out == 1 and self.output not in ("tokens", "none")
 
     @property
     def pools_mean(self) -> bool:

@@ -85,7 +85,9 @@ class Transformer(HookedModel):
         resid = self._embedded(tokens, positions, tap, types)
         for layer, block in enumerate(self._blocks(stop_at_layer)):
             resid = block(resid, positions, tap.within(f"blocks.{layer}"))
-        return resid if stop_at_layer is not None else self.to_logits(resid, tap, real)
+        if stop_at_layer is not None:
+            return resid
+        return self.to_logits(resid, tap, None if real is None else real[:, n_past:])
 
     def token_types(
         self, tokens: Int[Tensor, "batch pos"], attention_mask: Int[Tensor, "batch pos"] | None = None

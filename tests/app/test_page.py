@@ -28,6 +28,7 @@ from headlight.model import Transformer, load
 from headlight.model.attention import fields
 from headlight.model.base import file_copies
 from headlight.model.base.source import Source
+from headlight.model.checkpoints.packaged import PACKAGED
 from tests.app.conftest import Options
 from tests.places import MAIN, MINI
 from tests.tiny import tiny
@@ -315,7 +316,7 @@ def test_a_hint_is_said_of_models_of_which_it_is_true(page: AppTest, number: int
 
 
 def test_a_model_that_comes_with_headlight_says_what_it_is_good_for(page: AppTest, folder: str) -> None:
-    assert MODELS.keys() == {*models._embedded(), *models._embedded_seq2seq()}
+    assert MODELS.keys() == {*models._embedded(), *models._embedded_seq2seq(), *PACKAGED}
     _open(page, model="mini", prompt=PROMPT)
     said = f"**mini.** {MODELS['mini']}"
     assert said in [caption.value for caption in page.caption]

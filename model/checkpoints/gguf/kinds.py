@@ -256,7 +256,7 @@ def _of_llama(header: Header) -> dict[str, Any]:
 
 
 def _of_width(header: Header) -> dict[str, Any]:
-    """A head's width, which is that of the rotated part where nothing else is told."""
+    """A head's width, which is that of the rotated part unless the file says another."""
     width = header.setting("attention.key_length", header.setting("rope.dimension_count"))
     return {} if width is None else {"head_dim": width}
 

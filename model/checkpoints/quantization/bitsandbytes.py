@@ -32,18 +32,18 @@ def _int8(stored: Tensor, scales: Tensor) -> Tensor:
 
 def read_4bit(state: str, parts: Parts, settings: Settings) -> Tensor:
     """A matrix by blocks of all its numbers in a row, each number an entry of a table."""
-    told, stored = _state(parts, state), parts[""]
-    (d_out, d_in), block = told["shape"], told["blocksize"]
+    quant_state, stored = _state(parts, state), parts[""]
+    (d_out, d_in), block = quant_state["shape"], quant_state["blocksize"]
     n_numbers, n_blocks = d_out * d_in, -(-d_out * d_in // block)
     is_right = stored.dtype == torch.uint8 and stored.numel() == -(-n_numbers // 2)
     parts.require(is_right, "", f"uint8, two numbers of {[d_out, d_in]} in each")
     table = parts.check(".quant_map", (16,), torch.float32)
-    scales, scale = _scales(parts, told, n_blocks)
+    scales, scale = _scales(parts, quant_state, n_blocks)
     packed = stored.reshape(-1)
     if short := n_blocks * block // 2 - len(packed):  # what is missing of the last block
         packed = torch.cat([packed, packed.new_zeros(short)])
     kind = f"{state.rpartition('__')[2].upper()} of bitsandbytes"
-    if "nested_blocksize" in told:
+    if "nested_blocksize" in quant_state:
         kind += ", double quantised"
     rows = packed.view(n_blocks, -1), torch.arange(n_blocks, dtype=torch.int32), scales
     matrix = quantised(rows, (n_blocks, block), kind, partial(_4bit, table, scale))
@@ -55,17 +55,17 @@ def _4bit(table: Tensor, scale: Any, stored: Tensor, blocks: Tensor, scales: Ten
     return table[codes.int()] * scale(blocks, scales)[:, None]
 
 
-def _scales(parts: Parts, told: dict[str, Any], n_blocks: int) -> tuple[Tensor, Any]:
+def _scales(parts: Parts, quant_state: dict[str, Any], n_blocks: int) -> tuple[Tensor, Any]:
     """The blocks' scales as they are stored, and what makes numbers of them."""
-    if "nested_blocksize" not in told:
+    if "nested_blocksize" not in quant_state:
         return parts.check(".absmax", (n_blocks,), torch.float32), lambda blocks, scales: scales
     for end in NESTED:
         if parts.get(end) is None:
             raise CheckpointError(f"The folder holds {parts.stem} without {parts.stem}{end}. {NEXT_STEP}")
-    scales, block = parts.check(".absmax", (n_blocks,), torch.uint8), told["nested_blocksize"]
+    scales, block = parts.check(".absmax", (n_blocks,), torch.uint8), quant_state["nested_blocksize"]
     largest = parts.check(".nested_absmax", (-(-n_blocks // block),), torch.float32)
     table = parts.check(".nested_quant_map", (256,), torch.float32)
-    return scales, partial(_nested, table, largest, block, told["nested_offset"])
+    return scales, partial(_nested, table, largest, block, quant_state["nested_offset"])
 
 
 def _nested(table: Tensor, largest: Tensor, block: int, offset: float, blocks: Tensor, scales: Tensor) -> Tensor:
@@ -73,22 +73,23 @@ def _nested(table: Tensor, largest: Tensor, block: int, offset: float, blocks: T
 
 
 def _state(parts: Parts, state: str) -> dict[str, Any]:
-    """What is told of a matrix beside it, as JSON in bytes."""
+    """How a matrix is quantised, which lies beside it as JSON in bytes."""
     tensor = parts[state]
     parts.require(tensor.dtype == torch.uint8 and tensor.ndim == 1 and len(tensor) <= MAX_STATE, state, "JSON in bytes")
     try:
-        told = json.loads(bytes(tensor.tolist()))
-        shape, sizes = told["shape"], [told[name] for name in ("blocksize", "nested_blocksize") if name in told]
+        quant_state = json.loads(bytes(tensor.tolist()))
+        blocks = [name for name in ("blocksize", "nested_blocksize") if name in quant_state]
+        shape, sizes = quant_state["shape"], [quant_state[name] for name in blocks]
         is_right = len(shape) == 2 and all(type(n) is int and 0 < n < 2**31 for n in (*shape, *sizes)) and sizes
-        if "nested_blocksize" in told:
-            told["nested_offset"] = float(told["nested_offset"])
+        if "nested_blocksize" in quant_state:
+            quant_state["nested_offset"] = float(quant_state["nested_offset"])
         if not is_right or prod(shape) > 2 * parts[""].numel() or any(size % 2 or size > 2**16 for size in sizes):
             raise ValueError("sizes that do not fit it")
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise CheckpointError(
             f"{parts.stem}{state} does not tell how {parts.stem} is quantised. {NEXT_STEP}"
         ) from error
-    return dict(told)
+    return dict(quant_state)
 
 
 SCHEMES = (

@@ -17,6 +17,7 @@ from headlight.app.exports.data import archive
 from headlight.app.pages.weights.weight_tables import above_random, compositions_of, weights_of
 from headlight.app.registry import VIEWS
 from headlight.app.runs import comparisons
+from headlight.model.runs.linear import no_reading
 from headlight.model.weights.head_circuit import THROUGH
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, places, titled
@@ -191,9 +192,7 @@ def why(files: Files) -> None:
 
 
 def mlp(files: Files) -> None:
-    if (
-        files.comparison.a.cfg.mlm_act_fn is not None
-    ):  # no logit is a sum there, and neurons are ranked by their gradients
+    if no_reading(files.comparison.a.model):  # no logit is a sum there, and neurons are ranked by their gradients
         return
     target, distractor = files.logits[0, -1].topk(2).indices.tolist()
     outs = (files.cache["mlp_out", layer][0, -1] for layer in range(files.comparison.a.cfg.n_layers))

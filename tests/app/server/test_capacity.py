@@ -76,7 +76,8 @@ def test_a_full_server_says_so_and_takes_the_next_when_one_has_left(tmp_path: Pa
     pid = tmp_path / "pid"
     command = "sh", "-c", LIMITED, str(pid), sys.executable, "-m", "headlight.app"
     with headlight(tmp_path, "--threads", "1", command=command) as url, ExitStack() as first, ExitStack() as others:
-        files = Path("/proc", pid.read_text().strip(), "fd")
+        guard = pid.read_text().strip()
+        files = Path("/proc", Path("/proc", guard, "task", guard, "children").read_text().strip(), "fd")
         before = len(os.listdir(files))
         _check_share(url)
         first.enter_context(_connection(url))

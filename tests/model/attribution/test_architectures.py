@@ -188,7 +188,7 @@ def test_the_lens_ends_with_the_models_own_prediction(kind: str, runs: dict[str,
     assert logit_lens(run).top_tokens.values[-1, :, 0].tolist() == likeliest.tolist()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in READ])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].get("mlm_act_fn")])
 def test_what_is_no_sum_is_refused_in_a_sentence(kind: str, runs: dict[str, Run]) -> None:
     run = runs[kind]
     with pytest.raises(InputError, match="no logit is a sum"):
@@ -196,9 +196,14 @@ def test_what_is_no_sum_is_refused_in_a_sentence(kind: str, runs: dict[str, Run]
     with pytest.raises(InputError, match="no logit is a sum"):
         HeadCircuit(run.model, (1, 1), "ov").pairs()
     assert copying(run.model).values.isnan().all()
-    if kind not in SPLIT:
-        with pytest.raises(InputError, match="no split into parts"):
-            explain_cell(run, CELLS[0])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SPLIT])
+def test_a_stream_without_parts_explains_no_cell_and_no_logit(kind: str, runs: dict[str, Run]) -> None:
+    with pytest.raises(InputError, match="no split into parts"):
+        explain_cell(runs[kind], CELLS[0])
+    with pytest.raises(InputError, match=r"no split into parts|no logit is a sum"):
+        logit_attribution(runs[kind], Question(TARGET, DISTRACTOR, POSITION))
 
 
 WORDS = torch.tensor([5, 40, 90, 1234, 4000])

@@ -183,7 +183,7 @@ def test_only_the_first_few_of_many_wrong_tensors_are_named(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activation_function": "gelu_10"}, "asks for the activation 'gelu_10'; supported are relu, gelu"),
+        ({"activation_function": "gelu_10"}, "asks for the activation 'gelu_10'; supported are relu, relu2, gelu"),
         ({"activation_function": ["gelu"]}, "asks for the activation"),
         ({"add_cross_attention": True}, "add_cross_attention to true, which changes what.*supported is false"),
         ({"quantization_config": {"bits": 4}}, r"quantised \(an unknown method\)"),

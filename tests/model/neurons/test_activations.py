@@ -27,7 +27,7 @@ POSITION = 6
 QUESTION = Question(40, 90, POSITION)
 CLOSE = {"rtol": 1e-4, "atol": 2e-4}  # float32 sums of some dozen products of size 10, taken in another order
 DENSE = [kind for kind in KINDS if "num_experts" not in KINDS[kind]]
-READ = [kind for kind in DENSE if not KINDS[kind].get("mlm_act_fn")]
+READ = [kind for kind in DENSE if not {"mlm_act_fn", "post_norm"} & KINDS[kind].keys()]
 TELLING, STEP = ("gemma2-like", "neox-like", "bert-like"), 1e-2
 EDITS: dict[str, tuple[Edit, ...]] = {
     "none": (),
