@@ -68,9 +68,10 @@ def write(at: Explained) -> str:
 
 def outcomes(at: Explained) -> str:
     """The ablation, and what could not be computed."""
+    whole, one = ("distribution of labels", "label") if at.run.label_names else ("next-token distribution", "token")
     lines = [
         "Hollow bars: direct effect. Filled bars: total effect, measured by running the rest of the model. "
-        "KL (nats): change of the whole next-token distribution; →: the token predicted then.",
+        f"KL (nats): change of the whole {whole}; →: the {one} predicted then.",
         mean(at),
     ]
     if at.cell.query > at.question.position and at.run.cfg.attention_dir == "causal":
