@@ -33,6 +33,8 @@ def test_the_models_folder_is_in_the_list_and_other_paths_are_refused(restricted
     restricted.run_button.click()
     expect(restricted.fed).to_contain_text("ours")
     restricted.open(prompt=PROMPT, model=str(tmp_path / "models" / "ours"))
-    expect(restricted.refused).to_contain_text(re.compile(r"is not offered here\. Choose one of mini, .*ours, gpt2"))
+    expect(restricted.refused).to_contain_text(
+        re.compile(r"is not offered here\. Choose one of mini, .*ours, smollm2, gpt2")
+    )
     restricted.open(prompt=PROMPT, model="nobody/nothing")
     expect(restricted.refused).to_contain_text("is not offered here")
