@@ -229,15 +229,15 @@ def _classifier(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) ->
 
 
 def _modernbert(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
-    kinds = {"ForTokenClassification": "token labels", "ForQuestionAnswering": "answer span"}
     named = named_class(raw_config)
-    output = next((kind for name, kind in kinds.items() if named.endswith(name)), "labels")
-    position = "each"
-    if output == "labels":
-        position = "mean" if raw_config.get("classifier_pooling", "cls") == "mean" else "first"
-    names = SPAN if output == "answer span" else None
-    head = _linear_head("classifier", output, names, position)(raw_config, tensors)  # type: ignore[arg-type]
-    return replace(head, keeps=("mlm_head.",))
+    if named.endswith("ForTokenClassification"):
+        read = _linear_head("classifier", "token labels")
+    elif named.endswith("ForQuestionAnswering"):
+        read = _linear_head("classifier", "answer span", SPAN)
+    else:
+        pooled_by_mean = raw_config.get("classifier_pooling", "cls") == "mean"
+        read = _linear_head("classifier", "labels", None, "mean" if pooled_by_mean else "first")
+    return replace(read(raw_config, tensors), keeps=("mlm_head.",))
 
 
 def _discriminator(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:

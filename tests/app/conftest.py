@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -18,6 +19,7 @@ import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.parts import charts
 from headlight.app.runs import comparisons, models, models_folder, runs, trusted
+from headlight.app.server import boundary
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
 from headlight.app.server.settings import SERVER
@@ -36,6 +38,23 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 charts.BEHIND = 0  # no browser draws here, which a figure would have to wait for
 
 PROMPT_B = "one two four one two three one"
+
+
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the error boundary would have said."""
+    messages: list[str] = []
+
+    @contextmanager
+    def note(report: Callable[[str], None]) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            messages.append(repr(error))
+            report(str(error))
+
+    monkeypatch.setattr(boundary, "guard", note)
+    return messages
 
 
 @pytest.fixture(scope="session")

@@ -122,8 +122,10 @@ def _on_page(now: Selection, node: Node, place: int) -> Selection:
     layer, index = node.layer or 0, node.index or 0
     if node.kind == "head":
         return replace(now, heads=options.head_first((layer, index), now.heads), queries=(place,), keys=())
-    if node.kind in ("feature", "neuron"):
-        return replace(now, **{node.kind: (layer, index)}, position=place)  # type: ignore[arg-type]
+    if node.kind == "feature":
+        return replace(now, feature=(layer, index), position=place)
+    if node.kind == "neuron":
+        return replace(now, neuron=(layer, index), position=place)
     return replace(now, queries=(place,), keys=())
 
 

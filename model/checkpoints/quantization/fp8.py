@@ -32,9 +32,10 @@ def read(scale: str, parts: Parts, settings: Settings) -> Tensor:
 
 def _block(grid: Tensor, d_out: int, d_in: int, declared: object) -> tuple[int, int]:
     """Rows and columns that share a scale: as declared, or as many as the scales divide the matrix into."""
-    is_pair = isinstance(declared, list) and len(declared) == 2 and all(type(n) is int and n > 0 for n in declared)
-    if is_pair and grid.numel() > 1 and tuple(grid.shape) != (d_out, 1):
-        return declared[0], declared[1]  # type: ignore[index]  # a list, as seen
+    if grid.numel() > 1 and tuple(grid.shape) != (d_out, 1):
+        match declared:
+            case [int(height), int(width)] if height > 0 and width > 0:
+                return height, width
     n_rows, n_columns = (max(1, n) for n in grid.shape[:2])
     return -(-d_out // n_rows), -(-d_in // n_columns)
 

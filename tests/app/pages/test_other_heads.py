@@ -3,8 +3,7 @@
 The models are of transformers' own making, with a tokenizer of a few words.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.registry import VIEWS
 from headlight.app.runs import comparisons
-from headlight.app.server import boundary
 from tests.app.choosing import selection_of
 from tests.places import MAIN
 
@@ -83,23 +81,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """The folder of a kind, saved when it is first needed."""
     here = tmp_path_factory.mktemp("models")
     return lambda kind: str(here / kind if (here / kind).is_dir() else save(here / kind, kind))
-
-
-@pytest.fixture
-def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the error boundary would have said."""
-    messages: list[str] = []
-
-    @contextmanager
-    def note(report: Callable[[str], None]) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            messages.append(repr(error))
-            report(str(error))
-
-    monkeypatch.setattr(boundary, "guard", note)
-    return messages
 
 
 @pytest.mark.parametrize(("kind", "slug"), CASES)

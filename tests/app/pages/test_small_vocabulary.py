@@ -4,8 +4,6 @@ The models are of transformers' own making, with a tokenizer that knows one to t
 """
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -21,7 +19,6 @@ from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.registry import VIEWS
 from headlight.app.runs import comparisons
-from headlight.app.server import boundary
 from headlight.model import load
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
@@ -76,23 +73,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
 def dictionary(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A dictionary that fits each of the models."""
     return str(save_dictionary(tmp_path_factory.mktemp("dictionaries") / "sae", "blocks.0.hook_resid_post", 16))
-
-
-@pytest.fixture
-def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the error boundary would have said."""
-    messages: list[str] = []
-
-    @contextmanager
-    def note(report: Callable[[str], None]) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            messages.append(repr(error))
-            report(str(error))
-
-    monkeypatch.setattr(boundary, "guard", note)
-    return messages
 
 
 @pytest.mark.parametrize(("slug", "size"), CASES)
