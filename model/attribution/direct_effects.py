@@ -66,7 +66,10 @@ def edge_writes(
 
 @dataclass(frozen=True, eq=False)
 class Promoted:
-    """The k tokens (ids) whose logits a write raises most, best first, and those it lowers most, by how much."""
+    """The k tokens (ids) whose logits a write raises most, best first, and those it lowers most, by how much.
+
+    There are fewer where fewer are raised or lowered at all.
+    """
 
     raised: Measure
     raised_by: Measure
@@ -96,13 +99,14 @@ def token_effects(
 def most_moved(
     values: Float[Tensor, " d_vocab"], k: int, name: str = "direct effect", unit: Unit = "logits"
 ) -> Promoted:
-    """The k tokens with the largest effects, and those with the lowest; or of whatever else the values are."""
+    """The k tokens with the largest effects above 0, and those with the lowest below; or of whatever the values are."""
     up, down = best(values, k), best(values, k, lowest=True)
+    raised, lowered = up.values > 0, down.values < 0
     return Promoted(
-        raised=Measure("promoted", "token id", ("k",), up.indices),
-        raised_by=Measure(name, unit, ("k",), up.values),
-        lowered=Measure("suppressed", "token id", ("k",), down.indices),
-        lowered_by=Measure(name, unit, ("k",), down.values),
+        raised=Measure("promoted", "token id", ("k",), up.indices[raised]),
+        raised_by=Measure(name, unit, ("k",), up.values[raised]),
+        lowered=Measure("suppressed", "token id", ("k",), down.indices[lowered]),
+        lowered_by=Measure(name, unit, ("k",), down.values[lowered]),
     )
 
 

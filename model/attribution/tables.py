@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from itertools import zip_longest
 
 from headlight.model.attribution.direct_effects import Promoted
 from headlight.model.attribution.explanation import CellQuestion, Explained, explain
@@ -192,10 +193,15 @@ def _sources(comparison: Comparison, at: Explained) -> Iterator[NamedPart]:
 
 def promoted_rows(promoted: Promoted, names: Outputs) -> Iterator[Row]:
     """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
+    yield from ((rank, *row) for rank, row in enumerate(zip(*promoted_columns(promoted, names), strict=True), 1))
+
+
+def promoted_columns(promoted: Promoted, names: Outputs, k: int | None = None) -> tuple[tuple[Cell, ...], ...]:
+    """The same as columns of equal length, of the first k ranks: None where as many tokens are not moved that way."""
     lists: tuple[Sequence[Cell], ...] = (
-        names.labels(promoted.raised.values.tolist()),
-        promoted.raised_by.values.tolist(),
-        names.labels(promoted.lowered.values.tolist()),
-        promoted.lowered_by.values.tolist(),
+        names.labels(promoted.raised.values[:k].tolist()),
+        promoted.raised_by.values[:k].tolist(),
+        names.labels(promoted.lowered.values[:k].tolist()),
+        promoted.lowered_by.values[:k].tolist(),
     )
-    yield from ((rank, *row) for rank, row in enumerate(zip(*lists, strict=True), 1))
+    return tuple(zip(*zip_longest(*lists), strict=True)) or ((),) * len(lists)

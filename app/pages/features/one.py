@@ -15,6 +15,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import by_side, named
 from headlight.model.attribution.parts import Part
+from headlight.model.attribution.tables import promoted_columns
 from headlight.model.features.single_feature import MadeBy, made_by, nearest, tokens_of
 from headlight.model.features.tables import activations, heads_reading
 from headlight.model.runs.edits import EditFeature, Head, head_name
@@ -149,14 +150,14 @@ def _promoted(view: FeatureView, of: str, run: Run, position: int) -> None:
     if tokens is None:
         st.caption(plain(reason or NO_STREAM))
         return
-    label = run.outputs.labels
+    raised, raised_by, lowered, lowered_by = promoted_columns(tokens, run.outputs)
     row_table(
         Table(
             [
-                Column("promotes", label(tokens.raised.values.tolist())),
-                Column("logits", tokens.raised_by.values.tolist(), 3, signed=True),
-                Column("suppresses", label(tokens.lowered.values.tolist())),
-                Column("logits ", tokens.lowered_by.values.tolist(), 3, signed=True),
+                Column("promotes", raised),
+                Column("logits", raised_by, 3, signed=True),
+                Column("suppresses", lowered),
+                Column("logits ", lowered_by, 3, signed=True),
             ],
             title=f"Tokens that feature {view.feature} promotes and suppresses",
             caption="Direct effect at an activation of 1.",

@@ -16,6 +16,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.attribution.tables import promoted_columns
 from headlight.model.neurons.activations import over_prompt
 from headlight.model.neurons.tables import composed_of, strip_of
 from headlight.model.neurons.weights import neuron_composition, neuron_tokens
@@ -136,15 +137,14 @@ def _tokens(view: NeuronView) -> None:
 def _table(
     view: NeuronView, title: str, names: Outputs, sides: tuple[str, str], tokens: Promoted, caption: str
 ) -> None:
-    raised, lowered = (names.labels(each.values[:MAX_TOKENS].tolist()) for each in (tokens.raised, tokens.lowered))
-    by = [each.values[:MAX_TOKENS].tolist() for each in (tokens.raised_by, tokens.lowered_by)]
+    raised, raised_by, lowered, lowered_by = promoted_columns(tokens, names, MAX_TOKENS)
     row_table(
         Table(
             [
                 Column(sides[0], raised),
-                Column("by", by[0], 3, signed=True),
+                Column("by", raised_by, 3, signed=True),
                 Column(sides[1], lowered),
-                Column("by ", by[1], 3, signed=True),
+                Column("by ", lowered_by, 3, signed=True),
             ],
             title=f"{title}: tokens of neuron {neuron_name(view.neuron)}",
             caption=f"{title}. {caption}",

@@ -11,7 +11,7 @@ from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.model.attribution.explanation import Explained
-from headlight.model.attribution.tables import effect_by_name
+from headlight.model.attribution.tables import effect_by_name, promoted_columns
 from headlight.model.runs.comparison import Comparison
 
 
@@ -40,14 +40,10 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
 
 
 def _promoted(sides: Mapping[str, Explained], side: str) -> tables.Columns:
-    tokens, labels = numbers.promoted_of(sides)[side], next(iter(sides.values())).run.outputs.labels
     raised, lowered = (title.removesuffix(" (logits)") for title in panels.PROMOTES[side == DIFFERENCE])
-    return {
-        raised: labels(tokens.raised.values.tolist()),
-        "by (logits)": tokens.raised_by.values.numpy(),
-        lowered: labels(tokens.lowered.values.tolist()),
-        "by (logits) ": tokens.lowered_by.values.numpy(),
-    }
+    columns = promoted_columns(numbers.promoted_of(sides)[side], next(iter(sides.values())).run.outputs)
+    by = [np.array(column, dtype=float) for column in columns[1::2]]
+    return {raised: columns[0], "by (logits)": by[0], lowered: columns[2], "by (logits) ": by[1]}
 
 
 def _table(title: str, columns: tables.Columns) -> None:

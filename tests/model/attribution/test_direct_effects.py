@@ -18,11 +18,13 @@ from headlight.model.attribution.direct_effects import (
     lens_differences,
     promoted,
 )
+from headlight.model.attribution.tables import promoted_rows
 from headlight.model.base.errors import HeadlightError
 from headlight.model.measure.head_steps import Norm
 from headlight.model.measure.score_parts import ScoreParts, normalized, projected, score_parts
 from headlight.model.nn.hooks import NO_TAP
 from headlight.model.nn.layers.attention import attention_scale
+from headlight.model.text.outputs import LabelNames
 from tests.model.lens.lens_twin import lens_twin
 from tests.model.oracles import ATOL, RTOL, VARIANTS, random_model, random_tokens
 
@@ -211,12 +213,16 @@ def test_what_a_write_promotes_is_what_its_removal_takes_away() -> None:
     torch.testing.assert_close(found.lowered_by.values.double(), worst.values, rtol=RTOL, atol=ATOL)
 
 
-def test_all_tokens_are_promoted_where_there_are_fewer_than_asked_for() -> None:
-    write, W_U = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0, 3.0], [1.0, -1.0, 0.0]])
-    found = promoted(write, torch.ones(2), None, W_U, 10)  # 3, 0 - 2 and 3 logits
-    assert found.lowered.values.tolist()[0] == 1
-    assert sorted(found.raised.values.tolist()) == [0, 1, 2]
-    assert found.raised_by.values.tolist() == [3.0, 3.0, -2.0]
+def test_only_what_is_raised_is_promoted_and_only_what_is_lowered_suppressed() -> None:
+    """Of few tokens or labels there are not as many of either as were asked for."""
+    write, W_U = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0, 3.0, 2.0], [1.0, -1.0, 0.0, -1.0]])
+    found = promoted(write, torch.ones(2), None, W_U, 10)  # 3, -2, 3 and 0 logits
+    assert sorted(found.raised.values.tolist()) == [0, 2]
+    assert found.raised_by.values.tolist() == [3.0, 3.0]
+    assert found.lowered.values.tolist() == [1]
+    assert found.lowered_by.values.tolist() == [-2.0]
+    rows = [row[1::2] for row in promoted_rows(found, LabelNames(["a", "b", "c", "d"]))]
+    assert [tuple(row) for row in rows] == [("a", "b"), ("c", None)]
     with pytest.raises(HeadlightError, match="k is 0; ask for at least 1"):
         promoted(write, torch.ones(2), None, W_U, 0)
 
