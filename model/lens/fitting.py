@@ -12,6 +12,7 @@ from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 
 FOLDED = ("LNPre", "RMSPre")
+FOLDABLE = ("headlight", "transformer_lens")  # families of our own parameters; others lack gains by design, as OLMo
 
 
 def check_fits(lens: Lens, model: Transformer, name: str) -> None:
@@ -23,7 +24,7 @@ def check_fits(lens: Lens, model: Transformer, name: str) -> None:
     """
     cfg, called = model.cfg, f"The {lens.title} {lens.name}"
     instead = f"Choose one that was made for {name}, or fit one: {make('fit-lens', MODEL=name)}"
-    if cfg.normalization_type in FOLDED:
+    if cfg.normalization_type in FOLDED and (model.source is None or model.source.family in FOLDABLE):
         raise InputError(
             f"{name} has its norms folded into its weights ({cfg.normalization_type}), and the {lens.title} is made of "
             "the stream of the weights as they were published. Open the model as it was published."

@@ -199,6 +199,19 @@ def test_folded_weights_are_refused() -> None:
         check_fits(read_lens("jacobian", SHIPPED / "mini" / "jacobian"), folded, "mini")
 
 
+@pytest.mark.parametrize("kind", ["olmo", "nanochat"])
+def test_norms_without_gains_by_design_are_not_taken_for_folded(kind: str, tmp_path: Path) -> None:
+    """What is wrong with a lens of another model is said as for any model."""
+    from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+    from tests.model.checkpoints.architectures.llama import SIZES
+
+    config = CONFIG_MAPPING[kind](**SIZES)
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match=rf"is for a stream of width [\d,]+; that of {kind} is {config.hidden_size}"):
+        check_fits(read_lens("jacobian", SHIPPED / "mini" / "jacobian"), load(tmp_path), kind)
+
+
 class Attack:
     """What runs when it is unpickled."""
 
