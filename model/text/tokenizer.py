@@ -160,6 +160,11 @@ class Tokenizer:
         """The size of the vocabulary without special tokens."""
         return self._backend.get_vocab_size() - len(self._added)
 
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """One more than the largest token id, special tokens included."""
+        return max(self._backend.get_vocab().values(), default=-1) + 1
+
     def word_ids(self) -> list[int]:
         """The ids of all tokens except special ones, in order."""
         return sorted(set(self._backend.get_vocab().values()) - set(self._added))
@@ -204,6 +209,26 @@ class Tokenizer:
                 chat template.
         """
         return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
+
+    def spans(self, text: str, prepend_bos: Begin = False) -> list[tuple[int, int] | None]:
+        """The characters of the text, [start, stop), in each token of `to_tokens`; None for what is put around it.
+
+        Raises:
+            InputError: as `to_tokens`, or the tokenizer does not say where its tokens lie.
+        """
+        ids = self._encode(text, prepend_bos, None)
+        is_chat = prepend_bos == "chat"
+        whole = self.apply_chat_template([{"role": "user", "content": text}]) if is_chat else text
+        is_literal_text = not is_chat and (is_literal(prepend_bos) or not self._parses_special)
+        backend = self._literal if is_literal_text else self._backend
+        encoding = backend.encode(whole, add_special_tokens=prepends(prepend_bos) and self.adds_special)
+        n_before, first = len(ids) - len(encoding.ids), whole.find(text)
+        if self._in_python is not None or n_before < 0 or ids[n_before:] != encoding.ids or first < 0:
+            raise InputError(
+                "This tokenizer does not say which characters each token stands for. Give positions as token indices."
+            )
+        inside = [(max(start - first, 0), min(stop - first, len(text))) for start, stop in encoding.offsets]
+        return [None] * n_before + [span if span[0] < span[1] else None for span in inside]
 
     def to_batch(
         self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool | None = None
