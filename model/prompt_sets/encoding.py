@@ -92,6 +92,16 @@ class TokenSet:
         """Whether the two prompts of every pair have the same number of tokens."""
         return all(row.is_aligned for row in self.rows)
 
+    def check_usable(self) -> None:
+        """Refuse a set without a row that can be used, with the first reason.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not self.rows:
+            why = next(iter(self.refused.values()), "It has no rows.")
+            raise InputError(f"No row of the set {self.name} can be used with this model. {why}")
+
     def only(self, numbers: Sequence[int]) -> "TokenSet":
         """The set with the rows of these numbers alone."""
         wanted = set(numbers)
@@ -116,7 +126,15 @@ def to_tokens(
         with_space: put a space before each answer that begins without one.
         cfg: the model's settings: with them ids are checked against its vocabulary and prompts against its context,
             and a classifier's answers are its labels.
+
+    Raises:
+        InputError: the settings are of a model that is not read at its last token.
     """
+    if cfg and (cfg.attention_dir != "causal" or cfg.output not in ("tokens", "labels") or not _reads_last(cfg)):
+        raise InputError(
+            "Sets are measured at each prompt's last token, and this model is not read there. Choose a language model, "
+            "or a classifier that reads the last token."
+        )
     encoder = _Encoder(tokenizer, bos, with_space, cfg)
     rows, refused = list[TokenRow](), dict[int, str]()
     for number, pair in enumerate(prompt_set.rows, start=1):
@@ -319,6 +337,10 @@ class _Encoder:
             return 0
         spans = self.tokenizer.spans(prompt, self.bos)
         return next((at for at, span in enumerate(spans) if span), 0)
+
+
+def _reads_last(cfg: TransformerConfig) -> bool:
+    return cfg.output == "tokens" or cfg.output_position == "last"
 
 
 def _rows(count: int) -> str:

@@ -7,6 +7,7 @@ from headlight.model import HeadlightError, Tokenizer, load
 from headlight.model.prompt_sets.encoding import TokenRow, batches, to_tokens
 from headlight.model.prompt_sets.metric import metric
 from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
+from tests.tiny import tiny
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,10 @@ def test_the_metric_is_its_formula_and_has_a_gradient() -> None:
     )
     with pytest.raises(HeadlightError, match="Row 3 has no answer"):
         metric(logits[:1], [TokenRow(3, torch.zeros(1).long(), None, (), (), {})])
+
+
+def test_a_model_that_is_not_read_at_the_last_token_is_refused(tokenizer: Tokenizer) -> None:
+    with pytest.raises(HeadlightError, match="last token"):
+        to_tokens(set_of(PromptPair("The")), tokenizer, cfg=tiny("bert-like").cfg)
+    long = set_of(PromptPair((1,) * 65), PromptPair((1,) * 64))
+    assert "65 tokens; the model takes 64" in to_tokens(long, tokenizer, cfg=tiny("gpt2-like").cfg).refused[1]
