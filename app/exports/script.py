@@ -7,10 +7,12 @@ import ast
 from collections.abc import Sequence, Set
 from dataclasses import is_dataclass
 
-from headlight.app.runs import dictionaries, models
+from headlight.app.runs import dictionaries, directions, models
 from headlight.model.measure.alignment import Align
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.edits import EditFeature
+from headlight.model.runs.dictionary import Dictionaries
+from headlight.model.runs.direction import Direction
+from headlight.model.runs.edits import EditDirection, EditFeature
 from headlight.model.runs.run import Run
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
@@ -60,7 +62,8 @@ def printing(
 def names_of(comparison: Comparison) -> set[str]:
     """What `runs_made` needs of `headlight.model`."""
     edits = {type(edit).__name__ for run in comparison.runs for edit in run.edits}
-    opened = {"open_dictionary"} if EditFeature.__name__ in edits else set()
+    opening = {EditFeature.__name__: "open_dictionary", EditDirection.__name__: "open_direction"}
+    opened = {function for kind, function in opening.items() if kind in edits}
     return {"load", "run_prompt", "Comparison" if comparison.b is None else "compare"} | edits | opened
 
 
@@ -93,9 +96,9 @@ def runs_made(comparison: Comparison, align: Align) -> list[str]:
 def _run(run: Run, model: str) -> str:
     rows = "".join(f"        {edit!r},\n" for edit in run.edits)
     edits = {"edits": Expression(f"(\n{rows}    )")} if rows else {}
-    if run.tap.dictionaries:
-        opened = ", ".join(f"{name!r}: {opening(name, model)}" for name in run.tap.dictionaries)
-        edits["dictionaries"] = Expression(f"{{{opened}}}")
+    for argument, kind, open_one in (("dictionaries", Dictionaries, opening), ("directions", Direction, _direction)):
+        if names := [name for name, value in run.tap.opened.items() if isinstance(value, kind)]:
+            edits[argument] = Expression(f"{{{', '.join(f'{name!r}: {open_one(name, model)}' for name in names)}}}")
     return call("run_prompt", model, repr(run.prompt), prepend_bos=run.bos, **edits)
 
 
@@ -116,3 +119,8 @@ def loading(run: Run) -> str:
 def opening(dictionary: str, *model: str) -> str:
     """An expression that opens a dictionary by its name on the page, with a model as it fits that."""
     return call("open_dictionary", repr(dictionaries.told_by(dictionary)), *model)
+
+
+def _direction(identity: str, *model: str) -> str:
+    """An expression that opens a kept direction: its file as the page *Directions* writes it."""
+    return call("open_direction", repr(directions.file_of(identity)), *model)

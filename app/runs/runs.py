@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.app.runs import dictionaries, limits, models, passes, prompts, seen
+from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.limits import GIB, ByteCache, Gate, held_bytes
 from headlight.app.runs.passes import Layers
@@ -23,6 +23,7 @@ from headlight.model.measure import Measure
 from headlight.model.roles import statistics
 from headlight.model.roles.statistics import HeadStatistics
 from headlight.model.runs.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
+from headlight.model.runs.edits.edited import Opened
 from headlight.model.runs.edits.means import sum_z
 from headlight.model.runs.host import Host
 from headlight.model.runs.run import Run, make_run, run_key, tokenizer_of
@@ -118,12 +119,11 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
     ]
     _check_seconds(model, counts)
-    means, opened = means_of(edits, model_name, bos), dictionaries.of_edits(edits, model)
+    means = means_of(edits, model_name, bos)
+    opened: Opened = {**dictionaries.of_edits(edits, model), **directions.of_edits(edits)}
     with turn(), torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
-        return make_run(
-            model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, dictionaries=opened
-        )
+        return make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:

@@ -171,7 +171,7 @@ def _continued(
 
 def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
     """The logits of the prompt and what is written behind it, with the run's edits."""
-    editing = tap(run.model, text, run.edits, run.bos, len(run.tokens), means, run.tap.dictionaries)
+    editing = tap(run.model, text, run.edits, run.bos, len(run.tokens), means, run.tap.opened)
     return run.model(text, tap=editing)
 
 
@@ -180,10 +180,8 @@ def _read(
 ) -> Written:
     """One pass over the prompt and what is written behind it."""
     on = run.host.on_device(run.model)
-    opened = run.tap.dictionaries
-    made = make_run(
-        run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, dictionaries=opened
-    )
+    opened = run.tap.opened
+    made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, opened=opened)
     final = made.stream(made.cfg.n_layers)
     writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
     logits = run.model.to_logits(writing)[0]

@@ -23,7 +23,7 @@ def patch_runs(a: Run, b: Run, measured: LogitDifference, into: Into = "A", alig
     host, means = b.host, means_of(b)
     with host.turn(), torch.no_grad():  # and not in inference mode: gradients go through what edits hold
         model, model_b = (host.on_device(run.model) for run in (a, b))
-        tokens_b, opened = b.tokens[None].to(host.device), b.tap.dictionaries
+        tokens_b, opened = b.tokens[None].to(host.device), b.tap.opened
         tap_b = tap(model_b, tokens_b, b.edits, b.bos, None, means, opened) if b.edits else NO_TAP
         matches = matches_of(a, b, align)
         return Patching(model, a.tokens[None], b.tokens[None], measured, into, matches, model_b, tap_b)

@@ -7,7 +7,7 @@ and a few mean scores, taken as the pattern passes.
 
 import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -24,6 +24,8 @@ from headlight.model.nn.hooks import NO_TAP, Chain, Tap
 from headlight.model.nn.layers import ScoreRule, place
 from headlight.model.nn.overflow import check_finite
 from headlight.model.nn.transformer import Transformer
+from headlight.model.runs.dictionary import Dictionaries
+from headlight.model.runs.direction import Direction
 from headlight.model.runs.edits import AblateHeads, Edit
 from headlight.model.runs.edits.edited import Means, Opened
 from headlight.model.runs.edits.editing import NO_EDITS, EditTap, tap
@@ -224,7 +226,8 @@ def run_prompt(
     prompt: str,
     prepend_bos: Begin = True,
     edits: tuple[Edit, ...] = (),
-    dictionaries: Opened | None = None,
+    dictionaries: Mapping[str, Dictionaries] | None = None,
+    directions: Mapping[str, Direction] | None = None,
 ) -> Run:
     """Run a model on a prompt.
 
@@ -234,6 +237,7 @@ def run_prompt(
         prepend_bos: whether the beginning-of-sequence token comes first, or another way to begin the prompt.
         edits: interventions, such as `AblateHeads`.
         dictionaries: the dictionaries of `EditFeature` edits, by name.
+        directions: the directions of `EditDirection` edits, by name.
 
     Raises:
         HeadlightError: the model has no tokenizer, the prompt is empty or longer than the context, or an edit does
@@ -241,7 +245,8 @@ def run_prompt(
     """
     tokens = model.to_tokens(prompt, prepend_bos)[0].cpu()
     with torch.inference_mode():
-        return make_run(model, prompt, prepend_bos, tokens, edits, dictionaries=dictionaries)
+        opened: dict[str, Dictionaries | Direction] = {**(dictionaries or {}), **(directions or {})}
+        return make_run(model, prompt, prepend_bos, tokens, edits, opened=opened)
 
 
 def make_run(
@@ -255,13 +260,13 @@ def make_run(
     on: Transformer | None = None,
     host: Host = HERE,
     watch: Tap = NO_TAP,
-    dictionaries: Opened | None = None,
+    opened: Opened | None = None,
 ) -> Run:
     """One forward pass over the prompt's tokens and those written behind it, which `watch` sees too.
 
     `means` are those over other prompts that are known, so that these need not be run again for the edits. `on` is a
-    copy of the model on another device, where the pass is to be made. `dictionaries` are those whose features are
-    edited, by the names that the edits have for them; they have to fit the model.
+    copy of the model on another device, where the pass is to be made. `opened` are the dictionaries and
+    directions that edits name, by these names; they have to fit the model.
 
     Raises:
         HeadlightError: an edit that this model or prompt does not allow, or numbers that become infinite.
@@ -269,7 +274,7 @@ def make_run(
     prompted, tokens = tokens, torch.cat([tokens, torch.tensor(written, dtype=torch.long)])
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
-    editing = tap(running, inputs, edits, bos, len(prompted), means, dictionaries)
+    editing = tap(running, inputs, edits, bos, len(prompted), means, opened)
     reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(running.read_from(final, prediction_position(model, tokens)))[0, 0].cpu()

@@ -10,6 +10,7 @@ from headlight.model.runs.edits.kinds import (
     CutEdge,
     Drop,
     Edit,
+    EditDirection,
     EditFeature,
     FreezePatterns,
     Neuron,
@@ -43,6 +44,10 @@ def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
             _check_indices("head", () if patched is None else (patched,), cfg.n_heads, "layer")
         case Steer(layer=layer, positions=positions, factor=factor):
             _check_indices("layer", (layer,), cfg.n_layers, "model")
+            _check_indices("position", positions, n_tokens, "prompt")
+            _check_factor(factor)
+        case EditDirection(layers=layers, factor=factor, positions=positions):
+            _check_indices("layer", layers, cfg.n_layers + 1, "stream")
             _check_indices("position", positions, n_tokens, "prompt")
             _check_factor(factor)
         case Drop(layer=layer, part=part):

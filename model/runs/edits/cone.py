@@ -15,6 +15,7 @@ from headlight.model.runs.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditDirection,
     EditFeature,
     FreezePatterns,
     Patch,
@@ -67,6 +68,9 @@ def _begins(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> Iterator[tuple
             yield layer + 1, _at((query,), n_tokens)
         case Steer(layer=layer, positions=positions):
             yield layer, _at(positions, n_tokens)
+        case EditDirection(layers=layers, positions=positions):
+            for layer in layers or (0,):  # which layers the direction has is not known here
+                yield layer, _at(positions, n_tokens)
         case Patch(name=name, positions=positions) | EditFeature(hook=name, positions=positions):
             yield from _patched(name, _at(positions, n_tokens), cfg)
         case FreezePatterns():

@@ -8,21 +8,23 @@ from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.hooks import NamesFilter
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.dictionary import Dictionaries
+from headlight.model.runs.direction import Direction
 from headlight.model.runs.edits.means import Heads, Tokens, mean_z
 from headlight.model.text.chat import Begin
 
 Means = Mapping[tuple[str, ...], Heads]
-Opened = Mapping[str, Dictionaries]
+Opened = Mapping[str, Dictionaries | Direction]
+"""The dictionaries and directions that edits name, by these names."""
 
 
 class EditedRun:
     """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
 
     def __init__(
-        self, model: Transformer, tokens: Tokens, prepend_bos: Begin, n_prompt: int, means: Means, dictionaries: Opened
+        self, model: Transformer, tokens: Tokens, prepend_bos: Begin, n_prompt: int, means: Means, opened: Opened
     ) -> None:
         self.model, self.tokens, self._prepend_bos, self.n_prompt = model, tokens, prepend_bos, n_prompt
-        self._means, self.nbytes, self.dictionaries = means, 0, dictionaries
+        self._means, self.nbytes, self.opened = means, 0, opened
 
     def clean(self, names: NamesFilter) -> ActivationCache:
         """Activations of the same tokens without edits."""

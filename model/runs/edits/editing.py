@@ -21,6 +21,7 @@ from headlight.model.runs.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditDirection,
     EditFeature,
     FreezePatterns,
     Patch,
@@ -28,6 +29,7 @@ from headlight.model.runs.edits import (
     check,
     layer_of,
 )
+from headlight.model.runs.edits.directions import add, direction_tap, scale
 from headlight.model.runs.edits.edited import EditedRun, Means, Opened
 from headlight.model.runs.edits.features import feature_tap
 from headlight.model.runs.edits.interventions import ablate_head, cut_edge, put_neuron
@@ -40,14 +42,14 @@ BY_CELL = ("hook_attn_scores", "hook_pattern")  # [batch, head, query, key]
 
 
 class EditTap(Chain):
-    """The tap that does several edits, in their order, of features of these dictionaries.
+    """The tap that does several edits, in their order, with the dictionaries and directions that they name.
 
     `nbytes` is what it holds of other runs.
     """
 
-    def __init__(self, taps: Sequence[Tap], nbytes: int, dictionaries: Opened) -> None:
+    def __init__(self, taps: Sequence[Tap], nbytes: int, opened: Opened) -> None:
         super().__init__(*taps)
-        self.nbytes, self.dictionaries = nbytes, dictionaries
+        self.nbytes, self.opened = nbytes, opened
 
 
 NO_EDITS = EditTap((), 0, {})
@@ -60,13 +62,13 @@ def tap(
     prepend_bos: Begin = False,
     n_prompt: int | None = None,
     means: Means | None = None,
-    dictionaries: Opened | None = None,
+    opened: Opened | None = None,
 ) -> EditTap:
     """The tap that does these edits of a run over these tokens, of a batch of one.
 
     Other prompts that the edits name are run here, with a beginning-of-sequence token or without; those of a mean only
-    if the mean is not among `means` (what `mean_z` gives, by the prompts). `dictionaries` are those whose features are
-    edited, by the names that the edits have for them. Where only the first
+    if the mean is not among `means` (what `mean_z` gives, by the prompts). `opened` are the dictionaries and directions
+    that edits name, by these names. Where only the first
     `n_prompt` tokens are the prompt and the others were written behind it, what is taken from another prompt stands at
     the prompt's positions alone, and means are over these; all else is done at the written ones too. So no token
     changes what was computed at those before it.
@@ -75,9 +77,9 @@ def tap(
         InputError: an edit names what this model or prompt does not have, or a prompt of which nothing can be matched.
         HookError: a patch names an activation that the model does not have.
     """
-    run = EditedRun(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {}, dictionaries or {})
+    run = EditedRun(model, tokens, prepend_bos, n_prompt or tokens.shape[1], means or {}, opened or {})
     taps = [_numbered(number, run, edit) for number, edit in enumerate(edits, 1)]
-    return EditTap(taps, run.nbytes, run.dictionaries)
+    return EditTap(taps, run.nbytes, run.opened)
 
 
 def run_with_edits(
@@ -124,10 +126,12 @@ def _tap(run: EditedRun, edit: Edit) -> Tap:
             return _patch(run, edit)
         case Steer():
             return _steer(run, edit)
+        case EditDirection():
+            return direction_tap(edit, run.opened, run.model.cfg, partial(_passed, run.model))
         case Drop():
             return _drop(run.model, edit)
         case EditFeature():
-            return feature_tap(edit, run.dictionaries, partial(_passed, run.model))
+            return feature_tap(edit, run.opened, partial(_passed, run.model))
         case AblateNeurons():
             return _ablate_neurons(run, edit)
         case ClampNeurons(neurons=neurons, value=value, positions=positions):
@@ -222,12 +226,10 @@ def _steer(run: EditedRun, edit: Steer) -> Tap:
 
 
 def _along(resid: Float[Tensor, "batch pos d_model"], hook: HookPoint, edit: Steer, direction: Tensor) -> None:
-    direction, rows = direction.to(resid.device), list(edit.positions) or slice(None)
     if edit.mode == "add":
-        resid[:, rows] += edit.factor * direction
+        add(resid, edit.factor * direction, edit.positions)
     else:
-        unit = direction / direction.norm()
-        resid[:, rows] += (edit.factor - 1) * (resid[:, rows] @ unit)[..., None] * unit
+        scale(resid, direction / direction.norm(), edit.factor, edit.positions)
 
 
 def _drop(model: Transformer, edit: Drop) -> Tap:

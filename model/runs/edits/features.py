@@ -11,12 +11,13 @@ from torch import Tensor
 from headlight.model.base.errors import InputError
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.runs.dictionary import Dictionaries, Dictionary
+from headlight.model.runs.edits.edited import Opened
 from headlight.model.runs.edits.kinds import EditFeature
 
 Change = Float[Tensor, "batch pos"]
 
 
-def feature_tap(edit: EditFeature, by_name: Mapping[str, Dictionaries], passed: Callable[[str], str]) -> Tap:
+def feature_tap(edit: EditFeature, by_name: Opened, passed: Callable[[str], str]) -> Tap:
     """Return the tap of an edit of a feature of one of these dictionaries, which have to fit the model.
 
     `passed` says under which name a pass is edited where an activation is.
@@ -35,8 +36,8 @@ def feature_tap(edit: EditFeature, by_name: Mapping[str, Dictionaries], passed: 
     return FeatureTap(_Feature(edit, dictionary), passed(dictionary.hook_in), writes)
 
 
-def _dictionary(edit: EditFeature, by_name: Mapping[str, Dictionaries]) -> Dictionary:
-    if (opened := by_name.get(edit.dictionary)) is None:
+def _dictionary(edit: EditFeature, by_name: Opened) -> Dictionary:
+    if not isinstance(opened := by_name.get(edit.dictionary), Dictionaries):
         raise InputError(
             f"The edited feature is one of {edit.dictionary!r}, which is not open. Open it, and give it to the run by "
             "that name, as one of its dictionaries."

@@ -9,6 +9,7 @@ from typing import Literal
 
 from headlight.model.measure.alignment import Align
 from headlight.model.nn.config import TransformerConfig
+from headlight.model.runs.direction import MARK
 
 Head = tuple[int, int]
 Neuron = tuple[int, int]
@@ -16,6 +17,7 @@ Ablation = Literal["zero", "mean", "resample"]
 Steering = Literal["add", "scale"]
 Part = Literal["layer", "attention", "MLP"]
 Featuring = Literal["ablate", "clamp", "add"]
+Action = Literal["add", "project_out", "cap"]
 
 SHARED = ("hook_k", "hook_v", "hook_rot_k")  # of a group of heads, where these share keys and values
 MAX_EDITS = 20  # of a run
@@ -100,6 +102,27 @@ class Steer:
 
 
 @dataclass(frozen=True)
+class EditDirection:
+    """Move the residual stream along a direction.
+
+    Attributes:
+        direction: the name that the direction is opened by.
+        layers: the layers before which the stream is edited; all that the direction has a vector for if empty. The
+            number of layers stands for the stream after the last.
+        action: "add" adds `factor` times the direction's vector; "project_out" removes the stream's part along it;
+            "cap" lets that part be no more than `factor` times the vector's length.
+        factor: see `action`.
+        positions: where; all positions if empty.
+    """
+
+    direction: str
+    layers: tuple[int, ...] = ()
+    action: Action = "add"
+    factor: float = 1.0
+    positions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Drop:
     """Remove a layer, or only its attention or its MLP: it writes nothing to the residual stream."""
 
@@ -156,7 +179,18 @@ class ClampNeurons:
     positions: tuple[int, ...] = ()
 
 
-Edit = AblateHeads | CutEdge | FreezePatterns | Patch | Steer | Drop | EditFeature | AblateNeurons | ClampNeurons
+Edit = (
+    AblateHeads
+    | CutEdge
+    | FreezePatterns
+    | Patch
+    | Steer
+    | EditDirection
+    | Drop
+    | EditFeature
+    | AblateNeurons
+    | ClampNeurons
+)
 
 KINDS: dict[str, type[Edit]] = {
     "ablate": AblateHeads,
@@ -164,6 +198,7 @@ KINDS: dict[str, type[Edit]] = {
     "freeze": FreezePatterns,
     "patch": Patch,
     "steer": Steer,
+    "direction": EditDirection,
     "drop": Drop,
     "feature": EditFeature,
     "neurons": AblateNeurons,
@@ -198,6 +233,15 @@ def describe(edit: Edit) -> str:
         case Steer(layer=layer, factor=factor, positions=positions, mode=mode):
             done = f"plus {factor:g} × direction" if mode == "add" else f"with {factor:g} × its part along direction"
             return f"stream before L{layer} {done} at {_places(positions)}"
+        case EditDirection(direction=direction, layers=layers, action=action, factor=factor, positions=positions):
+            name = direction.partition(MARK)[0]
+            ways = {
+                "add": f"plus {factor:g} × {name}",
+                "project_out": f"without its part along {name}",
+                "cap": f"with its part along {name} capped at {factor:g}",
+            }
+            where = ", ".join(f"L{layer}" for layer in layers) or "every layer of the direction"
+            return f"stream before {where} {ways[action]} at {_places(positions)}"
         case Drop(layer=layer, part=part):
             return f"L{layer}{'' if part == 'layer' else f' {part}'} dropped"
         case EditFeature(hook=hook, feature=feature, how=how, factor=factor, positions=positions):

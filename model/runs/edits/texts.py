@@ -12,7 +12,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from headlight.model.base.errors import InputError
 from headlight.model.measure.alignment import Align
-from headlight.model.runs.edits.kinds import KINDS, Ablation, Edit, Featuring, Head, Part, Steering
+from headlight.model.runs.edits.kinds import KINDS, Ablation, Action, Edit, Featuring, Head, Part, Steering
 
 MAX_PROMPTS = 2000  # that a mean is taken over
 _MAX_INDICES = 4096
@@ -146,6 +146,8 @@ _FIELDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     "away": (quote_plus, _prompt),
     "factor": (repr, _factor),
     "mode": _one_of(*get_args(Steering)),
+    "direction": (quote_plus, _prompt),
+    "action": _one_of(*get_args(Action)),
     "part": _one_of(*get_args(Part)),
     "dictionary": (quote_plus, _prompt),
     "hook": (quote_plus, _prompt),

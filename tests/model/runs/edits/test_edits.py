@@ -20,6 +20,7 @@ from headlight.model.runs.edits import (
     CutEdge,
     Drop,
     Edit,
+    EditDirection,
     EditFeature,
     FreezePatterns,
     Patch,
@@ -56,6 +57,10 @@ EDITS: st.SearchStrategy[tuple[type[Edit], tuple[Any, ...]]] = st.one_of(
     st.tuples(st.just(FreezePatterns), st.tuples(INDICES)),
     st.tuples(st.just(Patch), st.tuples(TEXT, TEXT, INDICES, st.none() | INDEX, ALIGN)),
     st.tuples(st.just(Steer), st.tuples(INDEX, TEXT, TEXT, NUMBER, INDICES, st.sampled_from(["add", "scale"]))),
+    st.tuples(
+        st.just(EditDirection),
+        st.tuples(TEXT, INDICES, st.sampled_from(["add", "project_out", "cap"]), NUMBER, INDICES),
+    ),
     st.tuples(
         st.just(AblateNeurons),
         st.tuples(
@@ -162,6 +167,9 @@ WRONG: list[tuple[Edit, str]] = [
     (Steer(0, "x", "y", positions=(9,)), r"no position 9"),
     (Steer(0, "x", "y", factor=1e9), "from -1000 to 1000"),
     (Steer(0, "x", "y", factor=float("nan")), "from -1000 to 1000"),
+    (EditDirection("x", (3,)), r"no layer 3: this stream has layers 0 to 2"),
+    (EditDirection("x", factor=1e9), "from -1000 to 1000"),
+    (EditDirection("x", positions=(9,)), "no position 9"),
     (Drop(3), r"no layer 3"),
     (AblateNeurons(()), "Name at least one, as L2N17"),
     (AblateNeurons(((0, 31),)), r"no neuron L0N31: this model has layers 0 to 1 of neurons 0 to 30"),
@@ -195,6 +203,12 @@ SAID: list[tuple[Edit, str]] = [
     (Patch("hook_embed", "x"), "hook_embed patched at every position"),
     (Steer(1, "x", "y", 1.5, (2,)), "stream before L1 plus 1.5 × direction at 2"),
     (Steer(1, "x", "y", 0.0, mode="scale"), "stream before L1 with 0 × its part along direction at every position"),
+    (EditDirection("plural@0a", (1, 2), "add", -1.5, (2,)), "stream before L1, L2 plus -1.5 × plural at 2"),
+    (
+        EditDirection("plural@0a", (), "project_out"),
+        "stream before every layer of the direction without its part along plural at every position",
+    ),
+    (EditDirection("x", (0,), "cap", 0.5), "stream before L0 with its part along x capped at 0.5 at every position"),
     (Drop(2), "L2 dropped"),
     (Drop(2, "MLP"), "L2 MLP dropped"),
     (AblateNeurons(((0, 3), (2, 1)), "mean"), "L0N3, L2N1 ablated (mean) at every position"),

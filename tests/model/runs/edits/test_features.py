@@ -42,7 +42,7 @@ def opened(request: pytest.FixtureRequest, model: Transformer, tmp_path: Path) -
 
 def run(model: Transformer, opened: Dictionaries, *edits: EditFeature) -> Tensor:
     with torch.inference_mode():
-        return model(TOKENS, tap=tap(model, TOKENS, edits, dictionaries={NAME: opened}))
+        return model(TOKENS, tap=tap(model, TOKENS, edits, opened={NAME: opened}))
 
 
 def one(opened: Dictionaries) -> Dictionary:
@@ -109,7 +109,7 @@ def test_only_the_named_positions_and_what_they_reach_change(model: Transformer,
 def test_one_tap_serves_several_threads(model: Transformer, opened: Dictionaries) -> None:
     dictionary = one(opened)
     feature, _ = active(model, dictionary)
-    editing = tap(model, TOKENS, [EditFeature(NAME, dictionary.hook_in, feature)], dictionaries={NAME: opened})
+    editing = tap(model, TOKENS, [EditFeature(NAME, dictionary.hook_in, feature)], opened={NAME: opened})
     alone = run(model, opened, EditFeature(NAME, dictionary.hook_in, feature))
     found: list[Tensor] = []
 
