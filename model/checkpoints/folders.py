@@ -14,7 +14,16 @@ from headlight.model.base.files import check_regular, read_json
 from headlight.model.checkpoints.gguf import kinds
 from headlight.model.checkpoints.gguf.header import SUFFIX, is_gguf
 from headlight.model.checkpoints.gguf.parts import parts_of
-from headlight.model.checkpoints.lora import Base, Names, adapter_file, base_folder, is_adapter, merge
+from headlight.model.checkpoints.lora import (
+    Base,
+    Names,
+    adapter_file,
+    base_folder,
+    is_adapter,
+    merge,
+    trained_class,
+    with_trained_head,
+)
 from headlight.model.checkpoints.quantization.methods import settings_of, with_matrices
 from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
 from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
@@ -73,7 +82,7 @@ def _indexed(index: Path, suffix: str) -> dict[Path, list[str]]:
 
 
 def read_folder(folder: Path) -> dict[str, Tensor]:
-    """Read the tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base.
+    """Read the tensors of a Hugging Face folder, in one file or sharded; of a LoRA those of its base, and its own head.
 
     Raises:
         CheckpointError: a file is missing or damaged, two shards hold a tensor of the same name, or one lacks a tensor
@@ -89,7 +98,7 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
     raw_config = read_json(base_folder(folder) / "config.json")
-    return with_modern_names(without_wrappers(with_matrices(tensors, raw_config)))
+    return with_trained_head(folder, with_modern_names(without_wrappers(with_matrices(tensors, raw_config))))
 
 
 def is_quantised(folder: Path) -> bool:
@@ -172,7 +181,9 @@ def read_config_file(folder: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: it is missing or no JSON object.
     """
-    return kinds.config_of(folder) if is_gguf(folder) else read_json(base_folder(folder) / "config.json")
+    if is_gguf(folder):
+        return kinds.config_of(folder)
+    return read_json(base_folder(folder) / "config.json") | trained_class(folder)
 
 
 def model_type(folder: Path) -> str | None:

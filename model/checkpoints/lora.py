@@ -13,13 +13,16 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.checkpoints.lora_settings import CONFIG, REMEDY, LoraSettings
+from headlight.model.checkpoints.lora_settings import CONFIG, HEADS, REMEDY, LoraSettings
+from headlight.model.checkpoints.state_dicts import read_tensors
 from headlight.model.compute.quantised import changed
 
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 BEFORE = "base_model.model."  # every name of the base's modules
 WRAPPER = re.compile(r"(?<=\.)(base_layer|token_adapter|modules_to_save|default)\.")  # modules that peft puts around
 PART = re.compile(r"(.+)\.(lora_\w+|trainable_tokens_delta)(?:\.default)?(?:\.(weight|bias))?")
+OTHER_HEAD = re.compile(r"(score|classifier|pre_classifier|qa_outputs)\..*")
+REPLACED = re.compile(r"(cls|lm_head|predictions|vocab_\w+|generator_\w+|discriminator_\w+)\..*|decoder\.(weight|bias)")
 ROWS = "trainable_tokens_delta"  # the embeddings of single tokens
 HEAD = re.compile(r"(.*\.)?(score|classifier|classification_head|qa_outputs|v_head|value_head|pooler)\..*")
 
@@ -63,6 +66,47 @@ def adapter_file(folder: Path) -> Path:
         f"{folder.name} is a LoRA whose folder holds {names}; what is read is {' or '.join(WEIGHTS)}. Load it in peft "
         "and call save_pretrained(folder), which writes that."
     )
+
+
+def with_trained_head(folder: Path, base: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The base's tensors with an adapter's whole head, a classifier's, in place of a language model's.
+
+    Raises:
+        CheckpointError: the adapter is said to have such a head, and has none.
+        ConfigError: it is an adapter of a kind that is not computed here.
+    """
+    head = _trained_head(folder)
+    if not head:
+        return base
+    return {name: tensor for name, tensor in base.items() if not REPLACED.fullmatch(name)} | head
+
+
+def trained_class(folder: Path) -> dict[str, list[str]]:
+    """The class of an adapter's model as config.json has it, where its head is not its base's; else nothing.
+
+    Raises:
+        CheckpointError: as `with_trained_head`.
+        ConfigError: as `with_trained_head`.
+    """
+    return {"architectures": [LoraSettings.read(folder).trained_class]} if _trained_head(folder) else {}
+
+
+def _trained_head(folder: Path) -> dict[str, Tensor]:
+    if not is_adapter(folder):
+        return {}
+    named, (whole, _) = LoraSettings.read(folder).trained_class, _apart(read_tensors(adapter_file(folder)))
+    head = {name: tensor for name, tensor in whole.items() if OTHER_HEAD.fullmatch(name)}
+    if named and not head:
+        raise CheckpointError(
+            f"{folder.name} is the LoRA of a model {named}, and holds no head of one: only what was trained as one of "
+            "modules_to_save is stored. Save it again with its head, or open its base."
+        )
+    if head and not named:
+        raise CheckpointError(
+            f"{folder.name} is a LoRA with the head {min(head)}, and {CONFIG} does not say of what. Set task_type "
+            f"there to {', '.join(HEADS)}, whichever it was trained for."
+        )
+    return head
 
 
 Names = Callable[[dict[str, Tensor]], dict[str, Tensor]]

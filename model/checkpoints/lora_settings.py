@@ -51,7 +51,11 @@ DEFAULT_TARGETS: dict[str, tuple[str, ...]] = {  # by the model_type of the base
     "phi": ("q_proj", "v_proj", "fc1", "fc2"),
     "t5": ("q", "v"),
 }
-HEADS = {"SEQ_CLS": "sequence classifier", "TOKEN_CLS": "token classifier", "QUESTION_ANS": "question answerer"}
+HEADS = {  # the classes of the models that are trained with a head in place of a language model's
+    "SEQ_CLS": "ForSequenceClassification",
+    "TOKEN_CLS": "ForTokenClassification",
+    "QUESTION_ANS": "ForQuestionAnswering",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,13 @@ class LoraSettings:
     def base(self) -> str:
         """The folder or hub name of the base."""
         return str(self.config.get("base_model_name_or_path"))
+
+    @property
+    def trained_class(self) -> str:
+        """The class of the model that was trained, where its head is none of a language model; else empty."""
+        mapped = self.config.get("auto_mapping")
+        named = str(mapped.get("base_model_class")) if isinstance(mapped, dict) else ""
+        return HEADS.get(str(self.config.get("task_type")), named if named.endswith((*HEADS.values(),)) else "")
 
     @property
     def use_dora(self) -> bool:
@@ -167,7 +178,7 @@ class LoraSettings:
 
 def _refuse_kinds(config: Mapping[str, Any]) -> None:
     """Refuse what is no LoRA of a whole model on its unchanged base, and say what it is."""
-    kind, task, begun = config.get("peft_type"), config.get("task_type"), config.get("init_lora_weights")
+    kind, begun = config.get("peft_type"), config.get("init_lora_weights")
     if kind in PROMPTS:
         raise ConfigError(
             f"{CONFIG} sets peft_type to {kind!r}: vectors that were trained go before the prompt or into the "
@@ -175,11 +186,6 @@ def _refuse_kinds(config: Mapping[str, Any]) -> None:
         )
     if kind != "LORA":
         raise ConfigError(f"{CONFIG} sets peft_type to {kind!r}; only 'LORA' is computed here. {REMEDY}")
-    if isinstance(task, str) and task in HEADS:
-        raise ConfigError(
-            f"{CONFIG} sets task_type to {task!r}: this is the LoRA of a {HEADS[task]}, whose head has no logits of "
-            "next tokens. Open its base, or a LoRA of a language model (CAUSAL_LM)."
-        )
     if isinstance(begun, str) and begun.lower().startswith(OTHER_BASES):
         raise ConfigError(
             f"{CONFIG} sets init_lora_weights to {begun!r}: that changed the base's weights before training, so the "
@@ -259,7 +265,7 @@ COMPUTED: dict[str, Callable[[object], bool]] = {
     "r": _is_count,
     "rank_pattern": _any_of(_is_by_pattern(_is_count)),
     "target_modules": _NAMES,
-    "task_type": lambda value: value in ("CAUSAL_LM", "SEQ_2_SEQ_LM", "FEATURE_EXTRACTION", None),
+    "task_type": lambda value: value in ("CAUSAL_LM", "SEQ_2_SEQ_LM", "FEATURE_EXTRACTION", None, *HEADS),
     "trainable_token_indices": _any_of(_is_list_of(_is_index), _is_by_pattern(_is_list_of(_is_index))),
     "use_dora": _is_switch,
     "use_rslora": _is_switch,

@@ -11,9 +11,15 @@ from torch import Tensor
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    BertForPreTraining,
+    BertForSequenceClassification,
+    BertForTokenClassification,
     LlamaConfig,
     LlamaForCausalLM,
+    LlamaForSequenceClassification,
     PreTrainedModel,
+    RobertaForMaskedLM,
+    RobertaForSequenceClassification,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -226,6 +232,46 @@ def test_what_peft_would_not_train_unnamed_is_refused(saved: Callable[..., PreTr
         assert_opens_as(write(tmp_path / str(targets), added, target_modules=targets), theirs)
 
 
+@pytest.mark.parametrize("wrapper", ["", "modules_to_save.", "modules_to_save.default."])
+@pytest.mark.parametrize(
+    ("classes", "task", "query"),
+    [
+        ((LlamaForCausalLM, LlamaForSequenceClassification), "SEQ_CLS", Q),
+        ((BertForMaskedLM, BertForTokenClassification), "TOKEN_CLS", "bert.encoder.layer.1.attention.self.query"),
+        ((BertForPreTraining, BertForSequenceClassification), "SEQ_CLS", "bert.encoder.layer.1.attention.self.query"),
+        ((RobertaForMaskedLM, RobertaForSequenceClassification), None, "roberta.encoder.layer.1.attention.self.query"),
+    ],
+    ids=lambda value: value[1].__name__ if isinstance(value, tuple) else "",
+)
+def test_the_head_that_was_trained_with_it_stands_on_its_base(
+    classes: tuple[Any, Any], task: str | None, query: str, wrapper: str, tmp_path: Path
+) -> None:
+    """A language model's head makes room for it, whether the adapter says its task or its class."""
+    torch.manual_seed(0)
+    language_model, classifier = classes
+    sizes = SIZES | ({"num_hidden_layers": 2, "pad_token_id": 1} if language_model is not LlamaForCausalLM else {})
+    config = classifier.config_class(**sizes, num_labels=3, attn_implementation="eager")
+    theirs, base = classifier(config).eval(), language_model(config)
+    for parameter in theirs.parameters():
+        parameter.data += 0.3 * torch.randn(parameter.shape)
+    base.base_model.load_state_dict(theirs.base_model.state_dict(), strict=False)
+    base.save_pretrained(tmp_path / "base")
+    of_body, head = halves(theirs, [query]), dict[str, Tensor]()
+    for name, tensor in theirs.state_dict().items():
+        if name.startswith(("score.", "classifier.")):
+            module, _, kind = name.rpartition(".") if "out_proj" not in name else name.partition(".")
+            head[f"{BEFORE}{module}.{wrapper}{kind}"] = tensor.clone()
+    add(theirs, of_body, SCALE)
+    told = {"modules_to_save": ["classifier", "score"], "auto_mapping": {"base_model_class": classifier.__name__}}
+    ours = load(write(tmp_path / "adapter", of_body | head, task_type=task, **told))
+    tokens = random_tokens()[:1]
+    outputs = ours(tokens)
+    at = {"first": [0], "last": [-1], "each": slice(None)}[ours.cfg.output_position]
+    with torch.no_grad():
+        expected = theirs(tokens).logits
+    assert difference(outputs[:, at], expected if expected.ndim == 3 else expected[:, None]) <= TOLERANCE
+
+
 def test_an_adapter_that_was_pickled_is_read(saved: Callable[..., PreTrainedModel], tmp_path: Path) -> None:
     folder = write(tmp_path / "mine", halves(saved(llama()), [Q]))
     tokens = torch.arange(5)[None]
@@ -239,9 +285,17 @@ def test_a_head_for_another_task_and_other_files_are_called_what_they_are(
     saved: Callable[..., PreTrainedModel], tmp_path: Path
 ) -> None:
     adapter = halves(saved(llama()), [Q])
-    head = {f"{BEFORE}score.weight": torch.randn(1, D)}
-    with pytest.raises(CheckpointError, match=r"holds score\.weight: it was trained with another head"):
-        load(write(tmp_path / "reward", adapter | head))
+    head = {f"{BEFORE}v_head.summary.weight": torch.randn(1, D)}
+    with pytest.raises(CheckpointError, match=r"holds v_head\.summary\.weight: it was trained with another head"):
+        load(write(tmp_path / "value", adapter | head))
+    with pytest.raises(
+        CheckpointError, match=r"the LoRA of a model ForSequenceClassification, and holds no head of one"
+    ):
+        load(write(tmp_path / "headless", adapter, task_type="SEQ_CLS"))
+    with pytest.raises(
+        CheckpointError, match=r"with the head score\.weight, .*Set task_type there to SEQ_CLS, TOKEN_CL"
+    ):
+        load(write(tmp_path / "unnamed", adapter | {f"{BEFORE}score.weight": torch.randn(2, D)}))
     folder = write(tmp_path / "old", adapter)
     (folder / "adapter_model.safetensors").rename(folder / "adapter_model.npz")
     with pytest.raises(CheckpointError, match=r"holds adapter_model\.npz; what is read is adapter_model\.safe"):

@@ -148,11 +148,6 @@ def test_of_what_cannot_be_merged_nobody_is_told_to_merge_it(kind: str) -> None:
         LoraSettings({"peft_type": kind, "num_virtual_tokens": 3})
 
 
-def test_an_adapter_of_another_head_is_called_what_it_is() -> None:
-    with pytest.raises(ConfigError, match="'SEQ_CLS': this is the LoRA of a sequence classifier"):
-        LoraSettings(AS_SAVED | {"task_type": "SEQ_CLS", "modules_to_save": ["score"]})
-
-
 # The modules that peft's check_target_module_exists takes, from its documentation: a string is a regular expression of
 # the whole name, a list has names or their ends, and the layer is the first number that a name has.
 @pytest.mark.parametrize(
