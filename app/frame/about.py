@@ -17,6 +17,7 @@ from headlight.app.parts.pair import typeable
 from headlight.app.selection import widget_key
 from headlight.model.base.source import Source
 from headlight.model.measure.best import best
+from headlight.model.measure.likelihood import probabilities
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import describe
 from headlight.model.runs.outputs import answer_of
@@ -95,7 +96,7 @@ def _which_token(run: Run) -> str:
     here = run.labels[run.prediction_position]
     match run.cfg.output:
         case "labels":
-            return "label"
+            return "labels" if run.cfg.multi_label else "label"
         case "token labels":
             return f"label of {here}"
         case "answer span":
@@ -144,7 +145,7 @@ def _predictions(run: Run) -> list[_Prediction]:
         ]
     if run.cfg.has_one_output:
         return [_Prediction(0, f"{quoted(shortened(run.label_names[0]))} {float(run.next_logits[0]):.3f}")]
-    top = best(run.next_logits.softmax(-1), MAX_LIKELY)
+    top = best(probabilities(run.next_logits, run.cfg.multi_label), MAX_LIKELY)
     named = zip(top.indices.tolist(), run.outputs.labels(top.indices), top.values.tolist(), strict=True)
     return [_Prediction(output, f"{quoted(shortened(label))} {percent(share)}") for output, label, share in named]
 

@@ -5,7 +5,8 @@ import streamlit as st
 from headlight.app.components import Column, Table, row_table
 from headlight.app.parts.markdown import plain
 from headlight.app.selection import widget_key
-from headlight.model.runs.outputs import outputs_by_token, probabilities, values_of
+from headlight.model.measure.likelihood import probabilities
+from headlight.model.runs.outputs import outputs_by_token, values_of
 from headlight.model.runs.run import Run
 
 MAX_OUTPUTS = 2  # of each of so many a column; of more the likeliest and its probability

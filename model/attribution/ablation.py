@@ -15,6 +15,7 @@ from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import Matches
 from headlight.model.measure.contrast import contrast, measured_outputs
+from headlight.model.measure.likelihood import kl_divergence
 from headlight.model.runs.edits.interventions import ablate_head, cut_edge
 from headlight.model.runs.head import attend, head_weights
 from headlight.model.runs.host import Steps, kept
@@ -91,7 +92,7 @@ def ablation_effects(
         names,
         direct=Measure("direct effect", "logits", axes, _direct(run, cell, question, replaced)),
         total=Measure("total effect", "logits", axes, total),
-        kl=direct_effects.kl_divergence(run.model.capped(own), run.model.capped(logits)),
+        kl=kl_divergence(run.model.capped(own), run.model.capped(logits), run.cfg.multi_label),
         top=Measure("top token", "token id", axes, logits.argmax(-1)),
     )
 

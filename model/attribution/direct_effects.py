@@ -108,10 +108,3 @@ def most_moved(
         lowered=Measure("suppressed", "token id", ("k",), down.indices[lowered]),
         lowered_by=Measure(name, unit, ("k",), down.values[lowered]),
     )
-
-
-def kl_divergence(logits: Float[Tensor, " d_vocab"], edited: Float[Tensor, "variant d_vocab"]) -> Measure:
-    """KL(run || edited) in nats [variant]: what is lost by taking an edited run's distribution for the run's own."""
-    log_p, log_q = logits.double().log_softmax(-1), edited.double().log_softmax(-1)
-    kl = (log_p.exp() * (log_p - log_q)).sum(-1)
-    return Measure("KL(run || edited)", "nats", ("variant",), kl.clamp_min(0))  # rounding alone can make it negative

@@ -18,7 +18,14 @@ from headlight.model.nn.config import Output, OutputPosition, TransformerConfig
 LANGUAGE = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "MTModel")
 BODY = ("Model", "EncoderModel", "TextModel")  # how the classes of bodies end
 VALUE = "v_head.summary"
-READ = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "ForPreTraining")
+READ = (
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForNextSentencePrediction",
+    "ForMultipleChoice",
+    "ForPreTraining",
+)
 OURS = ("unembed.", "mlm_head.", "pooler.", "value_head.")  # a model's parameters behind its final norm
 PREFIXES = {  # which other classes put before the names of a body, by what stands beside it there
     "qa_outputs.": "transformer.",
@@ -28,6 +35,11 @@ LANGUAGE_HEAD = re.compile(r"(cls\.predictions|lm_head|predictions|vocab_transfo
 SPAN = ("start", "end")
 DISCRIMINATOR = "discriminator_predictions.dense.weight"
 REPLACED = ("replaced",)
+NEXT_SENTENCE = "cls.seq_relationship.weight"
+NEXT = ("is the next sentence", "is a random sentence")
+CHOICE = ("score of this choice",)
+MULTIPLE_CHOICE = "ForMultipleChoice"
+MULTI_LABEL = "multi_label_classification"
 OTHER_HEADS = ("score.", "classifier.", "classification_head.", "qa_outputs.")
 
 
@@ -95,10 +107,15 @@ def head_of(
             f"the model that it was made from, or save its body: model.base_model.save_pretrained(folder)."
         )
     for name, read in KINDS.items():
-        if name in tensors:
+        if name in tensors and not (name == NEXT_SENTENCE and has_language_head):
             return read(raw_config, tensors)
     if has_language_head:
         return None
+    if named.endswith(READ):
+        raise CheckpointError(
+            f"This is a {named}, and its file holds no head of one. Open the model that it was made from, or save its "
+            "body: model.base_model.save_pretrained(folder)."
+        )
     return _body(tensors) if named or transform or not raw_config.get("tie_word_embeddings", True) else None
 
 
@@ -165,10 +182,12 @@ def _linear_head(
 
     def read(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
         rows, (layer, act_fn) = tensors[f"{at}.weight"].shape[0], pooler
+        named = CHOICE if named_class(raw_config).endswith(MULTIPLE_CHOICE) else names
         settings = {
             "output": output,
-            "output_labels": label_names(raw_config, rows) if names is None or len(names) != rows else names,
+            "output_labels": label_names(raw_config, rows) if named is None or len(named) != rows else named,
             "output_position": position,
+            "multi_label": output == "labels" and raw_config.get("problem_type") == MULTI_LABEL,
             "d_vocab_out": rows,
             "pooler_act_fn": act_fn or None,
             "pad_token": pad_token(raw_config) if position == "last" else None,
@@ -221,6 +240,9 @@ def _classifier(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) ->
     if "pooler.dense.weight" in tensors and not named.endswith(whole):
         act_fn = str(raw_config.get("pooler_hidden_act", "tanh"))
         return _linear_head("classifier", "labels", None, "first", ("pooler.dense", act_fn))(raw_config, tensors)
+    if "sequence_summary.summary.weight" in tensors:  # ELECTRA's, of several choices
+        pooler = "sequence_summary.summary", str(raw_config.get("summary_activation", "gelu"))
+        return _linear_head("classifier", "labels", None, "first", pooler)(raw_config, tensors)
     if "pooler.weight" in tensors and not named.endswith(whole):  # ALBERT's
         return _linear_head("classifier", "labels", None, "first", ("pooler", "tanh"))(raw_config, tensors)
     if named and not named.endswith((whole, "ForQuestionAnswering")):
@@ -253,4 +275,5 @@ KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Tensor]], Head]] = { 
     "pre_classifier.weight": _linear_head("classifier", "labels", None, "first", ("pre_classifier", "relu")),
     "classifier.weight": _classifier,
     DISCRIMINATOR: _discriminator,
+    NEXT_SENTENCE: _linear_head("cls.seq_relationship", "labels", NEXT, "first", ("pooler.dense", "tanh")),
 }

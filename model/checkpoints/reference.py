@@ -14,6 +14,7 @@ from torch import Tensor
 from headlight.model.base.errors import ConfigError
 from headlight.model.base.importing import IMPORTING
 from headlight.model.checkpoints.folders import read_config_file, weight_files
+from headlight.model.checkpoints.heads import MULTIPLE_CHOICE, named_class
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.quantization.methods import method_name, settings_of
 from headlight.model.nn.config import Output
@@ -27,6 +28,7 @@ KINDS: dict[Output, str] = {  # transformers' classes, by what a model's outputs
     "answer span": "AutoModelForQuestionAnswering",
     "none": "AutoModel",
 }
+BY_NAME = (MULTIPLE_CHOICE, "ForNextSentencePrediction")
 DEQUANTISED = {"mxfp4": "Mxfp4Config", "fp8": "FineGrainedFP8Config"}  # by transformers itself, anywhere
 
 
@@ -89,10 +91,12 @@ def reference(
         ConfigError: transformers is not installed, or peft, which an adapter needs.
     """
     with IMPORTING:
-        model = _loaded(folder, "AutoModelForMaskedLM" if masked else KINDS[output], d_vocab)
+        model = _loaded(folder, _class_of(folder, masked, output), d_vocab)
     with torch.inference_mode():
-        types = {} if token_types is None else {"token_type_ids": token_types}
-        outputs = model(tokens, output_hidden_states=True, output_attentions=patterns, **types)
+        inputs = {"input_ids": tokens} | ({} if token_types is None else {"token_type_ids": token_types})
+        if type(model).__name__.endswith(MULTIPLE_CHOICE):
+            inputs = {name: ids[:, None] for name, ids in inputs.items()}  # of an only choice
+        outputs = model(**inputs, output_hidden_states=True, output_attentions=patterns)
     return Reference(_logits(outputs, output), outputs.hidden_states[:-1], tuple(outputs.attentions or ()))
 
 
@@ -102,6 +106,12 @@ def _logits(outputs: Any, output: Output) -> Float[Tensor, "batch pos d_vocab"]:
         return torch.stack([outputs.start_logits, outputs.end_logits], -1)
     logits: Tensor = outputs.last_hidden_state if output == "none" else outputs.logits
     return logits if logits.ndim == 3 else logits[:, None]
+
+
+def _class_of(folder: Path, masked: bool, output: Output) -> str:
+    """The class to open a folder with: the one that it names where transformers has no Auto class of its outputs."""
+    named = named_class(read_config_file(folder))
+    return named if named.endswith(BY_NAME) else "AutoModelForMaskedLM" if masked else KINDS[output]
 
 
 def _loaded(folder: Path, called: str, d_vocab: int | None) -> Any:

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from headlight.model.features.effects import activation
 from headlight.model.features.splice import Splice
 from headlight.model.measure import Measure
+from headlight.model.measure.likelihood import kl_divergence
 from headlight.model.nn.hooks import NO_TAP
 from headlight.model.runs.dictionary import Dictionaries, Dictionary
 from headlight.model.runs.host import kept
@@ -119,8 +120,7 @@ def in_place(run: Run, opened: Dictionaries, layer: int) -> InPlace:
     splice = Splice(opened.values(), opened[layer].hooks_out[:1])
     with torch.inference_mode():
         own, made = (once_more(run, tap).float() for tap in (NO_TAP, splice))
-        log_p, log_q = own.log_softmax(-1), made.log_softmax(-1)
-        moved = (log_p.exp() * (log_p - log_q)).sum(-1).clamp_min(0)  # rounding alone can make it negative
+        moved = kl_divergence(own, made, run.cfg.multi_label).values
         moved = moved if run.cfg.output != "none" else torch.full_like(moved, torch.nan)
         losses = [_loss(run, logits) for logits in (own, made)]
     return InPlace(

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headlight.model.measure import Measure
 from headlight.model.measure.best import best
+from headlight.model.measure.likelihood import probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,18 +23,20 @@ class Readout:
     ranks_below: Measure | None
 
 
-def readout(logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] | None, k: int) -> Readout:
+def readout(
+    logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] | None, k: int, multi_label: bool = False
+) -> Readout:
     """What a node would say, from its logits and those of the node below it, both read off by the logit lens.
 
     Raises:
         InputError: k is below 1.
     """
     tokens = best(logits, k).indices
-    probabilities = Measure("probability", "probability", ("k",), logits.softmax(-1)[tokens])
+    shares = Measure("probability", "probability", ("k",), probabilities(logits, multi_label)[tokens])
     ranks = None
     if below is not None:
         ranks = Measure("rank below", "rank", ("k",), _ranks(below, tokens).values)
-    return Readout(Measure("top tokens", "token id", ("k",), tokens), probabilities, ranks)
+    return Readout(Measure("top tokens", "token id", ("k",), tokens), shares, ranks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +50,16 @@ class ReadoutPair:
     ranks_b: Measure
 
 
-def readout_pair(a: Float[Tensor, " d_vocab_a"], b: Float[Tensor, " d_vocab_b"], k: int) -> ReadoutPair:
+def readout_pair(
+    a: Float[Tensor, " d_vocab_a"], b: Float[Tensor, " d_vocab_b"], k: int, multi_label: bool = False
+) -> ReadoutPair:
     """What a state would say in A and in B, from its logits in both, over the tokens that both can say.
 
     Raises:
         InputError: k is below 1.
     """
     both = min(len(a), len(b))
-    of_a, of_b = (logits.softmax(-1)[:both] for logits in (a, b))
+    of_a, of_b = (probabilities(logits, multi_label)[:both] for logits in (a, b))
     tokens = best(torch.maximum(of_a, of_b), k).indices
     in_a, in_b = (Measure("probability", "probability", ("k",), each[tokens]) for each in (of_a, of_b))
     top = Measure("top tokens", "token id", ("k",), tokens)

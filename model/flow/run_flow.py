@@ -118,7 +118,7 @@ def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) 
 def readout_of(run: Run, node: Place) -> Readout:
     """The tokens that a node would say, by the logit lens, and their ranks in the state below at the same position."""
     *below, logits = _logits(run, _states(run)[max(0, node.depth - 1) : node.depth + 1], node.position)
-    return readout.readout(logits, below[0] if below else None, MAX_TOKENS)
+    return readout.readout(logits, below[0] if below else None, MAX_TOKENS, run.cfg.multi_label)
 
 
 @kept
@@ -126,7 +126,7 @@ def readout_of(run: Run, node: Place) -> Readout:
 def readouts_of(comparison: Comparison, node: Place) -> ReadoutPair:
     """The tokens that a node would say in A and in B; the node's position is on the axis that both have."""
     a, b = (_logits_at(run, node.depth, comparison.positions(run)[node.position]) for run in comparison.runs)
-    return readout.readout_pair(a, b, MAX_TOKENS)
+    return readout.readout_pair(a, b, MAX_TOKENS, comparison.a.cfg.multi_label)
 
 
 def _logits(run: Run, states: list[Tensor], position: int) -> Float[Tensor, "state d_vocab"]:

@@ -19,6 +19,7 @@ from headlight.model.graph.pulling import Followed, Parts, Pull, Pulled, pull
 from headlight.model.graph.sources import sources_of
 from headlight.model.graph.units import units_of
 from headlight.model.measure import ov
+from headlight.model.measure.likelihood import probabilities
 from headlight.model.runs.linear import check_reading
 from headlight.model.runs.run import Run
 
@@ -148,7 +149,7 @@ def reading_of(run: Run, aim: Aim) -> Reading:
     direction_at = torch.zeros_like(stream)
     direction_at[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
     value = direct_effects.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
-    probability = logits_at(run, aim.position).double().softmax(-1)[aim.token]
+    probability = probabilities(logits_at(run, aim.position).double(), run.cfg.multi_label)[aim.token]
     return Reading(direction_at, float(value.values), float(probability))
 
 

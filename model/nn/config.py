@@ -128,11 +128,11 @@ class TransformerConfig:
 
     Outputs: "tokens" of a language model; "labels" of a classifier, one for the whole text, or "token labels";
     "answer span", which is the token at which an answer starts and that at which it ends; "none" of a body without a
-    head, which gives its last hidden state. `output_labels` are the names of what is no token. `output_position` is
-    where what counts for the whole text is read: at the "first" token, at the "last" that is not `pad_token`, or from
-    the "mean" of all; "each" where every token has outputs of its own, or nothing says. With `pooler_act_fn` a linear
-    layer and that function stand between the final stream and the outputs (of a body they stand beside). `value_head`
-    gives one number more at each token.
+    head, which gives its last hidden state. `output_labels` are the names of what is no token; with `multi_label` a
+    text may have several, each with a probability of its own. `output_position` is where what counts for the whole text
+    is read: at the "first" token, at the "last" that is not `pad_token`, or from the "mean" of all; "each" where every
+    token has outputs of its own, or nothing says. With `pooler_act_fn` a linear layer and that function stand between
+    the final stream and the outputs (of a body they stand beside). `value_head` gives one number more at each token.
 
     Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
@@ -216,6 +216,7 @@ class TransformerConfig:
     output: Output = "tokens"
     output_labels: tuple[str, ...] = ()
     output_position: OutputPosition = "each"
+    multi_label: bool = False
     pad_token: int | None = None
     pooler_act_fn: HeadActivation | None = None
     value_head: bool = False

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from headlight.model.measure import Measure
 from headlight.model.nn.hooks import Collect
@@ -45,8 +43,3 @@ def values_of(run: Run) -> Measure:
     tap = Collect(["value_head.hook_value"])
     run.model.to_unembed(run.stream(run.cfg.n_layers)[None], tap)
     return Measure("value", "value", ("pos",), tap.kept["value_head.hook_value"][0, :, 0])
-
-
-def probabilities(logits: Float[Tensor, "*rest output"]) -> Float[Tensor, "*rest output"]:
-    """The probability of each output: softmax, or the sigmoid of an only one."""
-    return logits.sigmoid() if logits.shape[-1] == 1 else logits.softmax(-1)

@@ -8,7 +8,7 @@ from headlight.app.components import CellAxis, CellMap, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.labels import quoted
 from headlight.model.attention.residual import stream_change
-from headlight.model.attribution.direct_effects import kl_divergence
+from headlight.model.measure.likelihood import kl_divergence, probabilities
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits.cone import cone
 from headlight.model.runs.run import Run
@@ -41,8 +41,8 @@ def said(a: Run, b: Run) -> list[str]:
         return []
     if a.cfg.has_one_output:
         return [f"{a.label_names[0]}: {float(a.next_logits[0]):.3f} → {float(b.next_logits[0]):.3f}."]
-    moved = float(kl_divergence(a.next_logits, b.next_logits[None]).values[0])
-    before, after = a.next_logits.softmax(-1), b.next_logits.softmax(-1)
+    moved = float(kl_divergence(a.next_logits, b.next_logits[None], a.cfg.multi_label).values[0])
+    before, after = (probabilities(run.next_logits, run.cfg.multi_label) for run in (a, b))
     first, then = int(before.argmax()), int(after.argmax())
     own, other = a.outputs.labels([first, then])
     change = f"{quoted(own)}, {before[first]:.1%} → {after[first]:.1%}"

@@ -27,6 +27,7 @@ from headlight.model.attribution.explanation import Explained
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.tables import summary
 from headlight.model.measure.contrast import contrast, measured_outputs
+from headlight.model.measure.likelihood import probabilities
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 from headlight.model.runs.run import Run
@@ -132,7 +133,7 @@ def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
         if position is None:
             continue
         logits = logits_at(run, position)
-        shares = logits.softmax(-1)[[pair.target, pair.distractor]].tolist()
+        shares = probabilities(logits, run.cfg.multi_label)[[pair.target, pair.distractor]].tolist()
         difference = float(contrast(logits[measured_outputs(len(logits), pair.target, pair.distractor)]))
         named = f"{side}: " if comparison.b is not None else ""
         if run.cfg.has_one_output:

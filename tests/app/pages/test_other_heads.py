@@ -33,6 +33,7 @@ KINDS = {
     "body": ("Bert", "Model", {}),
     "labels": ("Bert", "ForSequenceClassification", LABELS),
     "last token": ("Llama", "ForSequenceClassification", LABELS),
+    "several labels": ("Llama", "ForSequenceClassification", LABELS | {"problem_type": "multi_label_classification"}),
     "reward": ("Llama", "ForSequenceClassification", {"num_labels": 1}),
     "tagger": ("Bert", "ForTokenClassification", LABELS),
     "answers": ("Bert", "ForQuestionAnswering", {}),
@@ -97,6 +98,19 @@ def test_a_page_works_or_says_what_it_needs(
         assert not page.exception
         assert not refusals
         assert not page.session_state["headlight"].refusal
+
+
+@pytest.mark.usefixtures("settings", "unchecked")
+def test_each_of_several_labels_has_a_probability_of_its_own(folders: Callable[[str], str]) -> None:
+    """The sigmoid of its logit, as transformers' pipeline shows them."""
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    folder = folders("several labels")
+    for name, value in {"page": "why", "model": folder, "prompt": PROMPT}.items():
+        page.query_params[name] = value
+    page.run()
+    theirs = transformers.pipeline("text-classification", folder, top_k=2, device="cpu")(PROMPT)
+    likely = ", ".join(f"“{each['label']}” {each['score']:.2%}" for each in theirs[0])
+    assert any(likely in each.value for each in page.text), [each.value for each in page.text]
 
 
 @pytest.mark.parametrize(("kind", "slug"), CASES)

@@ -51,6 +51,11 @@ OTHERS = [  # each more of a kind than the rest
     ("ModernBert", "ForSequenceClassification", {"classifier_pooling": "mean"}),
     ("Electra", "ForPreTraining", {}),
     ("Bert", "ForSequenceClassification", {"num_labels": 1}),
+    ("Bert", "ForNextSentencePrediction", {"num_labels": 2}),
+    *(
+        (kind, "ForMultipleChoice", {"num_labels": 1})
+        for kind in ("Bert", "Roberta", "DistilBert", "Electra", "ModernBert")
+    ),
     ("Llama", "ForSequenceClassification", {"num_labels": 1}),
     ("GPT2", "ForSequenceClassification", {"tie_word_embeddings": True}),
 ]
@@ -88,7 +93,7 @@ def built(kind: str, head: str, **settings: Any) -> PreTrainedModel:
 def outputs_of(model: PreTrainedModel, tokens: Tensor) -> Tensor:
     """transformers' outputs, as ours are [batch, pos, output]."""
     with torch.no_grad():
-        outputs = model(tokens)
+        outputs = model(tokens[None] if type(model).__name__.endswith("ForMultipleChoice") else tokens)
     if hasattr(outputs, "start_logits"):
         return torch.stack([outputs.start_logits, outputs.end_logits], -1)
     if not hasattr(outputs, "logits"):
@@ -152,6 +157,8 @@ def test_without_its_class_a_head_is_told_by_its_tensors(tmp_path: Path) -> None
         ("Bert", "ForTokenClassification", "token labels"),
         ("Bert", "Model", "none"),
         ("Bert", "ForMaskedLM", "tokens"),
+        ("Bert", "ForPreTraining", "tokens"),
+        ("Bert", "ForNextSentencePrediction", "labels"),
         ("GPT2", "LMHeadModel", "tokens"),
     ):
         built(kind, head, num_labels=2).save_pretrained(tmp_path / f"{kind}{head}")
@@ -160,12 +167,12 @@ def test_without_its_class_a_head_is_told_by_its_tensors(tmp_path: Path) -> None
 
 
 def test_other_heads_are_named_and_refused(tmp_path: Path) -> None:
-    for kind, head in (("Bert", "ForMultipleChoice"), ("Bert", "ForNextSentencePrediction")):
-        built(kind, head, num_labels=2).save_pretrained(tmp_path / head)
-        with pytest.raises(
-            HeadlightError, match=rf"is a {kind}{head}, whose head is not read. Language models, bodies"
-        ):
-            load(tmp_path / head)
+    built("Bert", "Model").save_pretrained(tmp_path / "other")
+    edit_config(tmp_path / "other", architectures=["BertForSomethingElse"])
+    with pytest.raises(
+        HeadlightError, match=r"is a BertForSomethingElse, whose head is not read. Language models, bod"
+    ):
+        load(tmp_path / "other")
     T5EncoderModel(T5Config(**T5, decoder_start_token_id=0)).save_pretrained(tmp_path / "t5")
     with pytest.raises(HeadlightError, match=r"is a T5EncoderModel, which has no language model's head"):
         load_seq2seq(tmp_path / "t5")
@@ -179,6 +186,9 @@ def test_what_a_head_lacks_is_never_made_up(head: str, tmp_path: Path) -> None:
     del tensors["model.norm.weight" if head == "ForSequenceClassification" else "lm_head.weight"]
     save_file(tensors, file)
     with pytest.raises(HeadlightError, match=r"lacks the tensors (lm_head\.weight|norm\.weight)"):
+        load(tmp_path)
+    save_file({name: tensor for name, tensor in tensors.items() if not name.startswith("score.")}, file)
+    with pytest.raises(HeadlightError, match=r"(holds no head of one|lacks the tensors)"):
         load(tmp_path)
 
 
