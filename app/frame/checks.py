@@ -19,6 +19,7 @@ from headlight.model.base.errors import InputError, TooLargeError
 from headlight.model.base.source import Source
 from headlight.model.checkpoints.families import OWN
 from headlight.model.checkpoints.folders import stored_tensors
+from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.lens_reference import has_transformer_lens, lens_reference
 from headlight.model.checkpoints.quantization.error import WeightError as WeightError
 from headlight.model.checkpoints.quantization.error import unquantised_beside as unquantised_beside
@@ -39,6 +40,7 @@ from headlight.model.runs.linear import (
     writes_at_unit_scale,
 )
 from headlight.model.runs.run import Run, once_more
+from headlight.model.text.id_tokenizer import IdTokenizer
 
 FLOAT = 4  # bytes
 MAX_COMPARED = 64  # tokens, of the prompt's first, that are run in float32
@@ -181,12 +183,15 @@ def differences_from_transformers(made: Run) -> Differences:
     """The largest differences of any two numbers for this prompt, ours and those of transformers' own model.
 
     Raises:
-        InputError: what was opened is no folder that transformers opens.
+        InputError: what was opened is nothing that transformers opens.
+        ConfigError: transformers does not read the model's files.
         BusyError: too many runs at once.
     """
     _refuse_edits(made, "transformers has no edits.")
-    if not _is_folder_of_transformers(made.source):
-        raise InputError("transformers can only check its own folders, and this model has another format.")
+    if not _is_folder_of_transformers(made.source) and not is_gguf(made.source.path):
+        raise InputError(
+            "transformers can only check its own folders and GGUF files, and this model has another format."
+        )
     path, cfg = made.source.path, made.cfg
     types = None if made.token_types is None else torch.tensor([made.token_types])
     return _differences_from(
@@ -220,9 +225,14 @@ def _differences_from(made: Run, program: str, folder: Path, compute: Callable[[
     n_bytes = FLOAT * made.cfg.n_layers * made.cfg.n_heads * len(made.tokens) ** 2
     with runs.turn():
         theirs = compute(n_bytes <= MAX_PATTERNS)
-        ids = reference_ids(folder, made.prompt, made.bos, made.token_types)
-    own = (*ids, *made.written)
+        ids = reference_ids(folder, made.prompt, made.bos, made.token_types) if has_tokenizer(made) else None
+    own = tuple(made.tokens.tolist()) if ids is None else (*ids, *made.written)
     return replace(_differences(made, theirs), other_ids=None if own == tuple(made.tokens.tolist()) else own)
+
+
+def has_tokenizer(made: Run) -> bool:
+    """Whether a model came with a tokenizer, so that another program has token ids for its prompts."""
+    return not isinstance(made.model.tokenizer, IdTokenizer)
 
 
 def has_reference(made: Run) -> bool:

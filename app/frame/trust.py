@@ -121,7 +121,9 @@ def _of_unquantised(run: Run, result: tuple[str, checks.WeightError, checks.Diff
     }
 
 
-def _ids(result: checks.Differences) -> dict[str, str]:
+def _ids(run: Run, result: checks.Differences) -> dict[str, str]:
+    if not checks.has_tokenizer(run):
+        return {}
     others = result.other_ids
     return {"token ids": "transformers' own" if others is None else f"not transformers', which are {_spaced(others)}"}
 
@@ -150,14 +152,14 @@ TRANSFORMERS = Check(
     "Compare with transformers",
     "Running transformers' own model…",
     checks.differences_from_transformers,
-    lambda run, result: _ids(result) | _differences("logits − transformers' logits", "on this prompt", result),
+    lambda run, result: _ids(run, result) | _differences("logits − transformers' logits", "on this prompt", result),
 )
 TRANSFORMER_LENS = Check(
     "checks.transformer_lens",
     "Compare with TransformerLens",
     "Running TransformerLens's own model…",
     checks.differences_from_transformer_lens,
-    lambda run, result: _ids(result) | _differences("logits − TransformerLens's logits", "on this prompt", result),
+    lambda run, result: _ids(run, result) | _differences("logits − TransformerLens's logits", "on this prompt", result),
 )
 FLOAT32 = Check(
     "checks.float32",

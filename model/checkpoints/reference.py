@@ -14,6 +14,9 @@ from torch import Tensor
 from headlight.model.base.errors import ConfigError
 from headlight.model.base.importing import IMPORTING
 from headlight.model.checkpoints.folders import read_config_file, weight_files
+from headlight.model.checkpoints.gguf import kinds
+from headlight.model.checkpoints.gguf.header import is_gguf
+from headlight.model.checkpoints.gguf.parts import parts_of
 from headlight.model.checkpoints.heads import MULTIPLE_CHOICE, named_class
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.quantization.methods import method_name, settings_of
@@ -38,10 +41,11 @@ def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence
     A tokenizer that adds no special tokens has the beginning-of-sequence token put first by hand.
     """
     folder = folder if has_tokenizer(folder) else base_folder(folder)
+    place, file = _place(folder)
     with IMPORTING:
         from transformers import AutoTokenizer
 
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        tokenizer: Any = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False, **file)
     if begin == "chat":
         message = [{"role": "user", "content": prompt}]
         return tuple(tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False))
@@ -79,7 +83,7 @@ def reference(
     peft applies an adapter to its base without merging it.
 
     Args:
-        folder: a folder that transformers opens, or an adapter's.
+        folder: a folder or GGUF file that transformers opens, or an adapter's folder.
         tokens: token ids.
         masked: whether the model predicts masked tokens rather than the next one.
         patterns: whether to return attention patterns.
@@ -88,7 +92,7 @@ def reference(
         output: what the model's outputs are.
 
     Raises:
-        ConfigError: transformers is not installed, or peft, which an adapter needs.
+        ConfigError: transformers is not installed, or peft, which an adapter needs; or it does not read a GGUF file.
     """
     with IMPORTING:
         model = _loaded(folder, _class_of(folder, masked, output), d_vocab)
@@ -120,13 +124,41 @@ def _loaded(folder: Path, called: str, d_vocab: int | None) -> Any:
     except ImportError as error:
         raise ConfigError("Comparing with transformers needs it installed: pip install transformers.") from error
     kind = getattr(transformers, called)
-    base = base_folder(folder)
     how = {"dtype": torch.float32, "local_files_only": True, "trust_remote_code": False}
+    if is_gguf(folder):
+        return _of_gguf(folder, kind, how).eval()
+    base = base_folder(folder)
     how["use_safetensors"] = any(path.suffix != ".bin" for path in weight_files(base))  # pickles hold weights alone too
     how["return_dict"] = True  # whatever config.json says
     how |= _dequantising(base)
     model = kind.from_pretrained(base, attn_implementation="eager", **how)
     return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
+
+
+def _place(path: Path) -> tuple[Path, dict[str, str]]:
+    """A folder, or a GGUF file's with the file as transformers wants it named."""
+    return (path.parent, {"gguf_file": path.name}) if is_gguf(path) else (path, {})
+
+
+def _of_gguf(path: Path, kind: Any, how: dict[str, Any]) -> Any:
+    """transformers' reading of a GGUF file's tensors, with the settings read here: it leaves out soft caps and widths.
+
+    Raises:
+        ConfigError: it does not read such a file.
+    """
+    from transformers import AutoConfig
+
+    folder, file = _place(path)
+    try:
+        if len(parts_of(path)) > 1:
+            raise NotImplementedError("the model is in several parts")
+        config = AutoConfig.for_model(**kinds.config_of(path), pad_token_id=None)
+        return kind.from_pretrained(folder, config=config, attn_implementation="eager", **file, **how)
+    except (ImportError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise ConfigError(
+            f"transformers does not read this GGUF file: {str(error).splitlines()[0]:.160} Compare with the "
+            "unquantised model: put its folder beside the file."
+        ) from error
 
 
 def _dequantising(folder: Path) -> dict[str, Any]:

@@ -29,6 +29,8 @@ from headlight.model.runs.edits import AblateHeads, Edit, Patch, Steer
 from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin
+from tests.model.checkpoints import test_gguf
+from tests.model.checkpoints.gguf_files import KIND, write_gguf
 from tests.model.checkpoints.quantised_folders import KINDS, write
 from tests.model.lens.lens_twin import lens_twin
 from tests.model.oracles import random_model
@@ -282,6 +284,26 @@ def test_the_panel_tells_how_far_quantised_weights_are_from_the_model_beside_the
     assert float(off[1].replace("−", "-")) < 1e-4  # the same numbers, in float32 sums of another order
     _click(page, "Compare with transformers")
     assert any("transformers computes with awq weights only by that" in text.value for text in page.text)
+
+
+@pytest.mark.parametrize("kind", ["GGUF", "folder"])
+def test_what_came_without_a_tokenizer_is_compared_with_transformers(
+    kind: str, settings: dict[str, object], tmp_path: Path
+) -> None:
+    theirs, path = test_gguf.noisy("llama"), tmp_path / ("model.gguf" if kind == "GGUF" else "folder")
+    if kind == "GGUF":
+        write_gguf(path, "llama", theirs, KIND.Q8_0)
+    else:
+        theirs.save_pretrained(path)
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["prompt"], page.query_params["model"] = "ids: 1 2 3 4 5 6 7", str(path)
+    page.session_state["headlight.aboutA"] = True
+    page.run()
+    _click(page, "Compare with transformers")
+    off = re.search(r"logits − transformers' logits +(\S+) at most", _codes(page))
+    assert off is not None
+    assert float(off[1].replace("−", "-")) < 1e-4  # float32 sums in another order
+    assert "transformers' own" not in _codes(page)  # it has no ids of such a prompt
 
 
 def test_large_weights_are_hashed_on_request(
