@@ -114,7 +114,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
 def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors without a prefix; what is quantised is [out, in] whatever it was made of, and turned around here."""
     return {
-        name: tensor.T if isinstance(tensor, Quantised) and name not in (EMBEDDING, UNEMBED) else tensor
+        name: tensor.T if isinstance(tensor, Quantised) and name.startswith("h.") else tensor
         for name, tensor in plain_names(without_other_prefix(raw), PREFIX).items()
     }
 

@@ -6,21 +6,19 @@ Source: llama.cpp's convert_hf_to_gguf.py, of which this is the way back, and gg
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.gguf import experts
 from headlight.model.checkpoints.gguf.header import Header
-from headlight.model.checkpoints.gguf.parts import parts_of, whole_header
-from headlight.model.checkpoints.gguf.tensors import read_tensors
-from headlight.model.compute.quantised import of_rows
+from headlight.model.checkpoints.gguf.parts import all_tensors, whole_header
+from headlight.model.checkpoints.gguf.scaling import scaling
+from headlight.model.checkpoints.gguf.values import BLOCK, less_one, parted, turned, unpermuted
 
-EMBEDDING, UNEMBEDDING, ROPE_FACTORS = "token_embd.weight", "output.weight", "rope_freqs.weight"
+EMBEDDING, UNEMBEDDING = "token_embd.weight", "output.weight"
 SETTINGS = {
     "context_length": "max_position_embeddings",
     "block_count": "num_hidden_layers",
@@ -48,10 +46,6 @@ GEMMA_LAYER = LAYER | {
     "ffn_norm": "pre_feedforward_layernorm",
     "post_ffw_norm": "post_feedforward_layernorm",
 }
-BLOCK = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
-# What Llama 3.1 and later scale rotary positions by; a file has the resulting factors, which are compared with these.
-LLAMA3: dict[str, Any] = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-LLAMA3_CONTEXT = 8192
 LARGEST_GEMMA = {"gemma2": 46, "gemma3": 62}  # layers of those whose scores are divided by another width than a head's
 
 Tensors = dict[str, Tensor]
@@ -95,7 +89,7 @@ def config_of(path: Path) -> dict[str, Any]:
         "vocab_size": header.tensors[EMBEDDING].shape[0],
         "tie_word_embeddings": UNEMBEDDING not in header.tensors,
         **settings,
-        **_scaling(path, header),
+        **scaling(path, header),
         **kind.more(header),
     }
 
@@ -116,7 +110,7 @@ def tensors_of(path: Path) -> Tensors:
         CheckpointError: as `config_of`, or a tensor has no place in the architecture.
     """
     kind, config = _kind(path, whole_header(path)), config_of(path)
-    raw = {name: tensor for name, tensor in _all_tensors(path).items() if not name.startswith("rope_")}
+    raw = {name: tensor for name, tensor in all_tensors(path).items() if not name.startswith("rope_")}
     of_experts = [name for name in raw if re.search(r"_(exps|gate_inp|shexp)\b", name)]
     if of_experts and kind.experts is None:
         raise CheckpointError(
@@ -128,11 +122,6 @@ def tensors_of(path: Path) -> Tensors:
         n_experts = config.get("num_experts", config.get("num_local_experts"))
         mended = experts.apart(kind.experts, kind.layers, mended, n_experts)
     return {_renamed(path, kind, name): tensor for name, tensor in mended.items()}
-
-
-def _all_tensors(path: Path) -> Tensors:
-    """The tensors of all parts."""
-    return {name: tensor for part in parts_of(path) for name, tensor in read_tensors(part).items()}
 
 
 def _kind(path: Path, header: Header) -> Kind:
@@ -155,94 +144,6 @@ def _renamed(path: Path, kind: Kind, name: str) -> str:
     if (match := BLOCK.fullmatch(name)) and match[2] in kind.layer:
         return f"{kind.layers.format(int(match[1]))}{kind.layer[match[2]]}.{match[3]}"
     raise CheckpointError(f"{path.name} holds {name}, which a {kind.model_type} has no place for.")
-
-
-def _scaling(path: Path, header: Header) -> dict[str, Any]:
-    """How rotary positions are scaled."""
-    how = header.setting("rope.scaling.type")
-    if ROPE_FACTORS in header.tensors:
-        return {"rope_scaling": _llama3(path, header)}
-    if "rope_factors_long.weight" in header.tensors:
-        factors = _all_tensors(path)
-        lists = {f"{name}_factor": factors[f"rope_factors_{name}.weight"].tolist() for name in ("long", "short")}
-        original = header.setting("rope.scaling.original_context_length")
-        return {"rope_scaling": {"rope_type": "longrope", **lists}, "original_max_position_embeddings": original}
-    factor = header.setting("rope.scaling.factor")
-    if how in (None, "none") or factor is None:
-        return {}
-    if how not in ("linear", "yarn"):
-        raise CheckpointError(f"{path.name} scales rotary positions by {how!r}; known are linear and yarn.")
-    scaling: dict[str, Any] = {"rope_type": how, "factor": factor}
-    if how == "yarn":
-        scaling["original_max_position_embeddings"] = header.setting("rope.scaling.original_context_length")
-    return {"rope_scaling": scaling}
-
-
-def _llama3(path: Path, header: Header) -> dict[str, Any]:
-    """Llama 3's scaling, of which a file holds each wave's factor: the whole one is that of the longest."""
-    factors = _all_tensors(path)[ROPE_FACTORS].float()
-    factor = round(float(factors.max()), 3)
-    scaling = LLAMA3 | {"factor": factor, "original_max_position_embeddings": LLAMA3_CONTEXT}
-    theta = float(header.setting("rope.freq_base", 10000.0))
-    waves = 2 * torch.pi * theta ** (torch.arange(len(factors)) / len(factors))
-    low, high = LLAMA3_CONTEXT / LLAMA3["low_freq_factor"], LLAMA3_CONTEXT / LLAMA3["high_freq_factor"]
-    smooth = (LLAMA3_CONTEXT / waves - 1.0) / (4.0 - 1.0)
-    between = 1 / ((1 - smooth) / factor + smooth)
-    expected = torch.where(waves > low, factor, torch.where(waves < high, 1.0, between))
-    if not torch.allclose(factors, expected, rtol=1e-3):
-        raise CheckpointError(
-            f"{path.name} scales rotary positions by factors of its own ({ROPE_FACTORS}), which are none of Llama 3's."
-        )
-    return scaling
-
-
-def _unpermuted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
-    """Queries and keys whose rotated pairs lie in the two halves of a head, and not side by side."""
-    heads = {"attn_q": config["num_attention_heads"]}
-    heads["attn_k"] = config.get("num_key_value_heads", heads["attn_q"])
-
-    def mended(name: str, tensor: Tensor) -> Tensor:
-        match = BLOCK.fullmatch(name)
-        if match is None or match[2] not in heads:
-            return tensor
-        n_heads = heads[match[2]]
-        if type(n_heads) is not int or n_heads < 1 or len(tensor) % (2 * n_heads):
-            raise CheckpointError(f"{name} has {len(tensor)} rows, which {n_heads} heads do not divide into pairs.")
-        return of_rows(tensor, partial(_halves, n_heads))
-
-    return {name: mended(name, tensor) for name, tensor in tensors.items()}
-
-
-def _halves(n_heads: int, rows: Tensor) -> Tensor:
-    pairs = rows.unflatten(0, (n_heads, len(rows) // n_heads // 2, 2))
-    return pairs.transpose(1, 2).flatten(0, 2)
-
-
-def _less_one(tensors: Tensors, _: dict[str, Any]) -> Tensors:
-    """Gains as Gemma stores them, less 1."""
-    return {name: tensor - 1 if name.endswith("norm.weight") else tensor for name, tensor in tensors.items()}
-
-
-def _parted(tensors: Tensors, config: dict[str, Any]) -> Tensors:
-    """Phi's queries, keys and values, which lie one behind the other, apart."""
-    renamed: Tensors = {}
-    for name, tensor in tensors.items():
-        match = BLOCK.fullmatch(name)
-        if match is None or match[2] != "attn_qkv":
-            renamed[name] = tensor
-            continue
-        n_heads = config["num_attention_heads"]
-        shared = config.get("num_key_value_heads", n_heads)
-        width = len(tensor) // (n_heads + 2 * shared)
-        ends = [0, n_heads * width, (n_heads + shared) * width, (n_heads + 2 * shared) * width]
-        for role, begin, end in zip("qkv", ends, ends[1:], strict=False):
-            rows = slice(begin, end)
-            renamed[f"blk.{match[1]}.attn_{role}.{match[3]}"] = of_rows(tensor, partial(_slice, rows))
-    return renamed
-
-
-def _slice(rows: slice, tensor: Tensor) -> Tensor:
-    return tensor[rows]
 
 
 def _head_width(header: Header) -> float:
@@ -299,7 +200,12 @@ GPT2_SETTINGS = {
     "attention.head_count": "n_head",
     "attention.layer_norm_epsilon": "layer_norm_epsilon",
 }
-GPT2_OUTSIDE = {"token_embd": "transformer.wte", "position_embd": "transformer.wpe", "output_norm": "transformer.ln_f"}
+GPT2_OUTSIDE = {
+    "token_embd": "transformer.wte",
+    "position_embd": "transformer.wpe",
+    "output_norm": "transformer.ln_f",
+    "output": "lm_head",
+}
 PHI_SETTINGS = SETTINGS | ROPE | {"attention.layer_norm_epsilon": "layer_norm_eps"}
 WINDOWED = BASE | WIDE | WINDOW
 EXPERTS = {"expert_used_count": "num_experts_per_tok"}
@@ -308,11 +214,11 @@ MIXTRAL = Kind(
     BASE | EXPERTS | {"expert_count": "num_local_experts"},
     LAYER | {"ffn_gate_inp": "block_sparse_moe.gate"},
     more=_of_width,
-    mended=_unpermuted,
+    mended=unpermuted,
     experts=experts.MIXTRAL,
 )
 KINDS = {
-    "llama": Kind("llama", BASE, LAYER, more=_of_llama, mended=_unpermuted),
+    "llama": Kind("llama", BASE, LAYER, more=_of_llama, mended=unpermuted),
     "qwen2": Kind("qwen2", BASE, LAYER),
     "qwen3moe": Kind(
         "qwen3_moe",
@@ -322,17 +228,17 @@ KINDS = {
         experts=experts.QWEN,
     ),
     "qwen3": Kind("qwen3", BASE | WIDE, LAYER | HEAD_NORMS),
-    "gemma": Kind("gemma", BASE | WIDE, LAYER, mended=_less_one),
-    "gemma2": Kind("gemma2", WINDOWED, GEMMA_LAYER, more=_of_gemma, mended=_less_one),
-    "gemma3": Kind("gemma3_text", WINDOWED, GEMMA_LAYER | HEAD_NORMS, more=_of_gemma, mended=_less_one),
+    "gemma": Kind("gemma", BASE | WIDE, LAYER, mended=less_one),
+    "gemma2": Kind("gemma2", WINDOWED, GEMMA_LAYER, more=_of_gemma, mended=less_one),
+    "gemma3": Kind("gemma3_text", WINDOWED, GEMMA_LAYER | HEAD_NORMS, more=_of_gemma, mended=less_one),
     "phi2": Kind(
         "phi",
         PHI_SETTINGS,
         PHI_LAYER,
         OUTSIDE | {"output_norm": "model.final_layernorm"},
         more=_of_partial,
-        mended=_parted,
+        mended=parted,
     ),
     "phi3": Kind("phi3", BASE | WINDOW, PHI3_LAYER, more=_of_partial),
-    "gpt2": Kind("gpt2", GPT2_SETTINGS, GPT2_LAYER, GPT2_OUTSIDE | {"output": "lm_head"}, "transformer.h.{}."),
+    "gpt2": Kind("gpt2", GPT2_SETTINGS, GPT2_LAYER, GPT2_OUTSIDE, "transformer.h.{}.", mended=turned),
 }

@@ -4,8 +4,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from torch import Tensor
+
 from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.gguf.header import Header, read_header
+from headlight.model.checkpoints.gguf.tensors import read_tensors
 
 NAME = re.compile(r"(.+-)(\d{5})(-of-)(\d{5})(\.gguf)")
 MAX_PARTS = 1000
@@ -47,3 +50,12 @@ def whole_header(path: Path) -> Header:
             raise CheckpointError(f"{min(twice)} is in two parts of {path.name}. Copy or download them again.")
         tensors |= header.tensors
     return replace(first, tensors=tensors)
+
+
+def all_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of all parts by the names that they have in the files.
+
+    Raises:
+        CheckpointError: as `whole_header`.
+    """
+    return {name: tensor for part in parts_of(path) for name, tensor in read_tensors(part).items()}
