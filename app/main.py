@@ -39,7 +39,7 @@ def main() -> None:
     st.logo(ASSETS / "logo.svg", size="large")
     for sheet in STYLES:
         st.html(sheet)
-    said, changed = "", list[str]()
+    status, changed = "", list[str]()
     with boundary.guard(notices.refused):
         selection.arrive(VIEWS, settings().model, prompts.first_prompt, trusted.unasked)
         kind = _view().kind
@@ -50,13 +50,13 @@ def main() -> None:
             runs = _shown(kind, changed)
         with notes:
             link.draw()
-            said = _say(kind, runs, changed)
+            status = _say(kind, runs, changed)
         if runs is not None:
             with beginning:
                 kind.about(runs)
             kind.drawer()
     if selection.arrived():  # or else the URL has not been read, and would be overwritten
-        _content(_view().kind, selection.pending(), said)
+        _content(_view().kind, selection.pending(), status)
 
 
 def _view() -> View:
@@ -99,13 +99,13 @@ def _say(kind: Kind, runs: Any, changed: list[str]) -> str:
 
 
 @st.fragment
-def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> None:
+def _content(bar: Kind, unanswered: selection.Selection | None, status: str) -> None:
     """Draw the navigation and the view, as a fragment.
 
     A choice in them redraws only them, unless it needs another run or a page with another bar. A selection that failed
     is not requested again.
     """
-    _navigation(said)
+    _navigation(status)
     view, seen = _view(), selection.active()
     if view.kind is not bar or selection.pending() is not unanswered or not selection.arrived():
         st.rerun()
@@ -119,11 +119,11 @@ def _content(bar: Kind, unanswered: selection.Selection | None, said: str) -> No
     selection.write_url(prompt_list.in_address())
 
 
-def _navigation(said: str) -> None:
+def _navigation(status: str) -> None:
     groups: dict[str, dict[str, str]] = {}
     for view in VIEWS:
         groups.setdefault(view.group, {})[view.slug] = view.title
-    nav_bar(groups, _view().slug, said, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+    nav_bar(groups, _view().slug, status, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
 
 
 def _place(view: View) -> DeltaGenerator:

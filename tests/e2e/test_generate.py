@@ -144,9 +144,9 @@ def test_a_click_on_a_bar_writes_that_token_and_goes_on(app: Driver, mini: Trans
     assert after[:2] == before[:2]
     ids = tuple(map(int, app.page.url.split("written=")[1].split("&")[0].split("+")))
     assert after == drawn(mini, written=ids)
-    expect(app.page.locator(".chip.given")).to_have_count(3)
+    expect(app.page.locator(".chip.inserted")).to_have_count(3)
     app.page.get_by_role("button", name="Start over from the prompt").click()
-    expect(app.page.locator(".chip.given")).to_have_count(0)
+    expect(app.page.locator(".chip.inserted")).to_have_count(0)
     app.settle()
     assert steps(app).all_inner_texts() == before
 

@@ -38,7 +38,7 @@ class BeamTree {
     this.box = widget("tree", "tree");
     view.root.append(this.legend, this.box);
     this.keys = new TreeKeys(this);
-    this.hover = view.tooltip.follow(this.box, () => this.chips, (index) => this.told(index));
+    this.hover = view.tooltip.follow(this.box, () => this.chips, (index) => this.tooltipText(index));
     this.box.onscroll = view.tooltip.hide;
     this.box.onclick = (event) => this.click(event);
   }
@@ -185,7 +185,7 @@ class BeamTree {
   }
 
   /** @type {(index: number) => TooltipText} */
-  told(index) {
+  tooltipText(index) {
     const { labels, steps, states } = this.props;
     const { logProb, total, score } = this.numbers(index);
     /** @type {TooltipRow[]} */

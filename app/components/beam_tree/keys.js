@@ -55,12 +55,12 @@ class TreeKeys {
     this.cursor = node;
     tree.box.setAttribute("aria-activedescendant", tree.chips[node].id);
     tree.chips.forEach((chip, index) => chip.classList.toggle("cursor", index === node));
-    tree.view.announce(...tree.told(node));
+    tree.view.announce(...tree.tooltipText(node));
   }
 
   /** @param {number} node */
   show(node) {
-    this.tree.view.tooltip.showBeside(this.tree.chips[node], ...this.tree.told(node));
+    this.tree.view.tooltip.showBeside(this.tree.chips[node], ...this.tree.tooltipText(node));
   }
 
   // Chooses a node; null gives up the one that is chosen.

@@ -18,7 +18,7 @@ class CellMap {
   /** @type {MapPicture} */
   picture;
   /** @type {[name: string, values: Values][]} */
-  told = []; // more numbers of each cell
+  details = []; // more numbers of each cell
 
   /** @param {View} view */
   constructor(view) {
@@ -51,7 +51,7 @@ class CellMap {
   update(props, arrays) {
     this.props = props;
     this.picture = new MapPicture(props, arrays.values);
-    this.told = props.told.map((name, slot) => [name, arrays[`told${slot}`].values]);
+    this.details = props.details.map((name, slot) => [name, arrays[`details${slot}`].values]);
     this.cursor = null;
     const { down, across } = this.picture;
     const names = [props.rows.name, props.columns.name].filter(Boolean).join(" by ");
@@ -138,7 +138,7 @@ class CellMap {
     if (Number.isNaN(value)) return [...places, ["", lacks]];
     const at = cell[0] * this.picture.across + cell[1];
     /** @type {TooltipRow[]} */
-    const more = this.told.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
+    const more = this.details.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
     return [...places, ["value", scale === "signed" ? withSign(value) : plainNumber(value)], ...more];
   }
 

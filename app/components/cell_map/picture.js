@@ -3,7 +3,7 @@
 /** @typedef {{ name: string, labels: string[], numbered: boolean }} CellAxis */
 /**
  * @typedef {{ rows: CellAxis, columns: CellAxis, title: string, scale: string, ends: [low: number, high: number],
- *   centre: number, lacks: string, told: string[], sums: boolean, choosable: boolean, leadsTo: string }} CellMapProps of cell_map/__init__.py
+ *   centre: number, lacks: string, details: string[], sums: boolean, choosable: boolean, leadsTo: string }} CellMapProps of cell_map/__init__.py
  */
 const ROW = 20; // CSS pixels
 const WIDEST_COLUMN = 74;
@@ -19,7 +19,7 @@ class MapPicture {
   /** @type {Theme} */
   theme;
   /** @type {Box} */
-  box = { left: 0, top: 0, width: 0, height: 0, shown: { query: [0, 0], key: [0, 0] } }; // of the matrix
+  box = { left: 0, top: 0, width: 0, height: 0, visible: { query: [0, 0], key: [0, 0] } }; // of the matrix
   /** @type {[width: number, height: number]} */
   size = [0, 0]; // before the first drawing
   pitch = 0; // of the columns
@@ -80,7 +80,7 @@ class MapPicture {
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
     this.namesAbove = this.down < TALL ? 0 : below;
     const [top, height] = [AXIS_NAME_ROOM + this.namesAbove, this.down * ROW];
-    this.box = { left, top, width: wide, height, shown: { query: [0, this.down], key: [0, this.across] }, longestLabel };
+    this.box = { left, top, width: wide, height, visible: { query: [0, this.down], key: [0, this.across] }, longestLabel };
     this.levelLabels = top + height + LEVEL_LABELS_ROOM / 2 + 1;
     this.size = [left + wide + 2, top + height + below];
   }

@@ -60,8 +60,8 @@ class FlowGraph {
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.leave();
     this.canvas.onclick = (/** @type {PointerEvent} */ event) => {
-      const found = this.under(event);
-      if (found) this.click(found);
+      const pointed = this.under(event);
+      if (pointed) this.click(pointed);
       else this.choose([]);
     };
   }
@@ -84,14 +84,14 @@ class FlowGraph {
   /** @param {number[]} value */
   setValue([start, ...place]) {
     this.start = Math.min(start, this.props.labels.length - 1);
-    this.chosen = this.found(place);
+    this.chosen = this.at(place);
     if (this.revealed !== undefined) this.revealStart();
     this.paintSoon();
   }
 
   // The node or edge of a value; null where the graph lacks it.
   /** @param {number[]} place */
-  found(place) {
+  at(place) {
     const [depth, target, source] = place;
     if (place.length === 2) return this.data.node(depth, target) ?? null;
     return place.length === 3 ? (this.data.edge(depth, target, source) ?? null) : null;
@@ -100,8 +100,8 @@ class FlowGraph {
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
     Object.assign(this, { theme, width });
-    const shown = this.limit ? theme.diverging : theme.map;
-    this.map = shown.map((_, step) => colourAt(shown, this.visible(step / (MAP_SIZE - 1))));
+    const colours = this.limit ? theme.diverging : theme.map;
+    this.map = colours.map((_, step) => colourAt(colours, this.visible(step / (MAP_SIZE - 1))));
     const context = contextOf(this.canvas);
     context.font = labelFont(theme);
     this.left = Math.ceil(textWidth(context, this.props.states)) + 2 * LABEL_GAP;
@@ -183,7 +183,7 @@ class FlowGraph {
   /** @param {number} x @param {number} y */
   edgeNear(x, y) {
     /** @type {FlowEdge | null} */
-    let found = null;
+    let nearest = null;
     let least = NEAR;
     for (const edge of this.data.edges) {
       const [x0, y0, x1, y1, bend] = this.line(edge);
@@ -192,9 +192,9 @@ class FlowGraph {
       const aside = x0 + share * (x1 - x0) + 4 * share * (1 - share) * bend;
       const slope = Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0);
       const distance = Math.abs(x - aside) / slope;
-      if (distance < least) [found, least] = [edge, distance];
+      if (distance < least) [nearest, least] = [edge, distance];
     }
-    return found;
+    return nearest;
   }
 
   /** @param {Flowing} what */
@@ -247,7 +247,7 @@ class FlowGraph {
 
   /** @param {number[]} place */
   choose(place) {
-    this.chosen = this.found(place);
+    this.chosen = this.at(place);
     this.paintSoon();
     this.view.report([this.start, ...place]);
     this.view.announce(this.chosen ? `chosen: ${this.words.of(this.chosen)[0]}` : `start: ${this.words.token(this.start)}`);

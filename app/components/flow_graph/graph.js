@@ -65,8 +65,8 @@ class Graph {
   // The edges into a node, the largest first.
   /** @param {FlowPlace} node */
   into({ depth, position }) {
-    const found = this.edges.filter((edge) => edge.depth === depth && edge.target === position);
-    return found.sort((one, other) => Math.abs(other.share) - Math.abs(one.share));
+    const edges = this.edges.filter((edge) => edge.depth === depth && edge.target === position);
+    return edges.sort((one, other) => Math.abs(other.share) - Math.abs(one.share));
   }
 
   /** @param {number} depth @param {number} target @param {number} source */

@@ -57,8 +57,8 @@ class FlowWords {
   /** @type {(node: FlowPlace) => TooltipRow[]} */
   sources(node) {
     const edges = this.graph.data.into(node).filter(({ kind }) => kind === "attention");
-    const told = this.graph.limit ? withSign : significant;
+    const format = this.graph.limit ? withSign : significant;
     const part = (/** @type {number} */ share) => Math.abs(share) / (this.graph.limit ?? 1);
-    return edges.slice(0, 5).map(({ source, share }) => [`← ${this.token(source)}`, told(share), part(share)]);
+    return edges.slice(0, 5).map(({ source, share }) => [`← ${this.token(source)}`, format(share), part(share)]);
   }
 }

@@ -262,16 +262,16 @@ class HeadGrid {
     else this.selected = this.selected.filter((head) => !heads.some((other) => headName(other) === headName(head)));
     this.drawFrames();
     this.view.keep(this.selected);
-    const said = `${name} ${added.length > 0 ? `selected as number ${this.selected.length}` : "removed"}`;
+    const message = `${name} ${added.length > 0 ? `selected as number ${this.selected.length}` : "removed"}`;
     await nextFrame();
-    this.view.announce(said);
+    this.view.announce(message);
     this.report();
   }
 
   // The chosen heads are shown first: Python, while it draws the page anew, would hold them up.
   async report() {
-    const shown = this.view.link.send("chosen", this.selected);
-    await Promise.race([Promise.allSettled(shown), new Promise((done) => setTimeout(done, PATIENCE))]);
+    const replies = this.view.link.send("chosen", this.selected);
+    await Promise.race([Promise.allSettled(replies), new Promise((done) => setTimeout(done, PATIENCE))]);
     this.view.report(this.selected);
   }
 

@@ -6,7 +6,7 @@ class FetchedHeads {
   /** @type {HeadIndex[] | null} */
   chosen = null; // by the user since Python's last word, or null
   /** @type {HeldPanel[]} */
-  told = []; // by Python
+  sent = []; // by Python
   /** @type {Map<string, HeldPanel>} */
   panels = new Map(); // by the head's name
   /** @type {Map<string, Promise<void>>} */
@@ -25,21 +25,21 @@ class FetchedHeads {
     if (address !== this.address) this.forget(() => true);
     if (address !== this.address || sameHeads(panels, this.chosen)) this.chosen = null;
     this.address = address;
-    this.told = panels.map((panel, slot) => ({ panel, arrays, prefix: `${slot}.` }));
-    this.forget((name) => this.isTold(name));
+    this.sent = panels.map((panel, slot) => ({ panel, arrays, prefix: `${slot}.` }));
+    this.forget((name) => this.isSent(name));
     if (this.panels.size === 0) this.view.fetched.clear();
   }
 
   /** @param {string} name */
-  isTold(name) {
-    return this.told.some(({ panel }) => headName(panel.heads[0]) === name);
+  isSent(name) {
+    return this.sent.some(({ panel }) => headName(panel.heads[0]) === name);
   }
 
   // Panels with their arrays: those that the user has chosen, as far as they are here, else Python's.
   /** @returns {HeldPanel[]} */
-  get shown() {
-    if (!this.chosen) return this.told;
-    const here = new Map(this.told.map((each) => [headName(each.panel.heads[0]), each]));
+  get current() {
+    if (!this.chosen) return this.sent;
+    const here = new Map(this.sent.map((each) => [headName(each.panel.heads[0]), each]));
     for (const [name, panel] of this.panels) here.set(name, panel);
     return this.chosen.flatMap((head) => here.get(headName(head)) ?? []);
   }
@@ -53,7 +53,7 @@ class FetchedHeads {
     this.chosen = chosen;
     const names = (chosen ?? []).map(headName);
     this.forget((name) => !names.includes(name));
-    const missing = (chosen ?? []).filter((head) => !this.isTold(headName(head)) && !this.panels.has(headName(head)));
+    const missing = (chosen ?? []).filter((head) => !this.isSent(headName(head)) && !this.panels.has(headName(head)));
     await Promise.all(missing.map((head) => this.ask(head)));
     return this.chosen === chosen; // else who has chosen since sees to it
   }

@@ -88,7 +88,7 @@ class Heads {
     const { props } = this;
     this.theme = null; // nothing is marked before the new panels are drawn
     const before = this.comparisons;
-    this.comparisons = this.fetched.shown.map(({ panel, arrays, prefix }) =>
+    this.comparisons = this.fetched.current.map(({ panel, arrays, prefix }) =>
       Comparison.from(panel, arrays, prefix, props, before),
     );
     const drawn = this.panels;
@@ -99,7 +99,7 @@ class Heads {
     );
     setChildren(this.grid, this.panels.map(({ box }) => box));
     const names = this.comparisons.map(({ name }) => name).join(", ");
-    this.grid.ariaLabel = `${SAID.titles[props.show]} of ${names}. ${KEY_HELP}`;
+    this.grid.ariaLabel = `${CONSTANTS.titles[props.show]} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 
@@ -142,7 +142,7 @@ class Heads {
     const { comparisons, props, axes } = this;
     /** @type {(head: Shown, title: string) => HTMLElement} */
     const bar = (head, title) => this.scaleOf(head).bar(theme, title, props.ownScale);
-    const title = SAID.titles[props.show];
+    const title = CONSTANTS.titles[props.show];
     const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
     const compared = comparisons.find(({ differences }) => differences.length > 0);
     const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];

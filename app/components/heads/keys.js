@@ -30,7 +30,7 @@ class HeadKeys {
   move(next) {
     const { heads } = this;
     const last = { query: heads.sizes.query - 1, key: heads.sizes.key - 1 };
-    const [top, left] = [heads.zoom.shown.query[0], heads.zoom.shown.key[0]];
+    const [top, left] = [heads.zoom.visible.query[0], heads.zoom.visible.key[0]];
     const from = heads.cursor;
     const { query, key } = from ? next(from, last) : { query: top, key: left };
     const cell = { query: clamp(query, 0, last.query), key: clamp(key, 0, last.key) };

@@ -55,7 +55,7 @@ class Panel {
   place(theme, layout, colours) {
     const { axes, zoom } = this.owner;
     const { signed, root, limit, centre } = colours;
-    const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.shown]);
+    const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.visible]);
     this.visible &&= looks === this.looks;
     this.looks = looks;
     this.colours = colours;
@@ -90,7 +90,7 @@ class Panel {
     }
     const context = contextOf(this.canvas);
     const { left, top, width, height } = layout.matrix;
-    const matrix = { ...this.croppedTo(zoom.shown), colours: this.colours.palette(theme), hatch: hatching(theme) };
+    const matrix = { ...this.croppedTo(zoom.visible), colours: this.colours.palette(theme), hatch: hatching(theme) };
     paintMatrixIn(context, matrix, layout.matrix);
     context.strokeStyle = cssColour(theme.border);
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
@@ -102,10 +102,10 @@ class Panel {
   // The matrix's place in the plot, and the cells in it.
   /** @returns {Box} */
   get matrix() {
-    return { ...this.owner.layout.matrix, shown: this.owner.zoom.shown };
+    return { ...this.owner.layout.matrix, visible: this.owner.zoom.visible };
   }
 
-  /** @param {Zoom["shown"]} shown */
+  /** @param {Zoom["visible"]} visible */
   croppedTo({ query: [top, bottom], key: [left, right] }) {
     const { head } = this;
     const levels = this.colours.levels(head);
@@ -146,8 +146,8 @@ class Panel {
   // The cell under a point of the screen; where a pixel covers many cells, the one whose colour it shows: the largest.
   /** @type {(at: { clientX: number, clientY: number }) => Cell | null} */
   cellAt({ clientX, clientY }) {
-    const { left, top, width, height, shown } = this.matrix;
-    const { query, key } = shown;
+    const { left, top, width, height, visible } = this.matrix;
+    const { query, key } = visible;
     const frame = this.plot.getBoundingClientRect();
     const down = cellSpans(query[1] - query[0], Math.round(height * devicePixelRatio));
     const across = cellSpans(key[1] - key[0], Math.round(width * devicePixelRatio));

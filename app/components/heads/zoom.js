@@ -7,7 +7,7 @@ const BOTH_SIDES = ["query", "key"];
 
 class Zoom {
   /** @type {Record<Side, Extent>} */
-  shown;
+  visible;
 
   // `sizes` says how many queries and keys there are.
   /** @param {Sizes} sizes */
@@ -17,7 +17,7 @@ class Zoom {
   }
 
   reset() {
-    this.shown = { query: [0, this.sizes.query], key: [0, this.sizes.key] };
+    this.visible = { query: [0, this.sizes.query], key: [0, this.sizes.key] };
   }
 
   /** @param {Sizes} sizes */
@@ -26,12 +26,12 @@ class Zoom {
   }
 
   get isWhole() {
-    return BOTH_SIDES.every((side) => this.shown[side][1] - this.shown[side][0] === this.sizes[side]);
+    return BOTH_SIDES.every((side) => this.visible[side][1] - this.visible[side][0] === this.sizes[side]);
   }
 
   /** @param {Cell} cell */
   has(cell) {
-    return BOTH_SIDES.every((side) => cell[side] >= this.shown[side][0] && cell[side] < this.shown[side][1]);
+    return BOTH_SIDES.every((side) => cell[side] >= this.visible[side][0] && cell[side] < this.visible[side][1]);
   }
 
   // From one cell to another, both included, in any order.
@@ -39,14 +39,14 @@ class Zoom {
   between(one, other) {
     /** @type {(side: Side) => Extent} */
     const range = (side) => [Math.min(one[side], other[side]), Math.max(one[side], other[side]) + 1];
-    this.shown = { query: range("query"), key: range("key") };
+    this.visible = { query: range("query"), key: range("key") };
   }
 
   // In (direction 1) or out (-1), with this cell staying where it is.
   /** @param {number} direction @param {Cell} cell */
   step(direction, cell) {
     for (const side of BOTH_SIDES) {
-      const [start, end] = this.shown[side];
+      const [start, end] = this.visible[side];
       const length = end - start;
       const wanted = direction > 0 ? Math.floor(length / ZOOM_STEP) : Math.ceil(length * ZOOM_STEP);
       const share = (cell[side] + 0.5 - start) / length;
@@ -58,7 +58,7 @@ class Zoom {
   /** @param {Cell} cell */
   include(cell) {
     for (const side of BOTH_SIDES) {
-      const [start, end] = this.shown[side];
+      const [start, end] = this.visible[side];
       this.place(side, clamp(start, cell[side] + 1 - (end - start), cell[side]), end - start);
     }
   }
@@ -67,12 +67,12 @@ class Zoom {
   place(side, start, wanted) {
     const length = Math.min(this.sizes[side], wanted);
     const first = clamp(start, 0, this.sizes[side] - length);
-    this.shown[side] = [first, first + length];
+    this.visible[side] = [first, first + length];
   }
 
   get middle() {
     const middle = (/** @type {Extent} */ [start, end]) => Math.floor((start + end - 1) / 2);
-    return { query: middle(this.shown.query), key: middle(this.shown.key) };
+    return { query: middle(this.visible.query), key: middle(this.visible.key) };
   }
 
   // As long as `text` can become.
@@ -83,6 +83,6 @@ class Zoom {
 
   get text() {
     const range = (/** @type {Extent} */ [start, end]) => (end - start === 1 ? `${start}` : `${start}–${end - 1}`);
-    return `queries ${range(this.shown.query)}, keys ${range(this.shown.key)}`;
+    return `queries ${range(this.visible.query)}, keys ${range(this.visible.key)}`;
   }
 }

@@ -18,13 +18,13 @@ class ZoomBar {
     const { zoom, layout, panels } = this.heads;
     const small = panels.length > 0 && layout.matrix.width / zoom.sizes.key < SMALL_CELL;
     this.box.style.visibility = zoom.isWhole && !small ? "hidden" : "";
-    this.reset.style.width = `${this.told(zoom.longestText).length}ch`;
+    this.reset.style.width = `${this.resetText(zoom.longestText).length}ch`;
     this.out.disabled = this.reset.disabled = zoom.isWhole;
-    this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : this.told(zoom.text);
+    this.reset.textContent = zoom.isWhole ? "drag a rectangle to zoom" : this.resetText(zoom.text);
   }
 
   /** @param {string} text */
-  told(text) {
+  resetText(text) {
     return `zoomed: ${text} · reset`;
   }
 }

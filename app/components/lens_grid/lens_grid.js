@@ -193,8 +193,8 @@ class LensGrid {
   /** @type {(reading: Reading | Difference, cell: LensCell) => TooltipRow[]} */
   describe(reading, cell) {
     const { measureName, measureUnit } = this.props;
-    /** @type {(name: string, told: Reading | Difference) => TooltipRow} */
-    const measure = (name, told) => [name, `${told.measureText(cell)} ${measureUnit}`];
+    /** @type {(name: string, source: Reading | Difference) => TooltipRow} */
+    const measure = (name, source) => [name, `${source.measureText(cell)} ${measureUnit}`];
     /** @type {TooltipRow} */
     const fed = ["input token", this.labels[cell.position]];
     if (!reading.has(cell)) return [fed, ["", this.whyAbsent(reading, cell)]];
@@ -208,8 +208,8 @@ class LensGrid {
 
   /** @param {Reading | Difference} reading @param {LensCell} cell */
   whyAbsent(reading, cell) {
-    const lacking = this.runs.find((run) => reading instanceof Difference && !run.has(cell)) ?? reading;
-    return `${lacking.title || "The run"} has no ${cell.layer < lacking.layers ? "such token" : "such layer"}`;
+    const without = this.runs.find((run) => reading instanceof Difference && !run.has(cell)) ?? reading;
+    return `${without.title || "The run"} has no ${cell.layer < without.layers ? "such token" : "such layer"}`;
   }
 
   // The two lists of top tokens beside each other.
@@ -239,8 +239,8 @@ class LensGrid {
   // Of each run the measure and its best token.
   /** @param {LensCell} cell @returns {(string | TooltipRow[])[]} */
   spoken(cell) {
-    const told = this.runs.flatMap((run) => [run.title, this.describe(run, cell).slice(1, 3)]);
-    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...told];
+    const readings = this.runs.flatMap((run) => [run.title, this.describe(run, cell).slice(1, 3)]);
+    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...readings];
   }
 
   /** @param {number} up @param {number} right */
@@ -265,8 +265,8 @@ class LensGrid {
   // Scroll no further than the cell looked at asks for.
   bringIntoSight() {
     const start = (this.pinned?.position ?? this.defaultPosition) * this.cellWidth;
-    const shown = this.width - this.left - this.cellWidth;
-    const wholeColumns = Math.ceil((start - shown) / this.cellWidth) * this.cellWidth; // none is cut at the left
+    const visible = this.width - this.left - this.cellWidth;
+    const wholeColumns = Math.ceil((start - visible) / this.cellWidth) * this.cellWidth; // none is cut at the left
     this.scroller.scrollLeft = clamp(this.scroller.scrollLeft, wholeColumns, start);
   }
 }

@@ -66,13 +66,13 @@ class LensPanel {
   /** @param {CanvasRenderingContext2D} context @param {LensCell} cell */
   paintCell(context, cell) {
     const { theme, cellWidth, vocabulary } = this.grid;
-    const shown = this.reading.has(cell);
-    const colour = shown ? this.grid.colourOf(this.reading, cell) : theme.absent;
+    const isRead = this.reading.has(cell);
+    const colour = isRead ? this.grid.colourOf(this.reading, cell) : theme.absent;
     const [x, y] = this.corner(cell);
     context.fillStyle = cssColour(colour);
     context.fillRect(x, y, cellWidth - 1, CELL_HEIGHT - 1);
     context.fillStyle = inkOn(colour);
-    if (shown) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
+    if (isRead) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} position @param {number} y */

@@ -12,11 +12,11 @@ _render = register(__file__)
 
 
 def nav_bar(
-    groups: Mapping[str, Mapping[str, str]], current: str, said: str, *, key: str, turn_to: Callable[[str], None]
+    groups: Mapping[str, Mapping[str, str]], current: str, status: str, *, key: str, turn_to: Callable[[str], None]
 ) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
-    A screen reader hears which page is gone to, and what is `said` of what it shows when that is another than before.
+    A screen reader hears which page is gone to, and the `status` of what it shows when that has changed.
     `turn_to` is called with the slug of the page that the user has gone to, before the script runs again.
     """
 
@@ -25,5 +25,9 @@ def nav_bar(
         if any(slug in pages for pages in groups.values()):
             turn_to(slug)
 
-    props = {"groups": [[name, list(pages.items())] for name, pages in groups.items()], "shown": current, "said": said}
+    props = {
+        "groups": [[name, list(pages.items())] for name, pages in groups.items()],
+        "current": current,
+        "status": status,
+    }
     mount(_render, key=key, props=props, changed=turn)

@@ -2,7 +2,7 @@
 // each group is a list; where these do not fit, all are one.
 
 /** @typedef {[slug: string, title: string][]} Pages */
-/** @typedef {{ groups: [name: string, pages: Pages][], shown: string, said: string }} NavProps of nav_bar/__init__.py */
+/** @typedef {{ groups: [name: string, pages: Pages][], current: string, status: string }} NavProps of nav_bar/__init__.py */
 
 /** @implements {Component} */
 class NavBar {
@@ -10,8 +10,8 @@ class NavBar {
   groups = [];
   /** @type {Map<string, string>} */
   titles = new Map(); // by slug
-  shown = "";
-  said = "";
+  current = "";
+  status = "";
   folded = false;
   /** @type {number | null} */
   width = null;
@@ -32,13 +32,13 @@ class NavBar {
   }
 
   /** @param {NavProps} props */
-  update({ groups, shown, said }) {
+  update({ groups, current, status }) {
     const titles = new Map(groups.flatMap(([, pages]) => pages));
-    const isLeft = this.shown && this.shown !== shown;
-    const news = [isLeft && titles.get(shown), said !== this.said && said].filter(Boolean);
+    const isLeft = this.current && this.current !== current;
+    const news = [isLeft && titles.get(current), status !== this.status && status].filter(Boolean);
     if (news.length > 0) this.view.announce(news.join(". "));
     if (JSON.stringify(groups) !== JSON.stringify(this.groups)) this.width = null;
-    Object.assign(this, { groups, titles, shown, said });
+    Object.assign(this, { groups, titles, current, status });
   }
 
   /** @param {Theme} theme @param {number} width */
@@ -94,8 +94,8 @@ class NavBar {
 
   // The page that is shown, and the list that it is in.
   mark() {
-    this.title.textContent = this.titles.get(this.shown) ?? "";
-    for (const [link, slug] of this.slugs) link.ariaCurrent = slug === this.shown ? "page" : null;
+    this.title.textContent = this.titles.get(this.current) ?? "";
+    for (const [link, slug] of this.slugs) link.ariaCurrent = slug === this.current ? "page" : null;
     for (const button of this.nav.querySelectorAll("button")) {
       const [name] = button.children;
       if (this.folded) name.textContent = this.title.textContent;
@@ -118,8 +118,8 @@ class NavBar {
     event.preventDefault();
     const open = /** @type {HTMLElement | null} */ (this.nav.querySelector(":popover-open"));
     open?.hidePopover();
-    if (slug === this.shown) return;
-    this.shown = slug;
+    if (slug === this.current) return;
+    this.current = slug;
     this.mark();
     this.view.announce(this.titles.get(slug) ?? "");
     this.view.report([slug, Date.now()]);

@@ -9,7 +9,7 @@ const MAX_AT_ONCE = 100; // options of a list
 class Control {
   delay = 0;
   /** @type {OptionValue} */
-  shown;
+  current;
   /** @type {Explanation | undefined} */
   explanation;
 
@@ -17,7 +17,7 @@ class Control {
   constructor(look, choose) {
     this.look = JSON.stringify(look);
     this.choose = (/** @type {OptionValue} */ value) => {
-      this.shown = value;
+      this.current = value;
       choose(value);
     };
     this.element = element("div", `option ${look.kind}`);
@@ -64,12 +64,12 @@ class Control {
   // What the user is typing stays, unless something else than before is to be shown.
   /** @param {OptionValue} value */
   show(value) {
-    if (JSON.stringify(value) !== JSON.stringify(this.shown)) this.reset(value);
+    if (JSON.stringify(value) !== JSON.stringify(this.current)) this.reset(value);
   }
 
   /** @param {OptionValue} value */
   reset(value) {
-    this.shown = value;
+    this.current = value;
     this.set(value);
   }
 }
@@ -106,7 +106,7 @@ class Choice extends Control {
 }
 
 // All tokens of a long prompt, of which a page may have six lists, take the browser longer than the rest of the page: a
-// long list is of the shown one alone until the user turns to it.
+// long list has its current option alone until the user turns to it.
 /** @extends {Control<HTMLSelectElement>} */
 class List extends Control {
   /** @param {ChoiceLook} look */
@@ -126,14 +126,14 @@ class List extends Control {
     if (this.filled) return;
     this.filled = true;
     this.input.replaceChildren(...options.map((text) => new Option(text, text)));
-    this.set(this.shown);
+    this.set(this.current);
   }
 
   /** @param {OptionValue} value */
   set(value) {
-    const shown = value ?? "";
-    if (!this.filled) this.input.replaceChildren(new Option(shown, shown));
-    this.input.value = shown;
+    const text = value ?? "";
+    if (!this.filled) this.input.replaceChildren(new Option(text, text));
+    this.input.value = text;
   }
 }
 

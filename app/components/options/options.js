@@ -21,7 +21,7 @@ class Options {
   inForm = false;
   whole = false; // on a phone too
   /** @type {Record<string, OptionValue>} */
-  told = {}; // by the server
+  serverValues = {};
   /** @type {Record<string, OptionValue>} */
   run = {}; // the values in what is shown, and the text of the same line
   /** @type {string | null} */
@@ -55,7 +55,7 @@ class Options {
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
   update({ values, heard, whole, inForm, run, text }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
-    Object.assign(this, { heard, whole, inForm, told: values, run, text });
+    Object.assign(this, { heard, whole, inForm, serverValues: values, run, text });
     this.setLooks(readJson(looks.values));
     if (inForm) this.hearText();
     this.mark();
@@ -82,7 +82,7 @@ class Options {
     /** @type {(element: HTMLElement, isNew: boolean) => void} */
     const mark = (element, isNew) => element.toggleAttribute("data-not-run", isNew);
     for (const [name, { element }] of this.controls) {
-      const value = name in this.unheard ? this.unheard[name][0] : this.told[name];
+      const value = name in this.unheard ? this.unheard[name][0] : this.serverValues[name];
       mark(element, name in this.run && JSON.stringify(value) !== JSON.stringify(this.run[name]));
     }
     const { textBox, text } = this;
@@ -95,7 +95,7 @@ class Options {
     if (reported === null) return this.giveWay();
     this.unheard = Object.fromEntries(Object.entries(reported).filter(([, [, time]]) => time > this.heard));
     this.view.keep(this.unheard);
-    for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : this.told[name]);
+    for (const [name, control] of this.controls) control.show(name in this.unheard ? this.unheard[name][0] : this.serverValues[name]);
     this.mark();
   }
 
@@ -109,7 +109,7 @@ class Options {
   leave() {
     this.unheard = {};
     this.view.keep({});
-    for (const [name, control] of this.controls) control.reset(this.told[name]);
+    for (const [name, control] of this.controls) control.reset(this.serverValues[name]);
     this.mark();
   }
 
@@ -126,7 +126,7 @@ class Options {
   // looked for once for each width: an option that was moved to and fro would lose the keyboard's focus.
   arrange() {
     const narrow = innerWidth <= PHONE && !this.whole && this.looks.every(({ kind }) => kind !== "link");
-    const [folded, row] = [true, false].map((asked) => this.looks.filter((look) => (look.folded || narrow) === asked));
+    const [folded, row] = [true, false].map((isFolded) => this.looks.filter((look) => (look.folded || narrow) === isFolded));
     const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
     const isNew = this.measured !== measured;
     if (isNew) [this.measured, this.fitting] = [measured, row.length];

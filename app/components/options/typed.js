@@ -42,7 +42,7 @@ class Suggested extends Line {
       if (line.value.trim()) this.choose(line.value.trim());
     };
     line.onblur = () => {
-      if (!line.value.trim()) this.set(this.shown);
+      if (!line.value.trim()) this.set(this.current);
       this.showEnd();
     };
     return line;
@@ -92,7 +92,7 @@ class Several extends Suggested {
       if (["", "insertReplacementText"].includes(inputType)) this.add(line.value); // picked from the browser's list
     };
     line.onkeydown = ({ key }) => {
-      if (key === "Backspace" && line.value === "" && this.shown.length > 0) this.takeOut(this.shown.length - 1);
+      if (key === "Backspace" && line.value === "" && this.current.length > 0) this.takeOut(this.current.length - 1);
     };
     return line;
   }
@@ -106,15 +106,15 @@ class Several extends Suggested {
   /** @param {string} typed */
   add(typed) {
     const text = this.offered.find((each) => each === typed) ?? this.offered.find((each) => typed && each.startsWith(typed));
-    if (text && !this.shown.includes(text)) this.choose([...this.shown, text]);
-    this.set(this.shown);
+    if (text && !this.current.includes(text)) this.choose([...this.current, text]);
+    this.set(this.current);
   }
 
   /** @param {number} place */
   takeOut(place) {
     if (place < 0) return;
-    this.choose(this.shown.filter((/** @type {string} */ _, /** @type {number} */ at) => at !== place));
-    this.set(this.shown);
+    this.choose(this.current.filter((/** @type {string} */ _, /** @type {number} */ at) => at !== place));
+    this.set(this.current);
     this.input.focus();
   }
 

@@ -36,7 +36,7 @@ class RowTable {
   /** @param {View} view */
   constructor(view) {
     this.view = view;
-    this.head = new SortableHead((said) => this.sort(said));
+    this.head = new SortableHead((order) => this.sort(order));
     this.widths = element("colgroup");
     this.body = element("tbody");
     this.table = element("table", "listed");
@@ -152,9 +152,9 @@ class RowTable {
 
   paint() {
     const first = this.firstAround();
-    const shown = this.places.slice(first, first + this.inSight + 3 * this.around);
+    const visible = this.places.slice(first, first + this.inSight + 3 * this.around);
     this.table.style.marginTop = `${first * LINE}px`;
-    this.body.replaceChildren(...shown.map((place, at) => this.row(place, first + at)));
+    this.body.replaceChildren(...visible.map((place, at) => this.row(place, first + at)));
     this.first = first;
     this.mark();
   }
@@ -210,11 +210,11 @@ class RowTable {
     if (!this.isPressed && this.firstAround() !== this.first) this.paint();
   }
 
-  /** @param {string} said */
-  sort(said) {
+  /** @param {string} order */
+  sort(order) {
     this.places = this.head.places;
     this.paint();
-    this.view.announce(`sorted ${said}`);
+    this.view.announce(`sorted ${order}`);
   }
 
   // In the list, of the row that an event is in.
@@ -261,8 +261,8 @@ class RowTable {
   /** @param {number} place */
   bringIntoSight(place) {
     const at = this.places.indexOf(place) * LINE;
-    const shown = (this.inSight - 0.5) * LINE;
-    this.scroller.scrollTop = clamp(this.top, at + LINE - shown, at);
+    const visible = (this.inSight - 0.5) * LINE;
+    this.scroller.scrollTop = clamp(this.top, at + LINE - visible, at);
     this.scroll();
   }
 
@@ -281,8 +281,8 @@ class RowTable {
     if (!cell) return this.view.tooltip.hide();
     const column = this.columns[cell.cellIndex];
     const cutOff = cell.matches("td") && cell.scrollWidth > cell.clientWidth;
-    const told = cell.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(event)]) : "";
-    if (!told) return this.view.tooltip.hide();
-    this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", told]]);
+    const text = cell.matches("th") ? column.help : cutOff ? this.text(column, column.cells[this.placeOf(event)]) : "";
+    if (!text) return this.view.tooltip.hide();
+    this.view.tooltip.show(event.clientX, event.clientY, column.name, [["", text]]);
   }
 }

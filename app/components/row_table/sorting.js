@@ -29,8 +29,8 @@ class SortableHead {
   /** @type {TableColumn[]} */
   columns = [];
 
-  // `sorted` is called when the user has chosen another order, with what to say of it.
-  /** @param {(said: string) => void} sorted */
+  // `sorted` is called when the user has chosen another order, with its description for screen readers.
+  /** @param {(order: string) => void} sorted */
   constructor(sorted) {
     this.sorted = sorted;
     this.names = element("tr");

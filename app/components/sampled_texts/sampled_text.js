@@ -1,12 +1,12 @@
 // One text: its tokens, coloured at rest by how much each is looked at, and around a token that is pointed at by where it
 // looks (blue) and who looks at it (orange).
-const TOLD = 3; // tokens in a tooltip, each way
+const MAX_LISTED = 3; // tokens in a tooltip, each way
 const RESTING = 0.55; // of the colours' way, so that the text is read first
 const FAINTEST = 0.05;
 
 /**
  * @typedef {{ tokens: string[], title: string, note: string, group: string, marked: [number, number] | null,
- *   scale: number | null }} Told
+ *   scale: number | null }} Sample
  *   `SampledText` in sampled_texts/__init__.py
  * @typedef {{ queries: Int32Array, keys: Int32Array, weights: Float32Array }} Sparse
  * @typedef {[place: number, weight: number]} Weighed
@@ -18,24 +18,24 @@ class ShownText {
   /** @type {number | null} */
   cursor = null;
 
-  /** @param {SampledTexts} list @param {number} place @param {Told} told @param {Sparse} sparse */
-  constructor(list, place, told, sparse) {
+  /** @param {SampledTexts} list @param {number} place @param {Sample} sample @param {Sparse} sparse */
+  constructor(list, place, sample, sparse) {
     this.list = list;
     this.place = place;
-    this.told = told;
-    this.looks = told.tokens.map(() => /** @type {Weighed[]} */ ([]));
-    this.seenBy = told.tokens.map(() => /** @type {Weighed[]} */ ([]));
+    this.sample = sample;
+    this.looks = sample.tokens.map(() => /** @type {Weighed[]} */ ([]));
+    this.seenBy = sample.tokens.map(() => /** @type {Weighed[]} */ ([]));
     sparse.weights.forEach((weight, cell) => {
       this.looks[sparse.queries[cell]].push([sparse.keys[cell], weight]);
       this.seenBy[sparse.keys[cell]].push([sparse.queries[cell], weight]);
     });
     for (const each of [...this.looks, ...this.seenBy]) each.sort((one, other) => other[1] - one[1]);
-    this.tokens = told.tokens.map((text) => element("span", "token", text));
+    this.tokens = sample.tokens.map((text) => element("span", "token", text));
     this.text = element("p", "text");
     this.text.dir = "auto";
     this.text.append(...this.tokens);
-    const head = element("div", "told");
-    head.append(element("strong", "", told.title), element("span", "note", told.note));
+    const head = element("div", "heading");
+    head.append(element("strong", "", sample.title), element("span", "note", sample.note));
     this.box = optionOf("sequence", `text-${place}`);
     this.box.append(head, this.text);
     this.listen();
@@ -50,7 +50,7 @@ class ShownText {
 
   // The token at the strongest cell's query is brought into sight of a long text, at its first drawing.
   reveal() {
-    const { marked } = this.told;
+    const { marked } = this.sample;
     if (marked === null) return;
     const { offsetTop, offsetHeight } = this.tokens[marked[0]];
     this.text.scrollTop = offsetTop - (this.text.clientHeight - offsetHeight) / 2; // it stands around them, positioned
@@ -66,13 +66,13 @@ class ShownText {
     this.cursor = null;
     this.list.view.tooltip.hide();
     this.tokens.forEach((_, place) => this.paint(place, this.seenMost(place), 0));
-    this.tokens.forEach((token, place) => token.classList.toggle("query", place === this.told.marked?.[0]));
+    this.tokens.forEach((token, place) => token.classList.toggle("query", place === this.sample.marked?.[0]));
   }
 
   // The largest weight on a token from a later one: what it gives to itself, as the first one mostly does, says little.
   /** @param {number} place */
   seenMost(place) {
-    if (this.told.scale !== null) return this.seenBy[place][0]?.[1] ?? 0;
+    if (this.sample.scale !== null) return this.seenBy[place][0]?.[1] ?? 0;
     const other = this.seenBy[place].find(([query]) => query !== place);
     return place === 0 || other === undefined ? 0 : other[1];
   }
@@ -82,7 +82,7 @@ class ShownText {
   paint(place, seen, sees) {
     if (!this.theme) return;
     const weight = Math.min(1, Math.max(seen, sees));
-    const share = this.cursor === null && this.told.scale === null ? RESTING * weight : Math.sqrt(weight);
+    const share = this.cursor === null && this.sample.scale === null ? RESTING * weight : Math.sqrt(weight);
     const at = (1 + (seen >= sees ? share : -share)) / 2;
     tint(this.tokens[place], share > FAINTEST ? colourAt(this.theme.diverging, at) : null);
   }
@@ -91,7 +91,7 @@ class ShownText {
   pointAt(place, x, y) {
     if (place < 0) return;
     this.cursor = place;
-    if (this.told.scale === null) this.paintAround(place);
+    if (this.sample.scale === null) this.paintAround(place);
     this.list.view.tooltip.show(x, y, this.named(place), this.describe(place));
   }
 
@@ -106,18 +106,18 @@ class ShownText {
 
   /** @param {number} place */
   named(place) {
-    return `${this.told.tokens[place]} ${place}`;
+    return `${this.sample.tokens[place]} ${place}`;
   }
 
   /** @type {(place: number) => TooltipRow[]} */
   describe(place) {
-    if (this.told.scale !== null) {
+    if (this.sample.scale !== null) {
       const share = this.seenMost(place);
-      return [["activation", significant(share * this.told.scale), share]];
+      return [["activation", significant(share * this.sample.scale), share]];
     }
-    /** @type {(arrow: string, found: Weighed[]) => TooltipRow[]} */
-    const rows = (arrow, found) =>
-      found.slice(0, TOLD).map(([other, weight]) => [`${arrow} ${this.named(other)}`, significant(weight), weight]);
+    /** @type {(arrow: string, others: Weighed[]) => TooltipRow[]} */
+    const rows = (arrow, others) =>
+      others.slice(0, MAX_LISTED).map(([other, weight]) => [`${arrow} ${this.named(other)}`, significant(weight), weight]);
     const others = this.seenBy[place].filter(([query]) => query !== place);
     return [...rows("attends to", this.looks[place]), ...rows("attended by", others)];
   }
@@ -125,7 +125,7 @@ class ShownText {
   // The keyboard's move to the token before or after, from the strongest cell's query.
   /** @param {-1 | 1} step */
   move(step) {
-    const from = this.cursor ?? (this.told.marked?.[0] ?? 0) - step;
+    const from = this.cursor ?? (this.sample.marked?.[0] ?? 0) - step;
     const place = clamp(from + step, 0, this.tokens.length - 1);
     this.tokens[place].scrollIntoView({ block: "nearest" });
     const { right, bottom } = this.tokens[place].getBoundingClientRect();

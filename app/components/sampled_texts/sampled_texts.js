@@ -29,15 +29,15 @@ class SampledTexts {
 
   /** @param {{ title: string }} props @param {Arrays} arrays */
   update({ title }, arrays) {
-    /** @type {Told[]} */
-    const told = readJson(/** @type {Bytes} */ (arrays.texts).values);
-    this.texts = told.map((each, place) => {
+    /** @type {Sample[]} */
+    const samples = readJson(/** @type {Bytes} */ (arrays.texts).values);
+    this.texts = samples.map((sample, place) => {
       const of = (/** @type {string} */ name) => /** @type {any} */ (arrays[`${place}.${name}`].values);
-      return new ShownText(this, place, each, { queries: of("queries"), keys: of("keys"), weights: of("weights") });
+      return new ShownText(this, place, sample, { queries: of("queries"), keys: of("keys"), weights: of("weights") });
     });
     this.list.ariaLabel = `${title}. ${HOW_TO}`;
-    const rows = this.texts.flatMap(({ box, told }, place) =>
-      told.group === this.texts[place - 1]?.told.group ? [box] : [element("h3", "", told.group), box],
+    const rows = this.texts.flatMap(({ box, sample }, place) =>
+      sample.group === this.texts[place - 1]?.sample.group ? [box] : [element("h3", "", sample.group), box],
     );
     this.list.replaceChildren(...rows);
     this.cursor = 0;
@@ -61,7 +61,7 @@ class SampledTexts {
       patch.style.background = cssColour(colourAt(theme.diverging, share));
       return legendEntry(patch, element("span", "title", words));
     };
-    if (this.texts.some(({ told }) => told.scale !== null)) {
+    if (this.texts.some(({ sample }) => sample.scale !== null)) {
       this.legend.replaceChildren(element("span", "title", "A token's colour:"), swatch("how active it is", 0.85));
       return;
     }
@@ -92,10 +92,10 @@ class SampledTexts {
     if (this.texts.length === 0) return;
     this.texts[this.cursor].rest();
     this.cursor = clamp(this.cursor + step, 0, this.texts.length - 1);
-    const { box, told } = this.texts[this.cursor];
+    const { box, sample } = this.texts[this.cursor];
     box.scrollIntoView({ block: "nearest" });
     this.list.setAttribute("aria-activedescendant", box.id);
-    this.view.announce(`${told.group} ${told.title} ${told.note}`);
+    this.view.announce(`${sample.group} ${sample.title} ${sample.note}`);
   }
 
   leave() {

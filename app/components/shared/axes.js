@@ -3,7 +3,7 @@
 const LABEL_FONT_SIZE = 11;
 /** @typedef {"query" | "key"} Side queries are rows, keys columns */
 /**
- * @typedef {{ left: number, top: number, width: number, height: number, shown: Record<Side, [number, number]>,
+ * @typedef {{ left: number, top: number, width: number, height: number, visible: Record<Side, [number, number]>,
  *   longestLabel?: number }} Box
  */
 /** @typedef {{ queries: number[], keys: number[] }} Marks */
@@ -31,7 +31,7 @@ function setLabelLook(context, theme, isMarked = false) {
 // a label may be.
 /** @type {(box: Box, side: Side) => Span} */
 function axisSpan(box, side) {
-  const [start, end] = box.shown[side];
+  const [start, end] = box.visible[side];
   const pitch = (side === "query" ? box.height : box.width) / (end - start);
   return { start, end, pitch, at: (place) => (place - start) * pitch, longest: box.longestLabel ?? LONGEST_LABEL };
 }

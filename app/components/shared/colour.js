@@ -70,7 +70,7 @@ const mixColours = (one, other, share) =>
 
 // In OKLCH: lightness, chroma, hue in degrees.
 /** @type {(background: Rgb) => Record<"sequential" | "less" | "more", Triple[]>} */
-const anchorsOn = (background) => SAID.anchors[isDark(background) ? "dark" : "light"];
+const anchorsOn = (background) => CONSTANTS.anchors[isDark(background) ? "dark" : "light"];
 
 // MAP_SIZE colours as [r, g, b], from the background to the far end.
 /** @type {(background: Rgb) => Rgb[]} */

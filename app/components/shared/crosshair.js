@@ -13,7 +13,7 @@ function strokeTwice(context, theme, colour, draw) {
   }
 }
 
-// `box` is the matrix { left, top, width, height, shown: the places along each side }.
+// `box` is the matrix { left, top, width, height, visible: the range of places along each side }.
 /** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Marks & { colour: Rgb }} marks */
 function drawCrosshair(context, theme, box, { queries, keys, colour }) {
   const [rows, columns] = [axisSpan(box, "query"), axisSpan(box, "key")];

@@ -51,8 +51,8 @@ const placeOf = (elements, event) => elements.findIndex((each) => each.contains(
 /** @param {HTMLElement} made @param {Record<string, (key: string) => unknown>} keys */
 function onKeys(made, keys) {
   made.onkeydown = (event) => {
-    const held = [event.ctrlKey && "Control", event.altKey && "Alt", event.metaKey && "Meta"];
-    const key = [...held, event.key].filter(Boolean).join("+");
+    const modifiers = [event.ctrlKey && "Control", event.altKey && "Alt", event.metaKey && "Meta"];
+    const key = [...modifiers, event.key].filter(Boolean).join("+");
     if (event.target === made && key in keys && keys[key](key) !== false) event.preventDefault();
   };
 }

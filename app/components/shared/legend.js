@@ -43,7 +43,7 @@ const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token i
 function drawMeasureLegend(legend, { bars, show, sink, presence, masked }) {
   const missing = presence.includes("a") || presence.includes("b");
   const kinds = Object.entries(PRESENCE_NAMES).filter(([kind]) => presence.some((each) => each === kind));
-  const note = SAID.firstToken[show][sink];
+  const note = CONSTANTS.firstToken[show][sink];
   legend.replaceChildren(
     ...bars,
     ...(masked ? [legendSwatch("masked")] : []),

@@ -52,7 +52,7 @@ function paintMatrix(context, matrix, left, top, width, height) {
 }
 
 // The same on a canvas that counts in CSS pixels.
-/** @param {CanvasRenderingContext2D} context @param {Matrix} matrix @param {Omit<Box, "shown">} box */
+/** @param {CanvasRenderingContext2D} context @param {Matrix} matrix @param {Omit<Box, "visible">} box */
 function paintMatrixIn(context, matrix, { left, top, width, height }) {
   const [x, y, across, down] = [left, top, width, height].map((length) => Math.round(length * devicePixelRatio));
   context.save();

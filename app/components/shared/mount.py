@@ -16,8 +16,8 @@ import numpy as np
 import streamlit as st
 from jaxtyping import UInt8
 
+from headlight.app.components.shared.constants import CONSTANTS
 from headlight.app.components.shared.packing import pack
-from headlight.app.components.shared.said import SAID
 
 SHARED = Path(__file__).parent
 _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/)\n", re.MULTILINE)
@@ -73,7 +73,7 @@ def entry(folder: Path) -> str:
 
 def scripts(*folders: Path) -> str:
     """All scripts in these folders, one after the other, with what Python says as they do."""
-    return bare(joined("*.js", *folders)).replace('"said.py"', json.dumps(json.dumps(SAID)))
+    return bare(joined("*.js", *folders)).replace('"constants.py"', json.dumps(json.dumps(CONSTANTS)))
 
 
 def bare(script: str) -> str:

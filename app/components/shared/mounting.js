@@ -64,12 +64,12 @@ function viewOf({ key }, Component) {
 // contents do, and those just sent; null if one of them is lost.
 /** @type {(header: Header, sent: Arrays, fetched: Map<string, Packed>) => Arrays | null} */
 function heldArrays({ key, digests }, sent, fetched) {
-  const held = new Map([...fetched, ...(PAGE.arrays.get(key) ?? [])]);
-  for (const [name, digest] of Object.entries(digests)) if (!held.has(digest) && name in sent) held.set(digest, sent[name]);
+  const cached = new Map([...fetched, ...(PAGE.arrays.get(key) ?? [])]);
+  for (const [name, digest] of Object.entries(digests)) if (!cached.has(digest) && name in sent) cached.set(digest, sent[name]);
   /** @type {Arrays} */
   const arrays = {};
   for (const [name, digest] of Object.entries(digests)) {
-    const array = held.get(digest);
+    const array = cached.get(digest);
     if (array === undefined) return null;
     arrays[name] = array;
   }

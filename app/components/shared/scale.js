@@ -102,7 +102,7 @@ class ColourScale {
 
   /** @returns {Tick[]} */
   ticks() {
-    const shares = SAID.ticks[this.root][this.signed ? "signed" : "positive"];
+    const shares = CONSTANTS.ticks[this.root][this.signed ? "signed" : "positive"];
     return shares.map((share) => {
       const size = shaped(this.root, Math.abs(share));
       const place = this.signed ? (1 + Math.sign(share) * size) / 2 : size;

@@ -32,20 +32,20 @@ class Tooltip {
   }
 
   // At an element's corner, for a reader who uses the keyboard.
-  /** @param {Element} told @param {string} title @param {TooltipRow[]} rows */
-  showBeside(told, title, rows) {
-    const { right, bottom } = told.getBoundingClientRect();
+  /** @param {Element} anchor @param {string} title @param {TooltipRow[]} rows */
+  showBeside(anchor, title, rows) {
+    const { right, bottom } = anchor.getBoundingClientRect();
     this.show(right, bottom, title, rows);
   }
 
   // Has it follow the pointer over a list, and tell what there is to say of each of its `parts`. Returns what tells it at
   // an event.
-  /** @type {(list: HTMLElement, parts: () => HTMLElement[], told: (place: number) => TooltipText) => (event: MouseEvent) => void} */
-  follow(list, parts, told) {
+  /** @type {(list: HTMLElement, parts: () => HTMLElement[], textOf: (place: number) => TooltipText) => (event: MouseEvent) => void} */
+  follow(list, parts, textOf) {
     const tell = (/** @type {MouseEvent} */ event) => {
       const place = placeOf(parts(), event);
       if (place < 0) this.hide();
-      else this.show(event.clientX, event.clientY, ...told(place));
+      else this.show(event.clientX, event.clientY, ...textOf(place));
     };
     list.onpointerover = tell;
     list.onpointermove = (event) => this.move(event.clientX, event.clientY);

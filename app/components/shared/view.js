@@ -36,7 +36,7 @@ class View {
   /** @type {string | null} */
   drawn = null; // to what width and theme
   /** @type {string | undefined} */
-  shown; // the value, as JSON
+  valueJson; // the value that is drawn
   /** @type {number | null} */
   frame = null;
   /** @type {MediaQueryList} */
@@ -131,21 +131,21 @@ class View {
   put(begun, isBack) {
     const kept = PAGE.values.get(this.key);
     const value = kept?.epoch === this.epoch ? kept.value : begun;
-    const told = JSON.stringify(value);
-    if (isBack && value !== null && told === this.shown) return;
-    this.shown = told;
+    const json = JSON.stringify(value);
+    if (isBack && value !== null && json === this.valueJson) return;
+    this.valueJson = json;
     this.component.setValue?.(value);
   }
 
   // Holds what the component has fetched itself, which Python need not send then. What is held already stays the same.
   /** @type {(digests: Record<string, string>, fetched: Arrays) => Arrays} */
   hold(digests, fetched) {
-    const held = Object.entries(digests).map(([name, digest]) => {
+    const cached = Object.entries(digests).map(([name, digest]) => {
       const array = PAGE.arrays.get(this.key)?.get(digest) ?? this.fetched.get(digest) ?? fetched[name];
       this.fetched.set(digest, array);
       return [name, array];
     });
-    return Object.fromEntries(held);
+    return Object.fromEntries(cached);
   }
 
   // The user's new value: shown already, kept for a later mount, and told to Python, after a delay where keys are held.
@@ -167,7 +167,7 @@ class View {
   // The same for a value that Python can do without.
   /** @param {unknown} value */
   keep(value) {
-    this.shown = JSON.stringify(value);
+    this.valueJson = JSON.stringify(value);
     PAGE.values.set(this.key, { epoch: this.epoch, value });
   }
 
@@ -178,9 +178,9 @@ class View {
   }
 
   // In words for a screen reader: of a tooltip's rows all but their bars.
-  /** @param {...(string | TooltipRow[])} told */
-  announce(...told) {
-    const words = told.flatMap((each) => (typeof each === "string" ? each : each.flatMap((row) => row.slice(0, 2))));
+  /** @param {...(string | TooltipRow[])} parts */
+  announce(...parts) {
+    const words = parts.flatMap((each) => (typeof each === "string" ? each : each.flatMap((row) => row.slice(0, 2))));
     this.live.textContent = words.filter(Boolean).join(" ");
   }
 

@@ -96,7 +96,7 @@ def token_bars(drawn: TokenBars, *, epoch: int, key: str, group: str, in_file: b
             "prompt": list(drawn.prompt[-LONGEST_TAIL:]),
             "nPrompt": len(drawn.prompt),
             "labels": [each.label for each in steps],
-            "given": [each.is_given for each in steps],
+            "inserted": [each.is_given for each in steps],
             "choices": [[choice.label for choice in each.choices] for each in steps],
             "queries": list(drawn.queries),
             "beside": beside and _beside_props(beside),

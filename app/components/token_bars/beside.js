@@ -14,7 +14,7 @@ class BesideLine {
     this.line = element("div", "chips");
     this.line.setAttribute("role", "list");
     this.box.append(this.tail, this.line);
-    owner.view.tooltip.follow(this.line, () => this.chips, (step) => this.told(step));
+    owner.view.tooltip.follow(this.line, () => this.chips, (step) => this.tooltipText(step));
     this.line.onclick = (event) => owner.go(placeOf(this.chips, event));
   }
 
@@ -52,7 +52,7 @@ class BesideLine {
   }
 
   /** @type {(step: number) => TooltipText} */
-  told(step) {
+  tooltipText(step) {
     const probability = significant(Math.exp(this.logProbs[step]));
     /** @type {TooltipRow[]} */
     const rows = [["step", `${step + 1} of ${this.chips.length}`], ["probability, after B's own text", probability]];
@@ -77,7 +77,7 @@ class ApartStrip {
     this.line = element("div", "columns");
     this.line.setAttribute("role", "img");
     this.box.append(element("span", "name", "JS divergence of A and B at each step, 0 to 0.693 nats (height: its root)"), this.line);
-    owner.view.tooltip.follow(this.line, () => this.columns, (step) => this.told(step));
+    owner.view.tooltip.follow(this.line, () => this.columns, (step) => this.tooltipText(step));
     this.line.onclick = (event) => owner.go(placeOf(this.columns, event));
   }
 
@@ -87,8 +87,8 @@ class ApartStrip {
     this.values = values ?? new Float32Array();
     this.columns = upTo(this.values.length / 2).map((step) => this.column(this.values[2 * step]));
     this.line.replaceChildren(...this.columns);
-    const said = this.columns.map((_, step) => this.values[2 * step].toFixed(2)).join(", ");
-    this.line.ariaLabel = `Jensen–Shannon divergence of A and B in nats at each step: ${said}`;
+    const numbers = this.columns.map((_, step) => this.values[2 * step].toFixed(2)).join(", ");
+    this.line.ariaLabel = `Jensen–Shannon divergence of A and B in nats at each step: ${numbers}`;
   }
 
   /** @param {number} value */
@@ -111,7 +111,7 @@ class ApartStrip {
   }
 
   /** @type {(step: number) => TooltipText} */
-  told(step) {
+  tooltipText(step) {
     const [own, drawn] = this.values.slice(2 * step, 2 * step + 2);
     /** @type {TooltipRow[]} */
     const rows = [

@@ -51,7 +51,7 @@ class StepBars {
     this.list = widget("rows", "listbox");
     this.box.append(header, this.legend, this.names, this.list);
     this.list.onclick = (event) => this.put(placeOf(this.rows, event));
-    owner.view.tooltip.follow(this.list, () => this.rows, (index) => this.told(index));
+    owner.view.tooltip.follow(this.list, () => this.rows, (index) => this.tooltipText(index));
     this.listen();
   }
 
@@ -107,11 +107,11 @@ class StepBars {
 
   // What there is to say of the step in a line.
   sentence() {
-    const { label, given, b } = this.step;
-    const written = given ? `Inserted “${label}”` : `Sampled “${label}”`;
+    const { label, isInserted, b } = this.step;
+    const written = isInserted ? `Inserted “${label}”` : `Sampled “${label}”`;
     if (!b) return `${written} · ${this.numbers(this.step)}`;
     const byB = this.isOtherOfB() ? `B sampled “${b.label}”` : "B";
-    return `${written}${given ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
+    return `${written}${isInserted ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
   }
 
   /** @param {Step} step */
@@ -145,10 +145,10 @@ class StepBars {
 
   /** @param {StepChoice} choice @param {StepChoice | undefined} other @param {number} index */
   spoken(choice, other, index) {
-    const said = (/** @type {StepChoice} */ { before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
-    if (!other) return `${choice.label}, ${said(choice)}`;
+    const probabilities = (/** @type {StepChoice} */ { before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
+    if (!other) return `${choice.label}, ${probabilities(choice)}`;
     const [own, drawn] = this.differences(index).map(points);
-    return `${choice.label}, A ${said(choice)}, B ${said(other)}, B minus A ${own} points, after the cuts ${drawn}`;
+    return `${choice.label}, A ${probabilities(choice)}, B ${probabilities(other)}, B minus A ${own} points, after the cuts ${drawn}`;
   }
 
   /** @param {StepChoice} choice @param {StepChoice | undefined} other @param {number} index */
@@ -212,12 +212,12 @@ class StepBars {
     this.rows.forEach((each, place) => each.classList.toggle("cursor", place === index));
     this.list.setAttribute("aria-activedescendant", row.id);
     row.scrollIntoView({ block: "nearest" });
-    this.owner.view.tooltip.showBeside(row, ...this.told(index));
+    this.owner.view.tooltip.showBeside(row, ...this.tooltipText(index));
     this.owner.view.announce(row.ariaLabel ?? "");
   }
 
   /** @type {(index: number) => TooltipText} */
-  told(index) {
+  tooltipText(index) {
     const { step, owner } = this;
     const choice = step.choices[index];
     const rows = step.b ? this.factsOfTwo(choice, step.b.choices[index], index) : this.factsOf(choice);

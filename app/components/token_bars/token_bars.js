@@ -10,7 +10,7 @@ const STEP_HELP = "Left and right arrow keys go from step to step, Home and End 
  * @typedef {object} Step
  * @property {string} label
  * @property {number} token
- * @property {boolean} given whether the user put it there
+ * @property {boolean} isInserted whether the user put it there
  * @property {number} logProb (nats), as are the next two
  * @property {number[]} entropies before and after the cuts
  * @property {StepChoice[]} choices
@@ -18,7 +18,7 @@ const STEP_HELP = "Left and right arrow keys go from step to step, Home and End 
  */
 /** @typedef {{ prompt: string[], nPrompt: number }} Prompt its end, and how many tokens it has */
 /** @typedef {Prompt & { own: string[], labels: string[] }} BesideProps */
-/** @typedef {{ labels: string[], given: boolean[], choices: string[][] }} StepsProps */
+/** @typedef {{ labels: string[], inserted: boolean[], choices: string[][] }} StepsProps */
 /**
  * @typedef {Prompt & StepsProps & { queries: number[], beside: BesideProps | null, inFile: boolean }} TokenBarsProps
  * of token_bars/__init__.py
@@ -46,7 +46,7 @@ class TokenBars {
     this.strip = new ApartStrip(this);
     this.bars = new StepBars(this);
     view.root.append(this.tail, this.line, this.lineOfB.box, this.strip.box, this.legend, this.bars.box);
-    this.hover = view.tooltip.follow(this.line, () => this.chips, (step) => this.told(step));
+    this.hover = view.tooltip.follow(this.line, () => this.chips, (step) => this.tooltipText(step));
     this.line.onclick = (event) => this.click(event);
     onKeys(this.line, {
       ArrowLeft: () => this.walk(this.step - 1),
@@ -73,9 +73,9 @@ class TokenBars {
 
   /** @param {number} step */
   chip(step) {
-    const { label, given } = this.steps[step];
-    const chip = optionOf(given ? "chip given" : "chip", `step-${step}`, label);
-    chip.ariaLabel = `step ${step + 1}: ${label}${given ? ", inserted by you" : ""}`;
+    const { label, isInserted } = this.steps[step];
+    const chip = optionOf(isInserted ? "chip inserted" : "chip", `step-${step}`, label);
+    chip.ariaLabel = `step ${step + 1}: ${label}${isInserted ? ", inserted by you" : ""}`;
     return chip;
   }
 
@@ -91,7 +91,7 @@ class TokenBars {
     this.lineOfB.draw(theme, scale);
     this.strip.draw(theme);
     const entries = [scale.bar(theme, "probability of the generated token")];
-    if (this.steps.some(({ given }) => given)) entries.push(legendSwatch("inserted by you", "given"));
+    if (this.steps.some(({ isInserted }) => isInserted)) entries.push(legendSwatch("inserted by you", "inserted"));
     if (this.lineOfB.differs) entries.push(legendSwatch("another token than A's", "differs"));
     this.legend.replaceChildren(...entries);
   }
@@ -138,22 +138,22 @@ class TokenBars {
   }
 
   /** @type {(step: number) => TooltipText} */
-  told(step) {
-    const { label, logProb, given } = this.steps[step];
+  tooltipText(step) {
+    const { label, logProb, isInserted } = this.steps[step];
     /** @type {TooltipRow[]} */
     const rows = [
       ["step", `${step + 1} of ${this.steps.length}`],
       ["probability", significant(Math.exp(logProb))],
       ["log-probability", `${withSign(logProb).replace("+", "")} nats`],
     ];
-    if (given) rows.push(["", "inserted by you"]);
+    if (isInserted) rows.push(["", "inserted by you"]);
     return [label, rows];
   }
 }
 
 // The steps of a run; its arrays' names begin with the prefix.
 /** @type {(props: StepsProps, arrays: Record<string, Floats>, prefix: string) => Step[]} */
-function stepsOf({ labels, given, choices: named }, arrays, prefix) {
+function stepsOf({ labels, inserted, choices: named }, arrays, prefix) {
   const array = (/** @type {string} */ name) => arrays[`${prefix}${name}`];
   const [, across] = array("tokens").shape;
   /** @type {(name: string, step: number) => number[]} */
@@ -168,7 +168,7 @@ function stepsOf({ labels, given, choices: named }, arrays, prefix) {
       before: before[index],
       after: after[index],
     }));
-    return { label, token: array("written").values[step], given: given[step], logProb, entropies: [own, drawn], choices };
+    return { label, token: array("written").values[step], isInserted: inserted[step], logProb, entropies: [own, drawn], choices };
   });
 }
 

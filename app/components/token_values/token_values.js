@@ -102,8 +102,8 @@ class TokenValues {
   /** @param {number} line @param {number} place @returns {TooltipRow[]} */
   describe(line, place) {
     const value = this.value(line, place);
-    const told = Number.isNaN(value) ? "not in this run" : this.props.signed ? withSign(value) : plainNumber(value);
-    return [[`token ${place}`, this.labels[place]], [this.props.lines[line] || "value", told]];
+    const text = Number.isNaN(value) ? "not in this run" : this.props.signed ? withSign(value) : plainNumber(value);
+    return [[`token ${place}`, this.labels[place]], [this.props.lines[line] || "value", text]];
   }
 
   /** @param {number} line @param {number} step @param {HTMLElement} list */
@@ -112,8 +112,8 @@ class TokenValues {
     const chip = this.chips[line][this.cursor];
     list.setAttribute("aria-activedescendant", chip.id);
     chip.scrollIntoView({ block: "nearest" });
-    const told = this.describe(line, this.cursor);
-    this.view.tooltip.showBeside(chip, this.props.title, told);
-    this.view.announce(told);
+    const rows = this.describe(line, this.cursor);
+    this.view.tooltip.showBeside(chip, this.props.title, rows);
+    this.view.announce(rows);
   }
 }

@@ -25,5 +25,5 @@ def tour(steps: Sequence[Step], *, key: str, requests: int, begins: bool) -> Non
     mount(
         _render,
         key=key,
-        props={"steps": [(step.part, step.title, step.text) for step in steps], "asked": requests, "begins": begins},
+        props={"steps": [(step.part, step.title, step.text) for step in steps], "requests": requests, "begins": begins},
     )

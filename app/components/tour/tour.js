@@ -2,13 +2,13 @@
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
 
-/** @typedef {{ steps: [part: string, title: string, text: string][], asked: number, begins: boolean }} TourProps of tour/__init__.py */
+/** @typedef {{ steps: [part: string, title: string, text: string][], requests: number, begins: boolean }} TourProps of tour/__init__.py */
 
 /** @implements {Component} */
 class Tour {
   /** @type {number | null} */
   at = null; // the step that is shown
-  asked = 0;
+  requests = 0;
   /** @type {TourProps["steps"]} */
   steps = [];
   /** @type {Timer} */
@@ -30,10 +30,10 @@ class Tour {
   }
 
   /** @param {TourProps} props */
-  update({ steps, asked, begins }) {
+  update({ steps, requests, begins }) {
     this.steps = steps;
-    if (asked > this.asked || (begins && this.at === null && !seen())) this.show(0);
-    this.asked = asked;
+    if (requests > this.requests || (begins && this.at === null && !seen())) this.show(0);
+    this.requests = requests;
   }
 
   /** @param {number} at */

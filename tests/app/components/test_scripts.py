@@ -324,7 +324,7 @@ def test_colours_of_a_scale_follow_the_size_and_tell_the_sign(scripts: Page, roo
 
 
 def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Page) -> None:
-    titles, measures = scripts.evaluate("[SAID.titles, Object.keys(MEASURES)]")
+    titles, measures = scripts.evaluate("[CONSTANTS.titles, Object.keys(MEASURES)]")
     assert titles == {show: fields.title(show) for show in measures}
     limits = [0.2649, 0.26, 19.2, 0.0123, 3.71, 100.1, 7]
     assert scripts.evaluate("limits => limits.map(roundLimitUp)", limits) == list(map(thumbnails.scale_end, limits))
@@ -333,7 +333,7 @@ def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Pag
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
 def test_only_of_weights_is_it_said_that_they_sum_to_one(scripts: Page, show: Show, sink: Sink) -> None:
-    note = scripts.evaluate("([show, sink]) => SAID.firstToken[show][sink]", [show, sink])
+    note = scripts.evaluate("([show, sink]) => CONSTANTS.firstToken[show][sink]", [show, sink])
     assert note == fields.first_token_note(fields.How(show, sink))
     assert ("sum to 1" in note) == (sink == "renormalise" and show != "score")
     assert ("hidden" in note) == (sink != "keep")

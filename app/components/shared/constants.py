@@ -1,11 +1,11 @@
-"""What the scripts say and draw as Python does, by one source: `mount` puts it into their said.js."""
+"""Texts and colours that the scripts share with Python; `mount` inserts them into constants.js."""
 
 from typing import get_args
 
 from headlight.app.figures.colours import ANCHORS, TICKS
 from headlight.model.attention.fields import TITLES, How, Sink, first_token_note, title
 
-SAID = {
+CONSTANTS = {
     "titles": {show: title(show) for show in TITLES},
     "firstToken": {show: {sink: first_token_note(How(show, sink)) for sink in get_args(Sink)} for show in TITLES},
     "ticks": TICKS,
