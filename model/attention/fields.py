@@ -142,7 +142,7 @@ def _placed(comparison: Comparison, index: int, head: Head, how: How, axis: Axis
 
 
 def divergence(comparison: Comparison, axis: Axis) -> Measure:
-    """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows that both have."""
+    """Difference of each head's attention in A and B: mean Jensen-Shannon divergence of the rows that both have."""
     values = [
         [_divergence(comparison, (layer, head), axis) for head in range(comparison.n_heads)]
         for layer in range(comparison.n_layers)
@@ -156,7 +156,7 @@ def _divergence(comparison: Comparison, head: Head, axis: Axis) -> float:
 
 
 def apart(run: Run, chosen: Sequence[Head]) -> Measure:
-    """How differently the chosen heads attend: the mean Jensen-Shannon divergence between their rows."""
+    """Difference between the chosen heads: mean Jensen-Shannon divergence of their attention rows."""
     values = torch.zeros(len(chosen), len(chosen))
     for (i, one), (j, other) in combinations(enumerate(chosen), 2):
         values[i, j] = values[j, i] = _apart(run, one, other)
@@ -170,7 +170,7 @@ def _apart(run: Run, one: Head, other: Head) -> float:
 
 
 def alike(run: Run, head: Head) -> Measure:
-    """How far every head's rows are from one head's: the mean Jensen-Shannon divergence."""
+    """Distance of every head from one head: mean Jensen-Shannon divergence of their attention rows."""
     patterns = (
         torch.stack([attend(run, layer, other).pattern for other in range(run.cfg.n_heads)])
         for layer in range(run.cfg.n_layers)

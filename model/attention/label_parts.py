@@ -1,4 +1,4 @@
-"""What each head adds to the difference of two labels, where a pooler or norms of the stream stand behind it.
+"""Contributions of heads to the difference of two labels, through a pooler or norms of the residual stream.
 
 All is carried back to where it was written: through the last layer, an activation function as the ratio of what it gave
 to what it took in this run, and norms at the scales that they have in this run. So the parts sum to the difference.
@@ -27,7 +27,7 @@ Vector = Float[Tensor, " d_model"]
 
 @dataclass(frozen=True, eq=False)
 class LabelParts:
-    """What [layer, head] and the `rest` [part] add to target minus distractor (logits), which is the model's own."""
+    """Contributions of heads [layer, head] and the `rest` [part] to the model's target minus distractor (logits)."""
 
     difference: Measure
     heads: Measure

@@ -29,7 +29,7 @@ def layer_cosine(resid: Iterable[Vectors]) -> Measure:
 
 
 def stream_change(resid: Iterable[Vectors], edited: Iterable[Vectors]) -> Measure:
-    """How much another run's stream differs, as a share of this one's L2 norm, at every layer and position."""
+    """Difference from another run's stream at every layer and position, as a share of this stream's L2 norm."""
     rows = [(b - a).norm(dim=-1) / a.norm(dim=-1) for a, b in zip(resid, edited, strict=True)]
     return Measure("change of the stream", "share", ("layer", "pos"), torch.stack(rows))
 

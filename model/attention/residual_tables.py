@@ -42,7 +42,7 @@ def residual_tables(comparison: Comparison, place: int | None = None, labels: tu
 
 
 def label_table(comparison: Comparison, place: int, target: int, distractor: int) -> Table:
-    """What each head and other part adds to the difference of two labels at a place."""
+    """Contribution of each head and other part to the difference of two labels at a place."""
     rows = Rows()
     for side, (run, at) in comparison.sides_at(place).items():
         parts = label_parts(run, target, distractor, at)
@@ -53,7 +53,7 @@ def label_table(comparison: Comparison, place: int, target: int, distractor: int
 
 
 def cosine_table(comparison: Comparison) -> Table:
-    """What each head, token and other part of A, and of B, adds to the cosine between the two sentences."""
+    """Contribution of each head, token and other part of A, and of B, to the cosine between the two sentences."""
     rows = Rows()
     for side, parts in sentence_cosine(comparison).items():
         run = comparison.sides[side]

@@ -29,7 +29,7 @@ ASSUMED: OutputPosition = "mean"  # where nothing beside a body says how it is p
 
 @dataclass(frozen=True, eq=False)
 class CosineParts:
-    """What one sentence's parts add to its cosine with another: they sum to it, and so do its `tokens`.
+    """Contributions of one sentence's parts to its cosine with another: they sum to it, and so do its `tokens`.
 
     `heads` are [layer, head], `rest` [part] what `rest_names` name: embeddings, MLPs, and the biases of attention and
     of norms. `tokens` [pos] are what each token's own last hidden state adds.
@@ -59,14 +59,14 @@ def pooling_of(run: Run) -> OutputPosition:
 
 
 def said_of_pooling(run: Run) -> str:
-    """How sentences are pooled, and whether the files say so."""
+    """Describe how sentences are pooled, and whether the files say so."""
     names = {"mean": "mean of all tokens", "first": "first token", "last": "last token"}
     by = names[pooling_of(run)]
     return f"{by}, an assumption: no file says how" if run.cfg.output_position == "each" else by
 
 
 def sentence_cosine(comparison: Comparison) -> dict[str, CosineParts]:
-    """What the parts of A and those of B add to their cosine, of each with the other sentence as it is.
+    """Contributions of A's and of B's parts to their cosine, each with the other sentence unchanged.
 
     Raises:
         InputError: there are no two sentences, or the model has a head.
@@ -78,7 +78,7 @@ def sentence_cosine(comparison: Comparison) -> dict[str, CosineParts]:
 
 
 def _weights(run: Run) -> Float[Tensor, " pos"]:
-    """What each token counts in the sentence."""
+    """Weight of each token in the pooled sentence."""
     n_pos, by = len(run.tokens), pooling_of(run)
     if by == "mean":
         return torch.full((n_pos,), 1 / n_pos, dtype=torch.float64)
@@ -110,7 +110,7 @@ def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
 
 @torch.inference_mode()
 def parts_along(run: Run, direction: Rows) -> tuple[Float[Tensor, "layer head"], dict[str, float]]:
-    """What each head, and all else by name, adds to the final states' product with a direction at each position.
+    """Contribution of each head and other named part to the final states' product with a direction, by position.
 
     They sum to that product; what edits changed of the stream itself is a part of its own.
     """
@@ -151,7 +151,7 @@ class _Back:
         self.direction = _read_back(self.direction, norm, scales_of(stream, norm))
 
     def of(self, written: Rows) -> float:
-        """What something that was written there adds."""
+        """Contribution of a vector that was written there."""
         return float((written.double() * self.direction).sum())
 
 
@@ -168,7 +168,7 @@ def _read_back(direction: Rows, norm: Norm, scales: Float[Tensor, " pos"]) -> Ro
 
 
 def _of_heads(run: Run, layer: int, direction: Rows) -> Float[Tensor, " head"]:
-    """What each head's writes at all positions add, along a direction at the stream that they are added to."""
+    """Contribution of each head's writes at all positions along a direction, taken at the stream they are added to."""
     norm, scales = norm_behind(run.model, layer), write_scales(run, layer)
     if norm is not None and scales is not None:
         direction = _read_back(direction, norm, scales.double())

@@ -28,7 +28,7 @@ ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample
 
 @dataclass(frozen=True, eq=False)
 class Replacements:
-    """What can replace a head's output, besides zero.
+    """Replacements for a head's output, besides zero.
 
     `other` is the run that it is resampled from, at the positions of the run and of the other that are in `matches`.
     `mean_over` are the prompts over whose positions its mean is taken; without any it is the run's own.

@@ -33,7 +33,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """How the target's logit less the distractor's is read off a stream: final norm, direction and bias.
+    """Readout of the target's logit minus the distractor's from a stream: final norm, direction and bias.
 
     A soft cap of logits comes after that: it keeps no sums.
     """

@@ -18,7 +18,7 @@ MAX_ABREAST = 256  # tokens; of longer prompts one variant at a time takes no mo
 
 
 def end_of(run: Run, position: int) -> int:
-    """How many tokens have a say in what is predicted at a position; edits are made of all at once."""
+    """Number of tokens that can affect the prediction at a position; edits apply to all tokens at once."""
     return position + 1 if run.cfg.attention_dir == "causal" and not run.edits else len(run.tokens)
 
 

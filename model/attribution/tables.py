@@ -121,7 +121,7 @@ class Change:
     top: str = ""
 
     def __sub__(self, other: "Change") -> "Change":
-        """How much more this one changes than the other."""
+        """This change minus the other one."""
         return Change(self.name, self.direct - other.direct, self.total - other.total, self.kl - other.kl)
 
 

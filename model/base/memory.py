@@ -1,4 +1,4 @@
-"""How much memory a process may still take: of its machine, and of the control groups that a container is made of."""
+"""Memory that a process may still allocate, by its machine and by the control groups of its container."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a model's weights came from."""
+"""Origin of a model's weights."""
 
 import hashlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ BLOCK = 2**24  # bytes read at a time
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model's weights were read from.
+    """Origin of a model's weights.
 
     Attributes:
         name: the name that it was loaded by.

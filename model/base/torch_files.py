@@ -118,7 +118,7 @@ def _is_of_before_2020(path: Path) -> bool:
 
 
 def _unpickled_from_stream(path: Path, shapes_only: bool) -> Any:
-    """What lies in a file of torch's first format: pickles, the last of which names storages, and these in that order.
+    """Contents of a file in torch's first format: pickles, the last of which lists storages, which follow in order.
 
     Their places are known at the end of it, so that what is made of them is unpickled twice. They may begin at any
     byte; those that do not begin where a number of their kind may are copied.

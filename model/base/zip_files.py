@@ -43,7 +43,7 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def stored_bytes(path: Path, entry: zipfile.ZipInfo) -> tuple[int, int]:
-    """Where an entry's bytes begin and end: behind a header of its own, whose name and extra field are its own too.
+    """Start and end of an entry's bytes, behind a local header with a name and extra field of its own.
 
     Raises:
         CheckpointError: the entry is compressed or encrypted, or the file is damaged there.

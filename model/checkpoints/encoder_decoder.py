@@ -25,7 +25,7 @@ COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")  # of th
 
 @dataclass(frozen=True)
 class EncoderDecoder:
-    """How one of transformers' encoder-decoders translates; as `Architecture`, of `Seq2SeqConfig`'s fields.
+    """One of transformers' encoder-decoders and its mapping; as `Architecture`, with the fields of `Seq2SeqConfig`.
 
     Source and target have one embedding, which the output shares unless the file holds another matrix for it.
     """

@@ -19,7 +19,7 @@ Config = TypeVar("Config", TransformerConfig, Seq2SeqConfig)
 
 @dataclass(frozen=True)
 class Opening:
-    """How to open a checkpoint: the dtype of its matrices ("stored": as in the files), and who gets the progress."""
+    """Options of opening a checkpoint: the matrices' dtype ("stored": as in the files) and the receiver of progress."""
 
     dtype: DType = "stored"
     host: Host = HERE

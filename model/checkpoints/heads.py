@@ -1,4 +1,4 @@
-"""What stands on the body of a model in a folder: a language model's head, another one, or none.
+"""Output heads on a model's body: that of a language model, another one, or none.
 
 The head follows from the folder's tensors and the class in config.json; none is ever made up.
 """
@@ -178,7 +178,7 @@ def _linear_head(
     position: OutputPosition = "each",
     pooler: tuple[str, str] = ("", ""),
 ) -> Callable[[Mapping[str, Any], Mapping[str, Tensor]], Head]:
-    """How to read a linear layer, with or without a pooler (its name and its activation) before it."""
+    """Mapping of a linear layer, with or without a pooler (its name and its activation) before it."""
 
     def read(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Head:
         rows, (layer, act_fn) = tensors[f"{at}.weight"].shape[0], pooler

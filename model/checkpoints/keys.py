@@ -1,4 +1,4 @@
-"""Which of config.json's keys a pass goes by, which of them have to have a certain value, and which nobody reads."""
+"""Keys of config.json: those that affect a pass, those that must have a certain value, and those that are ignored."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -165,7 +165,7 @@ def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...
 
 
 def _dequantised(path: Path, dtype: DType) -> str:
-    """What became of quantised matrices, with the bytes that it takes."""
+    """Note on dequantised matrices, with the bytes that they take."""
     what = "a GGUF file" if is_gguf(path) else ""
     tensors = [tensor for tensor in stored_tensors(path) if isinstance(tensor, Quantised)]
     if not tensors:
@@ -233,7 +233,7 @@ def _fitting(tokenizer: Tokenizer, d_vocab: int, files: Sequence[str]) -> Tokeni
 
 
 def _read_tokenizer(path: Path) -> Tokenizer:
-    """As transformers reads it, whose import takes two seconds, forty times as long as `mini` takes to open.
+    """Read with transformers, whose import takes two seconds, forty times as long as opening `mini`.
 
     So the first page does without it: of the models that come with the project a test holds the ids against it.
     """

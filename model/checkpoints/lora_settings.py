@@ -1,4 +1,4 @@
-"""What adapter_config.json says of a LoRA: every key that peft knows, with the values that are computed here.
+"""Settings in adapter_config.json of a LoRA: every key that peft knows, with the values that are supported here.
 
 Source: peft's LoraConfig (0.21), its `get_pattern_key` and `check_target_module_exists`, and its table of what is
 trained where `target_modules` is not set (`TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING`).

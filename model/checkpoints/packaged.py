@@ -17,7 +17,7 @@ class Packaged:
 
     @property
     def path(self) -> Path | None:
-        """Where the file is; None where the package is not installed."""
+        """Path of the file; None where the package is not installed."""
         spec = find_spec(self.module)
         folders = (spec and spec.submodule_search_locations) or ()
         return next((path for folder in folders if (path := Path(folder) / self.file).is_file()), None)

@@ -1,4 +1,4 @@
-"""Which model a path means: a file of a folder's means the folder, and a folder around one model means that model."""
+"""Resolve a path to a model: a file in a model's folder means the folder, as does a folder around one model."""
 
 import re
 from pathlib import Path

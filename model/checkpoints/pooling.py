@@ -1,4 +1,4 @@
-"""How a sentence encoder's tokens become a sentence, by the files of sentence-transformers beside it."""
+"""Pooling of a sentence encoder's tokens, by the files of sentence-transformers beside it."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def is_sentence_encoder(folder: Path) -> bool:
 
 
 def pooling_of(folder: Path) -> tuple[OutputPosition, str]:
-    """Which tokens a sentence is made of, "each" where no file says it in a way that is read, and a note about it.
+    """Tokens that are pooled into a sentence, and a note; "each" where no file states it in a supported way.
 
     Raises:
         CheckpointError: one of the files cannot be read.

@@ -162,7 +162,7 @@ def _of_gguf(path: Path, kind: Any, how: dict[str, Any]) -> Any:
 
 
 def _dequantising(folder: Path) -> dict[str, Any]:
-    """What has transformers dequantise a folder's weights; nothing where they are not quantised.
+    """Settings that make transformers dequantise a folder's weights; none where they are not quantised.
 
     Raises:
         ConfigError: it computes with such weights only by a package and a device of their own.

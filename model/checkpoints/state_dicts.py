@@ -99,7 +99,7 @@ def without_shared(tensors: dict[str, Tensor], prefixes: tuple[str, ...]) -> tup
 
 
 def note_of(state_dict: StateDict, prefix: str) -> str:
-    """What was taken off to get at a file's tensors, for whoever asks about the model; empty where nothing was."""
+    """Note on the wrappers removed to reach a file's tensors; empty where there were none."""
     return "; ".join(filter(None, (state_dict.note, prefix and f"names without {prefix!r}")))
 
 

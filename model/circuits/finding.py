@@ -28,12 +28,12 @@ class Circuit:
 
     @property
     def n_edges(self) -> int:
-        """How many edges it has."""
+        """Number of edges."""
         return int(self.edges.sum())
 
     @property
     def faithfulness(self) -> float:
-        """How far the circuit alone brings the logit difference from B's (0) to A's (1), not clipped."""
+        """Share of the logit difference, from B's (0) to A's (1), that the circuit alone restores; not clipped."""
         return (self.alone - self.b) / (self.a - self.b)
 
     @property

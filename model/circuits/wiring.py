@@ -21,14 +21,14 @@ class Sender:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the node."""
         if self.layer is None:
             return "embeddings"
         return f"L{self.layer} MLP" if self.head is None else head_name((self.layer, self.head))
 
     @property
     def stage(self) -> int:
-        """When it writes: a layer's heads at twice its number, its MLP one later, the embeddings before all."""
+        """Order of writing: a layer's heads at twice its number, its MLP one later, the embeddings first."""
         return -1 if self.layer is None else 2 * self.layer + (self.head is None)
 
 
@@ -45,7 +45,7 @@ class Receiver:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the receiver."""
         if self.layer is None:
             return "logits"
         return f"L{self.layer} MLP" if self.head is None else f"{head_name((self.layer, self.head))}.{self.read}"
@@ -72,7 +72,7 @@ class Wiring:
 
     @property
     def n_edges(self) -> int:
-        """How many edges there are."""
+        """Number of edges."""
         return int(self.before.sum())
 
     def continues(self, receiver: Receiver, cfg: TransformerConfig) -> list[int]:

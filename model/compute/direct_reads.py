@@ -82,7 +82,7 @@ class Buffer:
 
 
 def extents_of(blocks: nn.ModuleList, opened: ExitStack) -> list[list[Extent]] | None:
-    """Where each block's matrices lie in files, which stay open as long as `opened`; None where none can be read so.
+    """Byte ranges of each block's matrices in files, which stay open as long as `opened`; None where unavailable.
 
     What lies in no file, or is no matrix, is left out.
     """
@@ -135,7 +135,7 @@ def _of_block(block: nn.Module, mapped: Sequence[Mapped], files: dict[str, int])
 
 
 def _mapped() -> list[Mapped]:
-    """What is mapped of files, by address. Source: proc_pid_maps(5)."""
+    """Memory mappings of files, by address. Source: proc_pid_maps(5)."""
     mappings = []
     for line in filter(None, os.fsdecode(MAPS.read_bytes()).split("\n")):  # a path may hold any other end of a line
         addresses, _, offset, _, inode, *path = line.split(maxsplit=5)

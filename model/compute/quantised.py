@@ -21,7 +21,7 @@ UNCHANGED = (aten.detach.default, aten.alias.default)
 
 @dataclass(frozen=True)
 class Storage:
-    """What is stored of a matrix: for each row of it, or of its transpose, the same row of each part.
+    """Stored form of a matrix: for each row of it, or of its transpose, the same row of each part.
 
     Attributes:
         parts: tensors of one length, mapped where they lie.
@@ -190,12 +190,12 @@ def is_converted(tensor: Tensor, dtype: torch.dtype | None) -> bool:
 
 
 def stored_bytes(tensor: Tensor) -> int:
-    """How many bytes a tensor has in its file."""
+    """Number of bytes of a tensor in its file."""
     return tensor.stored.nbytes if isinstance(tensor, Quantised) else tensor.nbytes
 
 
 def stored_kind(tensor: Tensor) -> str:
-    """What a tensor's numbers are in its file."""
+    """Data type of a tensor in its file."""
     return tensor.stored.kind if isinstance(tensor, Quantised) else str(tensor.dtype).removeprefix("torch.")
 
 

@@ -80,7 +80,7 @@ class _Own:
         return self._kept.get("ln_final.hook_scale", 1.0)
 
     def active(self, layer: int) -> Bool[Tensor, "head predicted"]:
-        """Where each head is active."""
+        """Tokens at which each head is active."""
         return self._active[f"blocks.{layer}.attn.hook_pattern"]
 
 

@@ -27,7 +27,7 @@ class Calibration:
     units: Mapping[Key, UnitCalibration] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """As a file."""
+        """Serialize to the bytes of a file."""
         units = {
             f"{key}:{name}": each for key, calibration in self.units.items() for name, each in vars(calibration).items()
         }
@@ -35,7 +35,7 @@ class Calibration:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> "Calibration":
-        """What `to_bytes` gave."""
+        """Read the output of `to_bytes`."""
         arrays = unpacked(data, name)
         units = {key: UnitCalibration(**each) for key, each in by_prefix(arrays).items()}
         return cls(arrays["boundaries"], arrays["means"], units)
@@ -51,14 +51,14 @@ class CalibrationPart:
     units: Mapping[Key, Float[np.ndarray, "sequence unit"]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """As a file."""
+        """Serialize to the bytes of a file."""
         units = {f"{key}:strengths": each for key, each in self.units.items()}
         own = {"strengths": self.strengths, "sums": self.sums, "n_positions": np.array(self.n_positions)}
         return packed({**own, **units})
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> "CalibrationPart":
-        """What `to_bytes` gave."""
+        """Read the output of `to_bytes`."""
         arrays = unpacked(data, name)
         units = {key: each["strengths"] for key, each in by_prefix(arrays).items()}
         return cls(arrays["strengths"], arrays["sums"], int(arrays["n_positions"]), units)

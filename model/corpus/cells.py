@@ -59,7 +59,7 @@ def facts(batch: Batch, is_mark: Callable[[int], bool], device: torch.device) ->
 
 
 def by_distance(pattern: Float[Tensor, "batch head pos pos"], causal: bool) -> Float[Tensor, "batch head distance"]:
-    """How much weight lies so many tokens apart, over all queries: the sums of a pattern's diagonals.
+    """Weight at each distance in tokens, over all queries: the sums of a pattern's diagonals.
 
     In a causal pattern nothing lies above the diagonal, so that the rows of a view in which each row of the pattern is
     moved on by one more place run over zeros where they leave the pattern's own row: no weight is copied.

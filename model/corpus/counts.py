@@ -1,4 +1,4 @@
-"""Which tokens, and which pairs of a query's and a key's, a head's weight lies on over a corpus."""
+"""Distribution of each head's weight over tokens and (query, key) token pairs of a corpus."""
 
 from dataclasses import dataclass, field
 

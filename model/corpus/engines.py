@@ -22,7 +22,7 @@ class Engine(Protocol):
     """Computes jobs, in any order, and takes no more of them than it needs to keep its workers busy."""
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
-        """What each job gives, as it comes."""
+        """Yield each job's result as it arrives."""
 
     def close(self) -> None:
         """Let the workers go."""
@@ -51,7 +51,7 @@ class Processes:
         self._most = count * (1 + AHEAD)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[Done]:
-        """What each job gives, as it comes."""
+        """Yield each job's result as it arrives."""
         waiting, under_way = iter(jobs), set[Future[Done]]()
         try:
             while True:

@@ -60,7 +60,7 @@ class Gatherer:
         self._results.distances[seen.layer, :, : len(begins)] += np.add.reduceat(sums, begins, axis=-1)
 
     def _add_strengths(self, layer: int, strengths: Float[np.ndarray, "batch head"]) -> None:
-        """How strong the batch's sequences are."""
+        """Add the strengths of the batch's sequences."""
         bins = (strengths * BINS).astype(np.int64).clip(0, BINS - 1)
         for head in range(self._n_heads):
             self._results.strengths[layer, head] += np.bincount(bins[:, head], minlength=BINS)

@@ -104,7 +104,7 @@ class Measuring(Tap):
         return activation
 
     def _lengths(self, layer: int, vectors: Float[Tensor, "batch pos _ d_value"]) -> Float[Tensor, "batch head pos"]:
-        """How long what each head makes of these vectors in the stream is (L2 norm), by the products of W_O's rows."""
+        """L2 norm of each head's output in the stream for these value vectors, by the Gram matrix of W_O's rows."""
         W_O = writes_at_unit_scale(self._model, layer, widened(self._model.block(layer).attn.W_O))
         products = W_O @ W_O.transpose(1, 2)
         each = vectors.transpose(1, 2).to(products)

@@ -1,4 +1,4 @@
-"""Which sequences of a corpus are kept for each head: the strongest, and some of every other strength.
+"""Choose the sequences of a corpus that are kept for each head: the strongest, and a sample over all strengths.
 
 A sequence's strength for a head is its largest weight without the first row and column. Its bucket is its quantile in
 the calibration. Of the last bucket the strongest sequences are kept, of every other those with the smallest sampling
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """What a sequence needs for a head to keep it: this strength, or at most this sampling key."""
+    """Thresholds for keeping a sequence for a head: at least this strength, or at most this sampling key."""
 
     strengths: Float[np.ndarray, "layer head"]
     sampling_keys: Int[np.ndarray, "layer head bucket"]
@@ -92,7 +92,7 @@ class Samples:
             yield from self.kept.get((layer, head, interval), [])
 
     def arrays(self) -> Arrays:
-        """All that is kept, to be packed."""
+        """All arrays to be packed."""
         rows = [(key, sample) for key, samples in sorted(self.kept.items()) for sample in samples]
         known = [self.sequences[identity] for identity in sorted(self.sequences)]
         return {

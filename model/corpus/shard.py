@@ -61,7 +61,7 @@ class Worker:
 
     @cached_property
     def units(self) -> tuple[Watched, ...]:
-        """Which neurons and features are watched."""
+        """Neurons and features that are recorded."""
         return watched(self.model, self._settings)
 
     def __call__(self, job: Job) -> bytes:

@@ -55,7 +55,7 @@ class State:
 
     @property
     def documents(self) -> int:
-        """How many documents are done."""
+        """Number of completed documents."""
         return self.results.counts["documents"] + self.results.counts["skipped"]
 
     @property

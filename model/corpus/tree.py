@@ -72,7 +72,7 @@ class SampledSequence:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How much there is from each edge to the next; one more edge than values."""
+    """Counts between consecutive edges; there is one more edge than values."""
 
     bin_edges: tuple[float, ...]
     bin_values: tuple[float, ...]
@@ -98,7 +98,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Matters:
-    """How the next token's loss changes when the head is mean-ablated: on all tokens, where it is active, and not.
+    """Change of the next token's loss when the head is mean-ablated: on all tokens, where it is active, and elsewhere.
 
     `direct` is the head's direct effect on the right token's logit.
     """
@@ -111,7 +111,7 @@ class Matters:
 
 @dataclass(frozen=True, eq=False)
 class Dashboard:
-    """All that the tree has of one head."""
+    """A scan's results for one head."""
 
     layer: int
     head: int
@@ -140,7 +140,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class UnitDashboard:
-    """All that a scan has of a neuron or a feature: density is the share of tokens at which it is active (above 0).
+    """A scan's results for a neuron or a feature; density is the share of tokens at which it is active (above 0).
 
     `histogram` counts sequences by their largest activation, the last bin all beyond. `top_tokens` are those that
     sequences peak at, by the sum of the peaks.

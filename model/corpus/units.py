@@ -108,7 +108,7 @@ class Units:
         self.slots = in_order(both, kept)
 
     def arrays(self) -> Arrays:
-        """All that is kept, to be packed."""
+        """All arrays to be packed."""
         return {
             "n_tokens": np.array(self.n_tokens),
             **{name: getattr(self, name) for name in PLAIN},

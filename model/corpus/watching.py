@@ -155,7 +155,7 @@ class UnitGatherer:
 
 
 def _worst(units: Units) -> Int[np.ndarray, " unit"]:
-    """Which of the strongest would go first."""
+    """Slot to replace for each unit: its weakest sequence, of equal ones the latest."""
     strengths, sequences = (units.slots[name][:, OTHERS:] for name in ("strengths", "sequences"))
     weakest = strengths == strengths.min(1, keepdims=True)
     return np.where(weakest, sequences, -2).argmax(1)

@@ -51,7 +51,7 @@ class Continuations:
 
     @property
     def n_compared(self) -> int:
-        """How many steps both have."""
+        """Number of steps that both have."""
         return min(len(each.labels) for each in self.sides.values())
 
     @cached_property
@@ -62,7 +62,7 @@ class Continuations:
         return Comparison(self.a.run, self.b.run, _alignment(self.a, self.b, self.align))
 
     def place(self, step: int) -> int:
-        """Where on the axis a step's token was written."""
+        """Place on the axis of a step's token."""
         return self.comparison.positions(self.a.run).index(self.a.query(step))
 
     def candidates(self) -> dict[str, Candidates]:
@@ -82,7 +82,7 @@ class Continuations:
         return {"A": candidates(self.a, torch.cat([tokens, left])), "B": candidates(self.b, tokens)}
 
     def divergence(self) -> Float[Tensor, "two step"]:
-        """How far A's and B's distributions are apart at each step that both have, before the cuts and after (nats)."""
+        """Jensen-Shannon divergence of A and B at each step that both have, before and after the cuts (nats)."""
         a, b = self.sides.values()  # called only where there are two
         return self.a.run.host.keep(("apart", a.key, b.key), lambda: divergence(a, b, self.n_compared))
 
@@ -125,7 +125,7 @@ def likeliest(
 
 
 def candidates(written: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
-    """How likely these tokens were at each of the first steps."""
+    """Probabilities of these tokens at each of the first steps."""
     steps = slice(len(tokens))
     n_ids = max(written.run.cfg.d_vocab, int(tokens.max()) + 1 if tokens.numel() else 0)
     chances, logits = written.chances(steps), widened(written.logits[steps], n_ids, -torch.inf)

@@ -23,7 +23,7 @@ from headlight.model.runs.run import Run, make_run, means_of
 
 @dataclass(frozen=True)
 class Writing:
-    """How to continue a run's text: `n_new` tokens, the first of which are `prefix`, and the others sampled.
+    """Settings of a continuation: `n_new` tokens, the first of which are `prefix`; the others are sampled.
 
     With `stop` nothing is written behind a token that ends a text.
     """
@@ -65,7 +65,7 @@ class Written:
 
     @property
     def source(self) -> Source:
-        """Where the model came from."""
+        """Origin of the model."""
         return self.run.source
 
     @property
@@ -75,7 +75,7 @@ class Written:
 
     @property
     def n_prompt(self) -> int:
-        """How many tokens the prompt has."""
+        """Number of tokens of the prompt."""
         return len(self.run.tokens) - len(self.run.written)
 
     @property

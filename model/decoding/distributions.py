@@ -15,7 +15,7 @@ from headlight.model.measure.best import best
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How tokens are drawn; as it stands, from the model's own distribution.
+    """Sampling settings; by default, the model's own distribution.
 
     Logits are first divided by `temperature`: below 1 the likely tokens gain, and 0 leaves the likeliest alone, as
     greedy decoding does. Then all but the `top_k` likeliest tokens are dropped (those that tie with the last stay),

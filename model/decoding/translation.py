@@ -68,7 +68,7 @@ class Translation:
 
     @property
     def source(self) -> Source:
-        """Where the model came from."""
+        """Origin of the model."""
         assert self.model.source is not None  # set by load_seq2seq
         return self.model.source
 

@@ -34,7 +34,7 @@ class Translations:
         return {"A": self.a} if self.b is None else {"A": self.a, "B": self.b}
 
     def axes(self, attends: Attends, rows: Rows) -> tuple[Axis, Axis]:
-        """What the rows and the columns of one kind of attention are.
+        """Names of the rows and columns of one kind of attention.
 
         Within one side a row is the token that is read, as a column is.
         """
@@ -55,7 +55,7 @@ class Translations:
         return side_by_side([labels for labels, _ in named], [tokens for _, tokens in named], self.align)
 
     def shape(self, attends: Attends) -> tuple[int, int]:
-        """How many layers have one kind of attention, and how many heads they have, in all translations."""
+        """Number of layers with one kind of attention, and of their heads, over all translations."""
         shapes = [each.attention[attends].pattern.shape[:2] for each in self.sides.values()]
         return min(layers for layers, _ in shapes), min(heads for _, heads in shapes)
 
@@ -77,7 +77,7 @@ class Translations:
         return alignment.on_axis(alignment.on_axis(values, across, absent_key), down, torch.nan, dims=(-2,))
 
     def divergence(self, attends: Attends, rows: Rows) -> Measure:
-        """How differently each head attends in A and B: the mean Jensen-Shannon divergence of the rows of both."""
+        """Difference of each head in A and B: mean Jensen-Shannon divergence of the rows that both have."""
         a, b = (self._rows(index, attends, rows) for index in (0, 1))
         values = js_divergence(a, b).values.nanmean(-1)
         return Measure("Jensen–Shannon divergence of A and B", "nats", ("layer", "head"), values)

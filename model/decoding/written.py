@@ -1,4 +1,4 @@
-"""What was written, and when writing ends."""
+"""Generated tokens and stopping criteria."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Reason = Literal["stop token", "length", "context"]
 
 @dataclass(frozen=True)
 class Generation:
-    """What was written for one row of the prompt, and why it ended: "stop token", "length" or "context".
+    """Tokens generated for one row of the prompt, and the reason of the end: "stop token", "length" or "context".
 
     `log_probs` are the model's own, in nats, whatever temperature, top-k or top-p it was drawn with. A stop token is
     the last of `tokens`. "length" is `max_new_tokens`; "context" says that no position was left.
@@ -29,7 +29,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class Limits:
-    """How many tokens may be written, what it means to have written them all, and which tokens end before that."""
+    """Stopping criteria: the maximum number of tokens, the reason given when it is reached, and end tokens."""
 
     n_new: int
     reason: Reason
@@ -37,7 +37,7 @@ class Limits:
 
 
 def limits(steps: Steps, max_new_tokens: int | None, stop_tokens: Collection[int] | None) -> Limits:
-    """What these steps may write: up to the context's end, or fewer, and up to an end token of the model.
+    """Stopping criteria of these steps: the context's end or a smaller number, and the model's end tokens.
 
     Raises:
         ConfigError: max_new_tokens below 1.

@@ -1,4 +1,4 @@
-"""Which features carry a prediction: what each active one adds to the difference of two logits, directly."""
+"""Direct effect of each active feature on the difference of two logits."""
 
 from dataclasses import dataclass
 

@@ -70,7 +70,7 @@ def read(folder: Path, name: str) -> list[Dictionary]:
 
 
 def _k(activation: object, said: object, kept: Tensor | None) -> int | None:
-    """How many features are active at most, by the config or by the file of a layer; None where it is no topk.
+    """Maximum number of active features, by the config or a layer's file; None for other activations than top-k.
 
     Raises:
         CheckpointError: nothing says how many, or the two do not agree.
@@ -137,7 +137,7 @@ def _files(folder: Path, settings: dict[str, Any]) -> dict[int, Path]:
 
 
 def _beside(folder: Path, named: str) -> Path:
-    """Where a file that is named as one of the hub's lies beside the config, in folders as there or without them."""
+    """Path beside the config of a file that is named as one of the hub's, with the hub's folders or without."""
     inside = re.sub(r"^hf://[^/]+/[^/]+/|\?.*$", "", named)
     paths = [path for path in (folder / inside, folder / Path(inside).name) if path.is_file()]
     if not paths or ".." in Path(inside).parts or Path(inside).is_absolute():
@@ -149,7 +149,7 @@ def _beside(folder: Path, named: str) -> Path:
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:
-    """What a layer's file holds under this format's names; Gemma Scope's encoders lie the other way round."""
+    """Tensors of a layer's file under this format's names; Gemma Scope's encoders are transposed."""
     if path.suffix == ".npz":
         return _turned(read_npz(path))
     tensors = read_safetensors(path)

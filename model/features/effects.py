@@ -41,7 +41,7 @@ def activation(run: Run, hook: str) -> Float[Tensor, "pos width"]:
 @kept
 @torch.inference_mode()
 def active(run: Run, dictionary: Dictionary) -> Float[Tensor, "pos feature"]:
-    """How active each of a dictionary's features is at each position of a run."""
+    """Activation of each of a dictionary's features at each position of a run."""
     return dictionary.encode(activation(run, dictionary.hook_in))
 
 

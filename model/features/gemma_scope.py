@@ -92,7 +92,7 @@ def _hook(hook: object) -> str:
 
 
 def jumprelu(name: str, hook_in: str, hook_out: str, tensors: Mapping[str, Tensor], model: str) -> Dictionary:
-    """What both releases hold: W_enc [d_in, feature], W_dec [feature, d_out], W_skip [d_in, d_out] and a threshold."""
+    """Arrays of both releases: W_enc [d_in, feature], W_dec [feature, d_out], W_skip [d_in, d_out] and a threshold."""
     d_in, n_features = width_of(tensors, "W_enc", 2)
     d_out = width_of(tensors, "W_dec", 2)[1]
     shapes: dict[str, tuple[int, ...]] = {"W_enc": (d_in, n_features), "W_dec": (n_features, d_out), "b_dec": (d_out,)}

@@ -36,7 +36,7 @@ class Read:
     explained: Measure
 
     def activation(self, feature: int) -> Measure:
-        """How active one feature is at each position."""
+        """Activation of one feature at each position."""
         values = torch.zeros_like(self.lengths.values)
         mine = self.features == feature
         values[self.positions[mine]] = self.values[mine]
@@ -50,7 +50,7 @@ class Read:
 
     @property
     def n_active(self) -> Measure:
-        """How many features are active at each position."""
+        """Number of active features at each position."""
         counts = torch.bincount(self.positions, minlength=len(self.lengths.values))
         return Measure("active features", "features", ("pos",), counts)
 

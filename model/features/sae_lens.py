@@ -110,7 +110,7 @@ def _settings(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choice(cfg: dict[str, Any]) -> Architecture:
-    """Which of our architectures it is; what would make it compute something else is refused."""
+    """Map the config to a supported architecture; options that would change the computation are refused."""
     for name, allowed in ALLOWED.items():
         if not any(value is cfg.get(name) or value == cfg.get(name) for value in allowed):
             listing = ", ".join(repr(value) for value in allowed if value is not None)
@@ -178,7 +178,7 @@ def _with_threshold(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _origin(cfg: dict[str, Any], folder: Path) -> Origin:
-    """How the model was opened that it was trained on: SAELens processes no weights by default."""
+    """Weight processing of the model that it was trained on: SAELens applies none by default."""
     source = cfg.get("model_from_pretrained_kwargs")
     source = source if isinstance(source, dict) else {}
     known = any(came_from(repository, folder) for repository in CENTRED)

@@ -169,7 +169,7 @@ def nearest(dictionary: Dictionary, feature: int, count: int = 10) -> Nearest:
 @kept
 @torch.inference_mode()
 def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Measure] | None:
-    """How much each later head reads what a feature writes [layer, head]; None where it writes to no stream.
+    """Read-out of the feature's write by each later head [layer, head]; None where it writes to no stream.
 
     By its query, its key and its value, each a composition score: the size of what the head's circuit makes of the
     direction, over both sizes. Of a cross-layer feature the direction is what it has written before the head's layer.

@@ -26,7 +26,7 @@ MISSED = "share of the length that the dictionary misses"
 
 @dataclass(frozen=True)
 class FeatureOrder:
-    """How features are ranked: by activation or, with a target and a distractor, by direct effect at a place.
+    """Ranking of features: by activation or, with a target and a distractor, by direct effect at a place.
 
     Attributes:
         place: place on the common axis.
@@ -144,7 +144,7 @@ def _carried(comparison: Comparison, opened: Dictionaries, layer: int, order: Fe
 def activations(
     comparison: Comparison, opened: Dictionaries, layer: int, features: Sequence[int]
 ) -> dict[str, Measure]:
-    """How active features are [feature, place], of A, B and B - A."""
+    """Activations of the active features [feature, place], of A, B and B - A."""
 
     def stacked(run: Run) -> Measure:
         read = read_features(run, opened, layer)
@@ -169,7 +169,7 @@ def moved(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str,
 
 
 def n_active(comparison: Comparison, opened: Dictionaries, layer: int) -> dict[str, Measure]:
-    """How many features are active [place], of A, B and B - A."""
+    """Number of active features [place], of A, B and B - A."""
     return comparison.measured_by_place(lambda run: read_features(run, opened, layer).n_active)
 
 

@@ -1,4 +1,4 @@
-"""How the flow of one run differs from that of another: the same nodes and edges in both, and what has changed.
+"""Difference between the information flow of two runs: the nodes and edges of both, and the changes.
 
 Nodes of the two runs belong together where their tokens do: both runs' positions are laid on the places of a common
 axis. An edge is followed, in both runs, where it is at least the threshold in one of them, so that what flows through a
@@ -18,7 +18,7 @@ from headlight.model.nn.config import TransformerConfig
 
 @dataclass(frozen=True, eq=False)
 class FlowOf:
-    """What one of the runs has to be followed in: as for `flow`."""
+    """Inputs of `flow` for one of the two runs."""
 
     supply: Supply
     n_layers: int
@@ -34,7 +34,7 @@ class NodePair:
 
     @property
     def change(self) -> float:
-        """How much more of B's start passes through it than of A's; where a run lacks it, nothing of its start does."""
+        """Share of B's start that passes through it minus A's; 0 for a run that lacks it."""
         return (self.b.flow if self.b else 0.0) - (self.a.flow if self.a else 0.0)
 
 
@@ -55,7 +55,7 @@ class EdgePair:
 
     @property
     def change(self) -> float:
-        """How much more of the target it is in B than in A."""
+        """Share of the target in B minus that in A."""
         return self.b - self.a
 
     @property
@@ -134,7 +134,7 @@ class _Side:
             self.arriving = {start: 1.0}
 
     def into(self, depth: int, places: list[int]) -> dict[int, Incoming]:
-        """What the nodes at these places are made of, by place: none of what the run does not have."""
+        """Incoming edges of the nodes at these places, by place; none where the run lacks the place."""
         positions = [position for place in places if (position := self.positions[place]) is not None]
         if depth > self.depth or not positions:
             return {}

@@ -1,4 +1,4 @@
-"""How information flows: the graph of the nodes and edges that a token's last state was made of.
+"""Information flow: the graph of the nodes and edges from which a token's last state was computed.
 
 Source: Ferrando and Voita 2024, "Information Flow Routes: Automatically Interpreting Language Models at Scale".
 """
@@ -64,7 +64,7 @@ class Flow:
 
     @property
     def traced(self) -> float:
-        """How much of the start was followed down to the embeddings; the rest is in biases and edges left out."""
+        """Share of the start that is traced to the embeddings; the rest is in biases and omitted edges."""
         return sum(node.flow for node in self.nodes if node.place.depth == 0)
 
 

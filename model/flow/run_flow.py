@@ -47,7 +47,7 @@ def flows_of(comparison: Comparison, place: int, threshold: float) -> dict[str, 
 
 
 def flow_change_of(comparison: Comparison, place: int, threshold: float) -> FlowChange | None:
-    """How what flows into the last state at a place differs between A and B.
+    """Change between A and B of the flow into the last state at a place.
 
     None where there is no B, where one of the runs has no token at the place, and where B lacks A's states.
 
@@ -86,12 +86,12 @@ def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:
 
 
 def _after(run: Run, layer: int, part: str, resid: Float[Tensor, "pos d_model"]) -> Float[Tensor, "pos d_model"]:
-    """What the next part reads: normalised, where the model normalises the stream itself."""
+    """Input of the next part: normalised, where the model normalises the stream itself."""
     return run.model.block(layer).after(part, resid[None])[0]
 
 
 def _summands(run: Run, states: list[Tensor], layer: int, positions: list[int]) -> Summands:
-    """Where the model normalises the stream itself, a node's sum is that before it is normalised."""
+    """Terms of the nodes' sums; where the model normalises the stream itself, of the sums before that norm."""
     depth, (attn, scales) = run.cfg.states * layer, (run.model.block(layer).attn, write_scales(run, layer))
     weights = patterns(run, layer, positions)
     heads = [run.cfg.group_of(head) for head in range(run.cfg.n_heads)]

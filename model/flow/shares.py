@@ -31,7 +31,7 @@ ROUNDING = 1e-5  # of a node's L1 length: what float32 sums of a few thousand su
 
 @dataclass(frozen=True, eq=False)
 class Summands:
-    """What a layer adds up at some positions (queries), and what it adds up to.
+    """Terms that a layer adds at some positions (queries), and their total.
 
     `mid` is the stream after attention and `post` that after the MLP; a layer without MLP has neither `mlp_out` nor
     `post`. Where attention and MLP are added to one stream, `mid` is that with both, and there is no `post`. `between`
@@ -52,7 +52,7 @@ class Summands:
 
 @dataclass(frozen=True, eq=False)
 class MidShares:
-    """What mid nodes take: residual [query], edges [query, head, key], bias [query] and rest [query] sum to 1.
+    """Shares of mid nodes: residual [query], edges [query, head, key], bias [query] and rest [query] sum to 1.
 
     Where the MLP is added beside attention, its share [query] is one of them.
     """
@@ -66,7 +66,7 @@ class MidShares:
 
 @dataclass(frozen=True, eq=False)
 class PostShares:
-    """What post nodes take: residual, mlp and rest [query] sum to 1."""
+    """Shares of post nodes: residual, mlp and rest [query] sum to 1."""
 
     residual: Measure
     mlp: Measure
@@ -79,7 +79,7 @@ def shares(summands: Float[Tensor, "summand d_model"], total: Float[Tensor, " d_
 
 
 def mid_shares(layer: Summands) -> MidShares:
-    """What the stream after attention takes, at each query, from itself, from every token by every head, and from b_O.
+    """Shares of the stream after attention at each query, from itself, from every token by every head, and from b_O.
 
     One head's writes [key, d_model] are in memory at a time, and as much again to compare them with one query's sum:
     393 kB at 64 tokens of GPT-2's shape, where all edges' writes at once would be 151 MB a layer.
@@ -107,7 +107,7 @@ def mid_shares(layer: Summands) -> MidShares:
 
 
 def post_shares(layer: Summands) -> PostShares:
-    """What the stream after the MLP takes from that before it and from the MLP's output."""
+    """Shares of the stream after the MLP, from the stream before it and from the MLP's output."""
     assert layer.mlp_out is not None
     assert layer.post is not None
     before = layer.mid if layer.between is None else layer.between
@@ -122,7 +122,7 @@ def _proximity(
     total: Float[Tensor, " d_model"],
     weights: Float[Tensor, " summand"] | None = None,
 ) -> Float[Tensor, " summand"]:
-    """How much nearer to the total each summand, times its weight, brings zero (L1 norm); never below 0.
+    """Decrease of the L1 distance to the total by each summand times its weight, at least 0.
 
     Entries are compared before they are added up: the difference of two long norms would round away short summands.
     """
@@ -139,7 +139,7 @@ def _length(vectors: Float[Tensor, "*lead d_model"]) -> Float[Tensor, "*lead"]:
 
 
 def _rest(total: Vectors, summed: Vectors) -> Vectors:
-    """What is in the total beside the sum; nothing where that is no more than rounding."""
+    """The total minus the sum of the terms; 0 where that is no more than rounding."""
     rest = total - summed
     return rest.masked_fill((_length(rest) <= ROUNDING * _length(total))[..., None], 0.0)
 
@@ -164,7 +164,7 @@ Taken = tuple[Kind, int, float, Heads]  # a kind, the position that is taken fro
 
 
 class Incoming(NamedTuple):
-    """All that a node is made of: what it takes from the nodes below it, and its bias and rest; they sum to 1."""
+    """All inputs of a node: its edges from the nodes below it, its bias and rest; they sum to 1."""
 
     taken: tuple[Taken, ...]
     bias: float
@@ -172,7 +172,7 @@ class Incoming(NamedTuple):
 
 
 def into_post(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
-    """What the nodes after the MLP are made of, by position."""
+    """Inputs of the nodes after the MLP, by position."""
     shares = post_shares(layer)
     rows = zip(positions, *(each.values.tolist() for each in (shares.residual, shares.mlp, shares.rest)), strict=True)
     return {
@@ -182,7 +182,7 @@ def into_post(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
 
 
 def into_mid(layer: Summands, positions: list[int]) -> dict[int, Incoming]:
-    """What the nodes after attention are made of, by position."""
+    """Inputs of the nodes after attention, by position."""
     shares = mid_shares(layer)
     rows = zip(positions, *(each.values.tolist() for each in (shares.residual, shares.bias, shares.rest)), strict=True)
     beside = [None] * len(positions) if shares.mlp is None else shares.mlp.values.tolist()

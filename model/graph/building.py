@@ -128,7 +128,7 @@ def taken_apart(run: Run, position: int, dictionaries: Mapping[int, Dictionary] 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """How a target is read off the last stream (a direction at its position), its value and the token's probability."""
+    """Readout of a target from the last stream (a direction at its position), its value and the token's probability."""
 
     pull: Pull
     value: float
@@ -172,7 +172,7 @@ def _chosen(parts: Parts, pulled: Pulled, most: int, folded: bool) -> tuple[Foll
 
 
 def _activations(parts: Parts, targets: Sequence[Node], effects: Float[Tensor, " node"]) -> Float[Tensor, " target"]:
-    """How active each neuron or feature is; of a head's write its effect."""
+    """Activation of each neuron or feature; for a head's write its effect."""
     activations = effects[: len(targets)].clone()
     for row, node in enumerate(targets):
         if node.kind != "head":

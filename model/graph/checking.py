@@ -155,7 +155,7 @@ def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant d_model"]) -> Floa
 
 
 def _together(parts: Parts, graph: Graph, reading: Tensor, nodes: Sequence[Node]) -> float:
-    """What nodes give to the target together, each way counted once: by the last of them that it goes through."""
+    """Joint effect of nodes on the target, with each path counted once, by the last of the nodes on it."""
     all_nodes, n_stages = graph.nodes[: graph.n_followed], parts.linearized.n_stages
     sources = sources_of(parts, _followed(parts, all_nodes, graph.folded), graph.folded)
     others = _followed(parts, [node for node in all_nodes if node not in set(nodes)], graph.folded)

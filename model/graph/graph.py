@@ -123,7 +123,7 @@ class Graph:
 
     @property
     def n_followed(self) -> int:
-        """How many nodes are followed, the target's logit included; they come first."""
+        """Number of nodes that are followed, which come first, the target's logit included."""
         return len(self.edges)
 
     @property

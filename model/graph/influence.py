@@ -33,7 +33,7 @@ class Pruned:
 
 @dataclass(frozen=True)
 class Scores:
-    """How much of a graph is explained: shares from 0 to 1.
+    """Scores of a graph: the shares that it explains, from 0 to 1.
 
     `replacement` is the share of the influence where ways begin that tokens have, and not errors or what was left out;
     `completeness` the share of nodes' inputs, by the nodes' influence, that do not come from the latter, where what has
@@ -84,7 +84,7 @@ def _grouped(values: Int[Tensor, " n"], keys: Int[Tensor, " n"], n_keys: int) ->
 def arriving(
     edges: Float[Tensor, "followed followed"], start: Float[Tensor, " followed"]
 ) -> Float[Tensor, " followed"]:
-    """What each followed node has where `start` goes back along all edges: x = start + x @ edges.
+    """Total at each followed node when `start` is propagated back along all edges: x = start + x @ edges.
 
     Edges lead in no circle, so that each node is complete once those that it feeds are.
     """
@@ -174,7 +174,7 @@ def _share(part: Tensor, whole: Tensor) -> float:
 
 
 def graph_scores(graph: Graph) -> Scores:
-    """How much of the whole graph is explained by tokens, heads and units, and not by errors or what was left out."""
+    """Shares of the whole graph explained by tokens, heads and units, rather than by errors or omitted nodes."""
     weights, shares = target_weights(graph), normalised(graph.edges)
     influences = influence(graph.edges, weights)
     tokens = torch.tensor([node.kind == "token" for node in graph.nodes])

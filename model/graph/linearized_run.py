@@ -68,7 +68,7 @@ class LinearizedRun:
 
     @property
     def n_stages(self) -> int:
-        """How many writes there are behind the embeddings, those of MLPs that the model has not included."""
+        """Number of writes after the embeddings, including those of MLPs that the model leaves out."""
         return 2 * self.run.cfg.n_layers
 
     @cached_property
@@ -117,7 +117,7 @@ class LinearizedRun:
         return self._or_ones(write_scales(self.run, layer, "ln2_post"))
 
     def mlp_bias(self, layer: int, output: Float[Tensor, " d_model"]) -> Stream:
-        """What a constant part of what an MLP gives, and the bias of a norm behind it, write."""
+        """Write of a constant part of an MLP's output and of the bias of a norm behind it."""
         at_unit_scale = writes_at_unit_scale(self.run.model, layer, output.double(), "ln2_post")
         written = at_unit_scale / self.mlp_scales(layer)[:, None]
         bias = norm_bias(self.run, layer, "ln2_post")

@@ -21,7 +21,7 @@ UnitsKept = Bool[Tensor, "pos unit"]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All that a run is taken apart into, layer by layer."""
+    """All parts of a run, layer by layer."""
 
     linearized: LinearizedRun
     heads: list[Heads]
@@ -30,7 +30,7 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Which heads' writes and units the pull goes through; the others are constants. None is all, or none of them.
+    """Heads' writes and units that are followed; the others are constants. None stands for all of them or for none.
 
     Skip connections are no parts of their own: the pull goes through all of them, as in circuit-tracer.
     """

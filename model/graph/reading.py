@@ -201,7 +201,7 @@ def _check_ways(edges: Float[Tensor, "followed node"]) -> None:
 def _effects(
     edges: Float[Tensor, "followed node"], activations: Float[Tensor, " followed"], main: int
 ) -> tuple[Float[Tensor, " followed"], Float[Tensor, " node"]]:
-    """What the target moves by with each activation, and what each node gives to it, along the file's edges."""
+    """Gradient of the target by each activation, and direct contribution of each node, along the file's edges."""
     n_followed = len(edges)
     # A node's slope is what it gives, an activation's worth of it: edges / activation into those whose slope is known.
     own = torch.where(activations == 0, 1.0, activations)
@@ -234,7 +234,7 @@ def _node(raw: Mapping[str, Any], n_tokens: int) -> Node:
 
 
 def _kind(raw: Mapping[str, Any]) -> Kind:
-    """What a node is, by its type, an error by its number too; a type that is not known is a feature's."""
+    """Kind of a node by its type, of an error by its number too; an unknown type counts as a feature's."""
     kind = _text(raw.get("feature_type"), "feature_type", MAX_NAME_LENGTH)
     if kind in KINDS or "error" not in kind:
         return KINDS.get(kind, "feature")

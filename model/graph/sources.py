@@ -28,14 +28,14 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """All that is written, vector by vector, and the nodes that write: those that are followed first."""
+    """All written vectors and the nodes that write them: followed nodes first."""
 
     written: tuple[Written, ...]
     nodes: tuple[Node, ...]
 
     @cached_property
     def places(self) -> dict[Node, int]:
-        """Where each node stands among the nodes."""
+        """Index of each node among the nodes."""
         return {node: place for place, node in enumerate(self.nodes)}
 
     @cached_property
@@ -64,7 +64,7 @@ class Sources:
         return totals.index_add_(-1, self.owners, values)
 
     def read_by(self, pulled: Pulled, limit: int) -> Float[Tensor, "*target row"]:
-        """What each vector that was written before a stage does to a target that was pulled through; 0 for the rest."""
+        """Effect of each vector written before a stage on a target that was pulled through; 0 for the rest."""
         shape = next(iter(pulled.at.values())).shape[:-2]
         products = torch.zeros(*shape, len(self.written), dtype=torch.float64)
         for stage in range(-1, limit):
@@ -119,7 +119,7 @@ def _attention(parts: Parts, layer: int, followed: Followed, folded: bool) -> It
 
 
 def _mlp(parts: Parts, layer: int, followed: Followed) -> Iterator[Written]:
-    """What a layer's units write to all places, and what else is written to its own."""
+    """Writes of a layer's units to all places, and of the layer's other parts to their own."""
     units = parts.mlps[layer].units
     kept = _kept(parts, layer, followed)
     for position, unit in kept.nonzero().tolist():

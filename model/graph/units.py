@@ -51,7 +51,7 @@ class Units:
     limit: int
 
     def place(self, unit: int) -> int:
-        """Where a neuron or an active feature stands among the units."""
+        """Index of a neuron or an active feature among the units."""
         return int((self.ids == unit).nonzero()[0])
 
 
@@ -136,7 +136,7 @@ def _neurons(linearized: LinearizedRun, layer: int) -> Mlp:
 
 
 def _activations(linearized: LinearizedRun, layer: int) -> tuple[Stream, Stream, Stream]:
-    """What each neuron's linear part is, its activation, and what that would be without the run's edits."""
+    """Linear part of each neuron, its activation, and the activation without the run's edits."""
     run, prefix = linearized.run, f"blocks.{layer}.mlp"
     block = run.model.block(layer)
     assert isinstance(block, Block)  # one without has no neurons

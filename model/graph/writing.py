@@ -74,7 +74,7 @@ def graph_json(
 
 
 def _chosen(supernodes: list[list[str]]) -> dict[str, Any]:
-    """What is chosen when the graph is opened: Neuronpedia shows of groups the nodes that are pinned."""
+    """Initially pinned nodes: Neuronpedia shows only the pinned nodes of groups."""
     pinned = list(dict.fromkeys(name for _, *members in supernodes for name in members))
     return {"pinnedIds": pinned, "supernodes": supernodes, "linkType": "both", "clickedId": "", "sg_pos": ""}
 

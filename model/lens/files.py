@@ -117,7 +117,7 @@ def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
 
 
 def _safe_jacobians(file: Path) -> dict[str, Any]:
-    """What `jlens` keeps in a pickle, from safetensors: matrices by their layers' numbers, and the mean's prompts."""
+    """Contents of a `jlens` pickle, read from safetensors: matrices by layer number, and the mean's prompt count."""
     tensors = read_safetensors(file)
     with safe_open(file, framework="pt") as opened:
         metadata = opened.metadata() or {}

@@ -37,7 +37,7 @@ def lens_key(by: Lens, begin: int | None = None) -> Hashable:
 
 
 def lens_begins(run: Run) -> range:
-    """Where the parts begin in which a run's positions are read: all streams at once would take more room."""
+    """Starts of the chunks in which a run's positions are read: all streams at once would take more memory."""
     return range(0, len(run.tokens), max(1, lens.ROWS // (run.cfg.n_layers + 1)))
 
 
@@ -99,7 +99,7 @@ def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens =
 
 
 def _on_all_layers(run: Run, by: Lens, read: Measure) -> Measure:
-    """What was read of some layers among all of them; -1 or not-a-number after the others."""
+    """Spread readings of some layers over all layers, with -1 or NaN for those that were not read."""
     states, n_states = list(by.reads(run.cfg.n_layers)), run.cfg.n_layers + 1
     if len(states) == n_states:
         return read
@@ -112,7 +112,7 @@ def _on_all_layers(run: Run, by: Lens, read: Measure) -> Measure:
 def _read_with(
     run: Run, positions: slice, by: Lens = LOGIT
 ) -> tuple[Sequence[Float[Tensor, "pos d_model"]], lens.Normalize, Tensor, Tensor]:
-    """What the lens reads: the streams at these positions, carried to the end, the final norm and the unembedding."""
+    """Lens logits: the streams at these positions after the lens's map, the final norm and the unembedding."""
     model = run.model
     return (
         list(_carried(run, positions, by)),

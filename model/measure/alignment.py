@@ -1,4 +1,4 @@
-"""Which token of one run belongs to which of another, and both runs' values on the axis that this makes common.
+"""Align the tokens of two runs, and put both runs' values on the common axis.
 
 Place p of the common axis is position a[p] in run A and b[p] in run B; None where a run lacks it. Positions keep their
 order in both, so what is causal in the runs is causal on the common axis.
@@ -59,7 +59,7 @@ def aligned(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") 
 
 
 def match_positions(a: Sequence[Hashable], b: Sequence[Hashable], by: Align = "tokens") -> tuple[tuple[int, int], ...]:
-    """Which position of A can stand in for which of B: equal ones where there are as many tokens.
+    """Match each position of B to one of A: equal ones where there are as many tokens.
 
     Else by tokens: those of a longest common subsequence, and between two matches one token for another where there
     are as many. Or by position: equal ones, and what is left of the longer run belongs to none.
@@ -101,7 +101,7 @@ def on_axis(
 def pattern_divergence(
     a: Float[Tensor, "*head pos_a pos_a"], b: Float[Tensor, "*head pos_b pos_b"], alignment: Alignment
 ) -> Measure:
-    """How differently A and B attend from each place: the Jensen-Shannon divergence of their rows, 0 to log 2 nats.
+    """Jensen-Shannon divergence of A's and B's attention rows at each place, 0 to log 2 nats.
 
     A key that one run lacks has weight 0 there; NaN where the query is not in both runs.
     """

@@ -14,7 +14,7 @@ Pattern = Float[Tensor, "head query key"]
 
 
 def entropy(pattern: Pattern) -> Measure:
-    """How spread out each row is: 0 nats for one attended token, log n for n tokens alike. 0 log 0 counts as 0."""
+    """Entropy of each row: 0 nats for one attended token, log n for n equal weights. 0 log 0 counts as 0."""
     least = torch.finfo(pattern.dtype).tiny  # torch.special.entr does without, and takes twice as long
     # Some rows at a time: their logarithms stay in the processor's cache, those of a head do not.
     blocks = (rows for head in pattern for rows in head.split(128))
@@ -23,7 +23,7 @@ def entropy(pattern: Pattern) -> Measure:
 
 
 def mean_distance(pattern: Pattern, apart: Float[Tensor, "query key"] | None = None) -> Measure:
-    """How far each row looks: the mean of |query - key| under its weights, in tokens.
+    """Mean attention distance of each row: the mean of |query - key| under its weights, in tokens.
 
     Absolute, so that in bidirectional attention left and right do not cancel; in causal attention it is query - key.
     `apart` is what `distances` gives, which patterns of one size can share.
@@ -119,7 +119,7 @@ def most_alike(head: Float[Tensor, "query key"], patterns: Iterable[Pattern]) ->
 
 
 def row_sum_error(pattern: Float[Tensor, "*lead query key"]) -> Measure:
-    """How far the weights of a row are from a sum of 1 at most; 0 up to rounding for what a softmax gave."""
+    """Largest deviation of a row's weights from a sum of 1; rounding alone after a softmax."""
     return Measure("row sum error", "probability", (), (pattern.sum(dim=-1) - 1).abs().max())
 
 
@@ -140,7 +140,7 @@ Cells = dict[str, tuple[Int[Tensor, " cell"], int]]
 def head_scores(
     pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"], cells: Cells | None = None
 ) -> HeadScores:
-    """What each head attends to on this prompt, as mean weights (probability) over the queries that have such a key.
+    """Scores of each head on this prompt: mean weight (probability) over the queries that have such a key.
 
     - previous_token: the key just before the query.
     - first_token: the prompt's first key.
@@ -163,7 +163,7 @@ def head_scores(
 
 
 def scored_cells(tokens: Int[Tensor, " pos"]) -> Cells:
-    """What each of the `HeadScores` adds up: cells of a prompt's pattern, row by row, of so many queries."""
+    """Cells of a prompt's pattern that each of the `HeadScores` averages, row by row, and the number of queries."""
     queries = torch.arange(1, len(tokens), device=tokens.device)
     repeats, copies = (tokens[:, None] == tokens).tril(diagonal=-1).nonzero(as_tuple=True)
     after = copies + 1

@@ -77,7 +77,7 @@ class HeadSteps:
 
     @property
     def read(self) -> Measure:
-        """What W_Q, W_K and W_V multiply [pos, d_model]: the stream after its norm, or itself where there is none."""
+        """Input of W_Q, W_K and W_V [pos, d_model]: the stream after its norm, or the stream itself without one."""
         return self.normalized.values if self.normalized else self.stream
 
 

@@ -39,7 +39,7 @@ def copying_scores(
     W_O: Float[Tensor, "head d_value d_model"],
     loop: Float[Tensor, "d_model d_model"],
 ) -> Measure:
-    """How far each head raises the logit of the very token that it attends to: 1 copies, -1 suppresses what it reads.
+    """Copying score of each head, from 1 (raises the logit of the attended token) to -1 (suppresses it).
 
     The sum of the real parts of the eigenvalues of W_E W_V W_O W_U over the sum of their sizes; NaN where all are 0.
     A product has the same eigenvalues other than 0 in whichever order its factors stand, so those of W_O W_U W_E W_V

@@ -20,7 +20,7 @@ Rows = Float[Tensor, "row d_head"]
 
 
 def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | None) -> Parts:
-    """What a norm makes of each part of a stream: (part - its mean) / the stream's scale, times the gain.
+    """Norm applied to each part of a stream: (part - its mean) / the stream's scale, times the gain.
 
     The bias belongs to no part: with it they add up to the normalised stream, if `parts` add up to `stream`. RMSNorm
     takes no mean off; without a norm the parts are as they were. In float64, so that sums of many parts add up.
@@ -37,7 +37,7 @@ def scale_of(stream: Float[Tensor, " d_model"], norm: Norm) -> Float[Tensor, ""]
 def rescaled(
     parts: Float[Tensor, "*part width"], norm: Norm, scale: float | Float[Tensor, ""]
 ) -> Float[Tensor, "*part width"]:
-    """What a norm makes of each part of a vector that it divides by this scale; its bias belongs to none."""
+    """Norm with this scale applied to each part of a vector; its bias belongs to no part."""
     scaled = (parts - parts.mean(-1, keepdim=True) if norm.centred else parts) / scale
     return scaled if norm.w is None else scaled * norm.w.to(parts)
 
@@ -57,7 +57,7 @@ def projected(
     W: Float[Tensor, "d_model d_head"],
     b: Float[Tensor, " d_head"],
 ) -> Rows:
-    """What each part gives to the query (W_Q, b_Q) or to the key (W_K, b_K) of a head, in rows that add up to it.
+    """Contribution of each part to a head's query (W_Q, b_Q) or key (W_K, b_K), in rows that sum to it.
 
     After the parts come LayerNorm's bias (zeros where there is none) and the head's own.
     """

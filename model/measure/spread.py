@@ -23,7 +23,7 @@ class Spread:
 
 
 def spread(measures: Sequence[Measure]) -> Spread:
-    """How one measure varies over prompts; where it is NaN, that prompt counts for nothing.
+    """Spread of a measure over prompts; prompts where it is NaN are left out.
 
     The measures, at least one, are of the same name and axes.
     """

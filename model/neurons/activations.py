@@ -99,7 +99,7 @@ def hook_name(layer: int, hook: str) -> str:
 def _seen(
     run: Run, layers: Sequence[int], positions: slice, pick: Callable[[Tensor], Tensor]
 ) -> dict[str, Float[Tensor, "..."]]:
-    """What is picked of the activations [pos, neuron] inside the MLPs of these layers, by their full names."""
+    """Selected activations [pos, neuron] inside the MLPs of these layers, by their full names."""
     hooks = {layer: mlp_of(run.model, layer).reads.values() for layer in layers}
     names = [hook_name(layer, hook) for layer in layers for hook in (*(hook for hook, _ in hooks[layer]), "hook_post")]
     if run.edits:
@@ -116,7 +116,7 @@ def _seen(
 def _read(
     run: Run, layer: int, resid_pre: Float[Tensor, "pos d_model"], positions: slice
 ) -> Float[Tensor, "1 pos d_model"]:
-    """What a layer's MLP reads at these positions."""
+    """Input of a layer's MLP at these positions."""
     block = run.model.block(layer)
     assert isinstance(block, Block)  # one without has no MLP
     resid_mid = block.after("attn_out", (resid_pre + run.cache["attn_out", layer][positions])[None])

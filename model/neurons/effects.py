@@ -119,7 +119,7 @@ def _passed(run: Run, question: Question, n_past: int, keep: Tap) -> Float[Tenso
 
 
 def n_unchanged(run: Run, position: int) -> int:
-    """How many of the first tokens know nothing of what happens at a position; edits are made of all at once."""
+    """Number of first tokens that a change at a position cannot affect; edits apply to all tokens at once."""
     return position if run.cfg.attention_dir == "causal" and not run.edits else 0
 
 

@@ -36,7 +36,7 @@ NEURONS, BIASES, EDITS, WRITTEN = "neurons", "biases", "edits behind them", "MLP
 
 @dataclass(frozen=True)
 class NeuronQuestion:
-    """Which neurons to list, and the logit difference that their effects are read on.
+    """Neurons to list, and the logit difference by which their effects are measured.
 
     Attributes:
         target: token id whose logit is read.
@@ -143,7 +143,7 @@ def measured_of(comparison: Comparison, question: NeuronQuestion, neurons: Seque
 
 
 def sums_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, dict[str, Measure]]:
-    """What adds up to the MLPs' direct effects [layer], of A, B and B - A; nothing where logits are no sums."""
+    """Parts that sum to the MLPs' direct effects [layer], of A, B and B - A; empty where logits are no sums."""
     if not reads_logits(comparison):
         return {}
     sums = {}
@@ -175,7 +175,7 @@ def strip_of(comparison: Comparison, neuron: Neuron) -> dict[str, Measure]:
 
 
 def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
-    """How each head is composed with a neuron, the head, and the score: the highest first."""
+    """Composition of each head with a neuron: the head and the score, the highest first."""
     composed = neuron_composition(run, neuron)
     named = {f"writes what its {name} reads": measure for name, measure in composed.writers.items()}
     named |= {f"its {through} reads what it writes": measure for through, measure in composed.readers.items()}

@@ -72,7 +72,7 @@ def directions(model: Transformer, neuron: Neuron) -> dict[str, Float[Tensor, " 
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """How much a neuron reads of what heads before it write, and heads after it of what it writes [layer, head].
+    """Composition of a neuron with heads before it (their write) and after it (their read) [layer, head].
 
     `writers` are by the matrix that it reads by, `readers` by what a head reads by; NaN where a head comes too late or
     too early. `random` is what a random direction scores.

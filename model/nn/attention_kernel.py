@@ -78,7 +78,7 @@ def _scores_by_head(q: Queries, k: Keys, mask: Mask, attn_scale: float) -> Patte
 
 
 def _hidden(mask: Mask) -> Float[Tensor, "#batch 1 query key"]:
-    """What is added to scores: -inf where the query does not see the key."""
+    """Additive mask of the scores: -inf where the query does not see the key."""
     return torch.zeros(mask.shape).masked_fill_(~mask, -torch.inf)
 
 
@@ -96,7 +96,7 @@ def _scores_of_one(
 
 
 def _group(head: int, per_head: Queries, shared: Keys | Values) -> int:
-    """Where a head's keys or values stand, which a group of heads may share."""
+    """Index of a head's keys or values, which a group of heads may share."""
     return head * shared.shape[2] // per_head.shape[2]
 
 

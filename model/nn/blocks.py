@@ -46,7 +46,7 @@ class AttnOnlyBlock(nn.Module):
         return tap("hook_attn_out", self._written(self.ln1_post(output, tap.within("ln1_post"))))
 
     def after(self, part: str, resid: Stream) -> Stream:
-        """What becomes of the stream once a part was added to it."""
+        """The stream after a part was added to it."""
         return resid
 
     def _written(self, output: Stream) -> Stream:
@@ -70,15 +70,15 @@ class Block(AttnOnlyBlock):
         return tap("hook_resid_post", resid_mid + self.mlp_out(self.ln2(resid_mid, tap.within("ln2")), tap))
 
     def _build_between(self, cfg: TransformerConfig, layer: int) -> None:
-        """What stands between attention and the MLP; built there, so that a seed draws what it always drew."""
+        """Modules between attention and the MLP; built there to keep the order of random draws under a seed."""
 
     @property
     def mlp_norm(self) -> nn.Module:
-        """What stands between the stream and the MLP."""
+        """Norm between the stream and the MLP."""
         return self.ln2
 
     def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
-        """What the MLP reads of the streams before attention and after it."""
+        """Input of the MLP, of the streams before attention and after it."""
         return self.mlp_norm(resid_mid, NO_TAP)
 
     def mlp_out(self, normalized: Stream, tap: Tap) -> Written:
@@ -108,11 +108,11 @@ class ParallelBlock(Block):
 
     @property
     def mlp_norm(self) -> nn.Module:
-        """What stands between the stream and the MLP: attention's own norm, or one beside it."""
+        """Norm between the stream and the MLP: attention's own, or one beside it."""
         return self.ln1 if self.shares_norm else self.ln2
 
     def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
-        """What the MLP reads of the streams before attention and after it: the one before, as attention does."""
+        """Input of the MLP: the stream before attention, which attention reads too."""
         return self.mlp_norm(resid_pre, NO_TAP)
 
 
@@ -133,11 +133,11 @@ class PostNormBlock(Block):
         return self.ln2(resid_post, tap.within("ln2"))
 
     def attn_in(self, resid_pre: Stream) -> Stream:
-        """What attention reads of the stream: that itself."""
+        """Input of attention: the stream itself."""
         return resid_pre
 
     def mlp_in(self, resid_pre: Stream, resid_mid: Stream) -> Stream:
-        """What the MLP reads: the stream after attention, which is normalised already."""
+        """Input of the MLP: the stream after attention, which is already normalised."""
         return resid_mid
 
     def after(self, part: str, resid: Stream) -> Stream:
@@ -174,7 +174,7 @@ class CrossBlock(Block):
     def cross_attn_out(
         self, normalized: Stream, memory: Float[Tensor, "batch memory d_model"], to_memory: Positions, tap: Tap
     ) -> Written:
-        """What attention to the encoder's output writes to the stream."""
+        """Write of cross-attention to the stream."""
         output = self.cross_attn(normalized, to_memory, tap.within("cross_attn"), memory)
         return tap("hook_cross_attn_out", self._written(output))
 

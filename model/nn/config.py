@@ -27,7 +27,7 @@ POSITIVE = ("eps", "attn_scale", "rotary_base", "alibi_scale", "embedding_scale"
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryScaling:
-    """How rotary frequencies are stretched to a longer context than the one that they were trained on.
+    """Scaling of rotary frequencies to a longer context than the model was first trained on.
 
     `original_n_ctx` is that context. `low_freq_factor` and `high_freq_factor` are llama3's, `beta_fast`, `beta_slow`
     and `truncate` yarn's, `short_factor` and `long_factor` longrope's, one for each pair of components.
@@ -262,7 +262,7 @@ class TransformerConfig:
 
     @property
     def written(self) -> tuple[tuple[str, str | None], ...]:
-        """What each layer writes, in order, and the stream after it where that has a name."""
+        """Hook names of each layer's writes, in order, with the stream after each where that has a name."""
         if self.attn_only:
             return (("attn_out", "resid_post"),)
         between = None if self.parallel_attn_mlp else "resid_mid"
@@ -270,7 +270,7 @@ class TransformerConfig:
 
     @property
     def states(self) -> int:
-        """How many streams with a name a layer has after what it reads: after attention and after its MLP, or one."""
+        """Number of named streams per layer after its input: after attention and after its MLP, or one."""
         return sum(state is not None for _, state in self.written)
 
     @property
@@ -310,15 +310,15 @@ class TransformerConfig:
 
     @property
     def n_shared(self) -> int:
-        """How many keys and values there are at a position: one for each head, or for each group of heads."""
+        """Number of keys and values at a position: one for each head, or for each group of heads."""
         return self.n_key_value_heads or self.n_heads
 
     def group_of(self, head: int) -> int:
-        """Which keys and values are a head's: its own, or those of its group."""
+        """Index of a head's keys and values: its own, or those of its group."""
         return head * self.n_shared // self.n_heads
 
     def window(self, layer: int) -> int | None:
-        """How many tokens back a query of a layer sees, itself included; None where it sees all."""
+        """Number of tokens back that a layer's query sees, itself included; None for all."""
         local = self.attn_types is None or self.attn_types[layer] == "local"
         return self.window_size if local else None
 

@@ -34,7 +34,7 @@ def over_devices(model: Transformer, device_map: Mapping[str, str] | None = None
 
 
 def device_map_of(model: Transformer, max_memory: Mapping[int | str, int | str] | None = None) -> dict[str, str]:
-    """Where each part of a model goes: layers as devices have room, embeddings with the first, the rest with the last.
+    """Device of each part of a model: layers by free memory, embeddings with the first, the rest with the last.
 
     `max_memory` is by the number of a GPU and by "cpu", and what there is if it is left out. An unembedding that is the
     embedding, transposed, stays with that.

@@ -18,7 +18,7 @@ HookFunction = Callable[..., Tensor | None]
 
 
 class Look(IntEnum):
-    """How a tap looks at an activation, in the order of what the pass has to do for it; NEVER is false."""
+    """Need of a tap for an activation, in increasing order of cost to the pass; NEVER is false."""
 
     NEVER = 0  # it gives it back as it is, unseen
     LATER = 1  # it is content with what computes it when the pass is over
@@ -34,7 +34,7 @@ class Tap:
         return activation
 
     def look(self, name: str) -> Look:
-        """How it looks at an activation, of which the pass may leave out what nobody looks at.
+        """Declare whether this tap needs the activation, so that the forward pass can skip computing unused ones.
 
         By default a tap gets all activations but those that would be computed for it alone.
         """

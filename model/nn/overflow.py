@@ -1,4 +1,4 @@
-"""Where the numbers of a pass become infinite."""
+"""Find where a forward pass first becomes infinite."""
 
 from collections.abc import Mapping
 

@@ -73,7 +73,7 @@ class HeadsApart(ParallelStyle):
 
 
 class Divided:
-    """How what the processes have of one tensor makes up the whole; derivatives pass through each step."""
+    """Collective operations over one tensor divided among processes; gradients pass through each."""
 
     def __init__(self, mesh: DeviceMesh) -> None:
         self.mesh = mesh
@@ -92,7 +92,7 @@ class Divided:
         return DTensor.from_local(own, self.mesh, [Partial()], run_check=False).full_tensor()
 
     def shared(self, whole: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """What all have and each goes on with, so that its derivative is the sum of theirs."""
+        """A value that all processes have and use, so that its gradient is the sum of theirs."""
         divided = DTensor.from_local(whole, self.mesh, [Replicate()], run_check=False)
         return divided.to_local(grad_placements=[Partial()])
 

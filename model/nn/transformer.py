@@ -92,7 +92,7 @@ class Transformer(HookedModel):
     def token_types(
         self, tokens: Int[Tensor, "batch pos"], attention_mask: Int[Tensor, "batch pos"] | None = None
     ) -> Int[Tensor, "batch pos"]:
-        """Which text each token is in: by the tokenizer's encoding of a pair, all in the first without a tokenizer."""
+        """Segment of each token: by the tokenizer's encoding of a pair; all in the first without a tokenizer."""
         if (self.cfg.n_token_types or 1) == 1 or self.tokenizer is None:
             return torch.zeros_like(tokens)
         return self.tokenizer.token_types(tokens, None if attention_mask is None else attention_mask.bool())
@@ -147,7 +147,7 @@ class Transformer(HookedModel):
     def read_from(
         self, resid: Float[Tensor, "batch pos d_model"], position: int
     ) -> Float[Tensor, "batch pos_read d_model"]:
-        """What of a final stream the outputs at a position are read from; all of it where they read the mean."""
+        """Part of a final stream from which the outputs at a position are read; all of it where they read the mean."""
         return resid if self.cfg.pools_mean else resid[:, [position]]
 
     def to_unembed(

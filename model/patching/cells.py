@@ -22,7 +22,7 @@ KINDS: dict[PatchMap, Kind] = {kind: kind for kind in get_args(Kind)}
 
 @dataclass(frozen=True)
 class Parts:
-    """Which parts of a run are patched, one in each cell of the map.
+    """Parts of a run that are patched, one in each cell of the map.
 
     Attributes:
         what: the kind of map.
@@ -49,7 +49,7 @@ class Cells:
 
     @property
     def grid(self) -> Grid:
-        """What is patched in each cell; a path is as long a run as a patch of its receiver's layer.
+        """Patches of each cell; a path costs as much as a patch of its receiver's layer.
 
         Raises:
             InputError: the model has no such map.

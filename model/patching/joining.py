@@ -1,4 +1,4 @@
-"""How variants of a run travel with it in one batch: they join it, share its edits, and have their own parts put in."""
+"""Batch variants of a run with the run: they join it at a layer, share its edits, and get their own patches."""
 
 from collections.abc import Mapping, Sequence
 

@@ -30,7 +30,7 @@ def patch_runs(a: Run, b: Run, measured: LogitDifference, into: Into = "A", alig
 
 
 def matches_of(a: Run, b: Run, align: Align) -> Matches:
-    """Which position of A belongs to which of B: matched by tokens or by position where there are not as many."""
+    """Matched positions of A and B: by tokens, or by position where their numbers differ."""
     return match_positions(a.tokens.tolist(), b.tokens.tolist(), align)
 
 

@@ -101,7 +101,7 @@ class Patching:
 
     @property
     def source(self) -> Source | None:
-        """Where the model of the run that is patched came from."""
+        """Origin of the patched run's model."""
         return self.model.source
 
     @property
@@ -126,7 +126,7 @@ class Patching:
         return torch.stack([self.other[part, last] for part in parts]).sum(0)
 
     def share(self, differences: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """How far logit differences are from A's to B's: 0 at A's, 1 at B's, not clipped."""
+        """Position of logit differences between A's and B's: 0 at A's, 1 at B's, not clipped."""
         return (differences - self.a) / (self.b - self.a)
 
     def only_matched(self, shares: Float[Tensor, "row column"], axes: tuple[str, str]) -> Float[Tensor, "row column"]:
@@ -161,7 +161,7 @@ class Patching:
             yield variants[start : start + most]
 
     def most_at_once(self, at_once: int) -> int:
-        """How many variants fit in so many bytes, with the run itself.
+        """Number of variants that fit into this many bytes, with the run itself.
 
         Raises:
             InputError: not even one.
@@ -189,7 +189,7 @@ class Patching:
         return torch.empty_like(resid).index_copy_(0, torch.tensor(order, device=resid.device), resid)
 
     def _site(self, variant: Variant) -> tuple[int, int, str]:
-        """Where a variant joins: layer, place in it, and the stream's name there."""
+        """Place where a variant joins the run: layer, order within it, and the stream's name."""
         if variant.part == "resid_pre" or self.tap is not NO_TAP:
             return variant.layer, 0, f"blocks.{variant.layer}.hook_resid_pre"
         if variant.part == "mlp_out":

@@ -65,7 +65,7 @@ def _losses(repeat: sequences.Sequence, taps: Sequence[Tap], first: int) -> list
 
 
 def effects(losses: Sequence[Losses | None]) -> Effects:
-    """What ablating a head changes over repeats: empty where one of these was not measured."""
+    """Effects of ablating a head over repeats; empty where one of these was not measured."""
     known = [each for each in losses if each is not None]
     if len(known) < len(losses) or not known:
         return {}

@@ -1,4 +1,4 @@
-"""How much each head copies, from the weights alone."""
+"""Copying score of each head, from the weights alone."""
 
 import torch
 

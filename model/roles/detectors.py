@@ -46,7 +46,7 @@ def is_punctuation(text: str) -> bool:
 def detector_scores(
     pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"], punctuation: Bool[Tensor, " pos"]
 ) -> dict[Kind, Measure]:
-    """What each head attends to on one sequence, by kind: five of `head_scores`, and two more (probability).
+    """Scores of each head on one sequence: five of `head_scores`, and two more (probability).
 
     - local_window: the query and the four keys before it, over the queries from the sixth on, which have a choice.
     - punctuation: the earlier keys that `punctuation` marks, over the queries that have one.
@@ -109,7 +109,7 @@ def estimate(measures: Sequence[Measure]) -> Estimate:
 
 
 def students_t(degrees: int, confidence: float = CONFIDENCE) -> float:
-    """How many standard errors to either side of a mean hold it with this confidence: Student's t, two-sided.
+    """Half-width in standard errors of a mean's two-sided confidence interval: Student's t.
 
     Source: Abramowitz and Stegun 1964, 26.7.3 and 26.7.4, solved by halving.
     """

@@ -79,13 +79,13 @@ def repeated_halves(
 
 
 def fitting_repeat_length(model: Transformer, bos: Begin, repeat_length: int, host: Host = HERE) -> int:
-    """How many tokens come twice: 0 where the context or the vocabulary is too small for random repeats."""
+    """Number of tokens that are repeated; 0 where context or vocabulary is too small for random repeats."""
     most = max_repeat_length(model, bos, host)
     return min(repeat_length, most) if most >= MIN_REPEAT_LENGTH else 0
 
 
 def max_repeat_length(model: Transformer, bos: Begin, host: Host = HERE) -> int:
-    """How many different tokens the context holds twice."""
+    """Maximum number of different tokens that the context holds twice."""
     return min((model.cfg.n_ctx - is_begun(bos)) // 2, len(words(model, host)))
 
 
@@ -99,7 +99,7 @@ def words(model: Transformer, host: Host = HERE) -> Int[np.ndarray, " word"]:
 
 
 def edits_anywhere(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """Those of the edits that can be made on any sequence: they name no token of this prompt, nor one as long."""
+    """Edits that apply to any sequence: they refer to no token of this prompt and to no prompt of equal length."""
     return tuple(edit for edit in edits if _is_anywhere(edit))
 
 

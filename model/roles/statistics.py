@@ -18,7 +18,7 @@ from headlight.model.runs.host import HERE, Host
 
 @dataclass(frozen=True, eq=False)
 class HeadStatistics:
-    """How many tokens a prompt has, and every head's mean scores [layer, head] on it, by their names."""
+    """Number of tokens of a prompt, and every head's mean scores [layer, head] on it, by name."""
 
     n_tokens: int
     scores: dict[str, Measure]
@@ -39,7 +39,7 @@ def head_statistics(model: Transformer, tokens: Int[Tensor, " pos"], host: Host 
 
 
 def neuron_activations(model: Transformer, tokens: Int[Tensor, " pos"], neuron: Neuron, host: Host = HERE) -> Measure:
-    """What a neuron gives at every position of a prompt's tokens [pos], by a pass that ends behind its layer.
+    """Activation of a neuron at every position of a prompt [pos], by a pass that stops after its layer.
 
     Raises:
         InputError: the model has no such neuron.

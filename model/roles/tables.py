@@ -41,7 +41,7 @@ Ends = tuple[Float[Tensor, "layer head"], Float[Tensor, "layer head"], Float[Ten
 
 @dataclass(frozen=True, eq=False)
 class Roles:
-    """What is known of the heads of one side.
+    """Scores and ablation effects of the heads of one side.
 
     `seen` are their scores on sequences, by number, so that those of two sides find each other; `losses` are those on
     every random repeat, of the heads that were ablated.
@@ -61,7 +61,7 @@ class Roles:
 
     @cached_property
     def effects(self) -> dict[Head, Effects]:
-        """What ablating each of the heads changes."""
+        """Effects of ablating each of the heads."""
         return {head: ablating.effects(losses) for head, losses in self.losses.items()}
 
 
@@ -71,7 +71,7 @@ def head_roles(
     repeats: Sequence[sequences.Sequence] = (),
     ablated: Sequence[Head] = (),
 ) -> Roles:
-    """What the heads of a model do on some sequences, and what ablating some of them changes on random repeats.
+    """Scores of a model's heads on some sequences, and effects of ablating some of them on random repeats.
 
     Raises:
         HeadlightError: an edit that the model does not allow.

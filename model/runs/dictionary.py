@@ -32,7 +32,7 @@ class Output:
 
 @dataclass(frozen=True, eq=False)
 class Gates:
-    """What decides whether a feature of a gated dictionary is active: x W_enc exp(-r_mag) + b_gate above 0."""
+    """Gate of a gated dictionary's features: x W_enc exp(-r_mag) + b_gate, active above 0."""
 
     r_mag: Float[Tensor, " feature"]
     b_gate: Float[Tensor, " feature"]
@@ -67,7 +67,7 @@ AS_IT_IS = Reading()
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a file says of where its dictionary comes from; what it does not say is empty.
+    """Origin of a dictionary by its file; fields that the file does not state are empty.
 
     `centred` is whether the model's writing weights were centred, so that what was read had a mean of 0; `folded`
     whether values' biases were folded into the output's, which changes what heads mix. `settings` are some of the
@@ -123,7 +123,7 @@ class Dictionary:
 
     @property
     def n_features(self) -> int:
-        """How many features it has."""
+        """Number of features."""
         return self.W_enc.shape[1]
 
     @property
@@ -143,7 +143,7 @@ class Dictionary:
         return self.hooks_out == (self.hook_in,)
 
     def encode(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at feature"]:
-        """How active each feature is in an activation; 0 where it is not.
+        """Activation of each feature; 0 where inactive.
 
         Raises:
             NotFiniteError: the encoder holds NaN or infinite values.
@@ -176,7 +176,7 @@ class Dictionary:
     def decode(
         self, acts: Float[Tensor, "*at feature"], x: Float[Tensor, "*at d_in"] | None = None, out: int = 0
     ) -> Float[Tensor, "*at d_out"]:
-        """What features write together, with the decoder's bias, and with the skip connection of `x` if there is one.
+        """Reconstruction from features: decoder and its bias, and the skip connection of `x` if there is one.
 
         Of a cross-layer transcoder it is what this layer's features write to one of its outputs.
 
@@ -193,7 +193,7 @@ class Dictionary:
         return written + self.reading.apply(x.float()) @ widened(self.skip)
 
     def encoder_rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:
-        """What features read: an active one's activation is its row times what is read, and its offset."""
+        """Encoder rows and offsets: an active feature's activation is its row times the input, plus its offset."""
         return self.reading.linear(self._rows(features))
 
     def _rows(self, features: Sequence[int]) -> Float[Tensor, "some d_in"]:
@@ -211,7 +211,7 @@ class Dictionary:
         return widened(self.outputs[out].W_dec[list(features)])
 
     def b_dec(self, out: int = 0) -> Float[Tensor, " d_out"]:
-        """What is written whatever is active; of a cross-layer transcoder zero but at its own layer's output."""
+        """Constant part of the output; of a cross-layer transcoder zero except at its own layer's output."""
         return widened(self.outputs[out].b_dec)
 
 

@@ -27,14 +27,14 @@ class HeadAttention:
 
     @property
     def to_sink(self) -> Float[Tensor, " query"]:
-        """What of each row's weight goes to the sink; nothing where there is none."""
+        """Weight of each row on the sink; empty without one."""
         if self.sink is None:
             return torch.zeros(len(self.pattern))
         return (self.sink - normalizers(self.scores, self.sink)).exp()
 
 
 def normalizers(scores: Float[Tensor, "query key"], sink: float | None) -> Float[Tensor, " query"]:
-    """What has to be taken off each row's scores, and off the sink's, so that their exponentials sum to 1 (nats)."""
+    """Log-normalizer of each row's scores, with the sink's: subtracted, their exponentials sum to 1 (nats)."""
     of_keys = scores.logsumexp(-1)
     return of_keys if sink is None else of_keys.logaddexp(torch.tensor(sink))
 
@@ -68,7 +68,7 @@ def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head q
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
-    """How long what each key writes through one head would be at weight 1: ‖v W_O‖ (L2 norm).
+    """L2 norm of each key's write through one head at weight 1: ‖v W_O‖.
 
     Where a norm stands behind the heads, its gain is counted; its scale, which is the query's, is left out.
     """
@@ -78,7 +78,7 @@ def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:
 
 
 def write_lengths(made: Run, layer: int, head: int, pattern: Float[Tensor, "query key"]) -> Float[Tensor, "query key"]:
-    """How long what each query takes from each key is, by these weights: weight times ‖v W_O‖ (L2 norm).
+    """L2 norm of each query's read from each key at these weights: weight times ‖v W_O‖.
 
     Where a norm stands behind the heads it is divided by that norm's scale at the query.
     """

@@ -1,4 +1,4 @@
-"""Where things are computed: here and anew each time, or on a server with a cache, a queue and a device."""
+"""Host of computations: local without a cache, or a server with a cache, a queue and a device."""
 
 import functools
 import inspect
@@ -56,7 +56,7 @@ class Host:
 
     @property
     def device(self) -> torch.device:
-        """Where passes are made."""
+        """Device of the passes."""
         return torch.device("cpu")
 
     def keep(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
@@ -96,6 +96,6 @@ class Steps:
         self.host.tell(0, self.total)
 
     def add(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Add this many completed steps."""
         self.done += count
         self.host.tell(self.done, self.total)

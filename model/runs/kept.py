@@ -76,7 +76,7 @@ class Reduce(Tap):
 
 
 def hidden_bins(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:
-    """Where every cell of a thumbnail's bin is masked: in every layer or, with windows, in each [layer, 1]."""
+    """Bins of a thumbnail in which every cell is masked: for all layers or, with windows, for each [layer, 1]."""
     positions = place(cfg.attention_dir, None, n_pos, torch.device("cpu"))
     if cfg.window_size is None:
         return ~attention.max_pool(positions.mask[0, 0], THUMBNAIL)

@@ -1,4 +1,4 @@
-"""What is linear in a model with frozen norm scales, so that parts of a stream can be separated.
+"""Linear parts of a model under frozen norm scales, so that the contributions to a stream can be separated.
 
 A norm takes off a mean, if it is LayerNorm, and divides by a scale. With the scale that it had in a run it is a linear
 map, so that what each part of a stream becomes adds up to what the whole becomes.
@@ -51,7 +51,7 @@ def norm_behind(model: Transformer, layer: int, behind: Behind = "ln1_post") -> 
 
 
 def written(run: Run, layer: int, output: Written, position: int, behind: Behind = "ln1_post") -> Written:
-    """What becomes of parts of what a layer's heads, or its MLP, give at a position, on the way to the stream.
+    """Parts of a layer's heads' or MLP's output at a position, as they are added to the stream.
 
     Where a norm stands there its scale is the run's own, and its bias belongs to no part.
     """
@@ -62,7 +62,7 @@ def written(run: Run, layer: int, output: Written, position: int, behind: Behind
 
 
 def attention_bias(run: Run, layer: int, position: int) -> Float[Tensor, " d_model"]:
-    """What a layer's attention writes at a position whatever its heads do: b_O, and the bias of the norm behind it."""
+    """Write of a layer's attention at a position apart from its heads: b_O, and the bias of the norm behind it."""
     constant = written(run, layer, run.model.block(layer).attn.b_O.detach(), position)
     bias = norm_bias(run, layer, "ln1_post")
     return constant if bias is None else constant + bias
@@ -113,7 +113,7 @@ def norm_bias(run: Run, layer: int, behind: Behind) -> Float[Tensor, " d_model"]
 
 
 def writes_at_unit_scale(model: Transformer, layer: int, output: Written, behind: Behind = "ln1_post") -> Written:
-    """What becomes of what a layer's heads, or its MLP, give on the way to the stream, at a scale of 1 of the norm."""
+    """Parts of a layer's heads' or MLP's output as added to the stream, with the norm's scale set to 1."""
     norm, factor = norm_behind(model, layer, behind), model.cfg.residual_scale
     output = output if norm is None else rescaled(output, norm, 1.0)
     return output if factor == 1.0 else output * factor
@@ -138,7 +138,7 @@ def head_norm(norm: nn.Module, head: int, d_head: int) -> Norm | None:
 
 
 def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
-    """What each token begins the stream with: its row of W_E, scaled, normalised and widened as the model does."""
+    """Initial stream of each token: its row of W_E, scaled, normalised and widened as the model does."""
     embed, cfg = model.embed, model.cfg
     changed = cfg.post_embedding_ln or cfg.embeddings_ln or cfg.embedding_scale != 1.0 or cfg.project_embeddings
     if not changed:
@@ -147,7 +147,7 @@ def embedded_tokens(model: Transformer) -> Float[Tensor, "d_vocab d_model"]:
 
 
 def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_head d_head"] | None:
-    """What rotary positions do to a layer's query q as a key `distance` tokens before it sees it, q R · k.
+    """Rotation between a layer's query q and a key `distance` tokens before it: q R · k.
 
     Queries are as long as in the first context, where later ones grow. None where the layer turns nothing. Where norms
     of queries and keys stand behind that, their gains are counted, and the key is the text's first.

@@ -1,4 +1,4 @@
-"""What a model gives at each token: a classifier's logits, where an answer starts and ends, a value."""
+"""Outputs of a model at each token: a classifier's logits, start and end of an answer, a value."""
 
 from dataclasses import dataclass
 

@@ -85,7 +85,7 @@ class Run:
 
     @property
     def source(self) -> Source:
-        """Where the model came from."""
+        """Origin of the model."""
         assert self.model.source is not None  # set by load
         return self.model.source
 
@@ -142,7 +142,7 @@ class Run:
 
     @property
     def token_types(self) -> list[int] | None:
-        """Which text each token is in, 0 or 1; None where the model does not tell texts apart."""
+        """Segment of each token, 0 or 1; None where the model has no segments."""
         is_told = (self.cfg.n_token_types or 1) > 1 and self.tokenizer.separator is not None
         return self.model.token_types(self.tokens[None])[0].tolist() if is_told else None
 
@@ -183,7 +183,7 @@ class Run:
                 yield f"L{layer} MLP", self.cache["mlp_out", layer]
 
     def embeddings(self) -> Iterator[tuple[str, Stream]]:
-        """What the stream begins with, by name; all of it together where the model normalises or widens the sum."""
+        """Embeddings that begin the stream, by name; one sum where the model normalises or widens it."""
         parts = {name: self.cache[part] for name, part in EMBEDDINGS.items() if part in self.cache}
         if self.cfg.embeddings_ln or self.cfg.project_embeddings:
             yield "embeddings", self.model.begun(functools.reduce(torch.add, parts.values())[None])[0]
@@ -322,7 +322,7 @@ def means_of(made: Run) -> Means:
 def once_more(
     made: Run, tap: Tap, stop_at_layer: int | None = None, most: int | None = None
 ) -> Float[Tensor, "pos width"]:
-    """What the model returns for a run's tokens, logits or the stream before a layer, from another pass with this tap.
+    """Output for a run's tokens, logits or the stream before a layer, from another pass with this tap.
 
     The run's edits are made before the tap sees anything. It is a pass over the first `most` tokens, by default all.
 

@@ -55,7 +55,7 @@ def known(values: Iterable[Float[Tensor, "..."]]) -> Iterator[tuple[tuple[int, .
 
 
 def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Sequence[int | None]]) -> Table:
-    """Which token of each run stands at each place; empty where it has none."""
+    """Token of each run at each place; empty where the run has none."""
     by_run = {
         side: [None if position is None else labels[side][position] for position in positions[side]] for side in labels
     }
@@ -63,7 +63,7 @@ def tokens_table(labels: Mapping[str, Sequence[str]], positions: Mapping[str, Se
 
 
 def tokens_of(comparison: Comparison) -> Table:
-    """Which token of each run stands at each place of the common axis."""
+    """Token of each run at each place of the common axis."""
     return tokens_table(
         {side: run.labels for side, run in comparison.sides.items()},
         {side: comparison.positions(run) for side, run in comparison.sides.items()},

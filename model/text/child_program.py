@@ -86,7 +86,7 @@ def _split(request: dict[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """What one process does: what it imports before memory is limited, and to how many bytes more."""
+    """Kind of child process: its imports before memory is limited, and the limit in further bytes."""
 
     answer: Callable[[dict[str, Any]], dict[str, str]]
     imports: Callable[[], None]

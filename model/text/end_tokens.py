@@ -37,7 +37,7 @@ def forced_token(folder: Path, d_vocab: int) -> int | None:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """What a file says; nothing where it is missing or damaged, which says no more than that."""
+    """Settings in a file; empty where it is missing or damaged."""
     refuse_pointer(path)
     try:
         return read_json(path) if path.is_file() else {}

@@ -24,7 +24,7 @@ MAX_STEPS = 4e10  # characters that are looked at for tokens in a text, in about
 
 
 def read_checked(path: Path) -> dict[str, Any]:
-    """What a tokenizer.json says, refused where it lengthens texts beyond measure: the library does so as it opens it.
+    """Read a tokenizer.json; refused where it lengthens texts without bound, as the library does when it opens it.
 
     Of a file that is no JSON object nothing is said; the library tells what is wrong with it.
 

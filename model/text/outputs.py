@@ -1,4 +1,4 @@
-"""What a model's outputs are called: the tokens of its tokenizer, or the labels of a classifier."""
+"""Names of a model's outputs: the tokens of its tokenizer, or the labels of a classifier."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable

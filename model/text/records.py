@@ -143,7 +143,7 @@ def _tsv_records(source: Path | bytes, column: str) -> Iterator[Record]:
 
 
 def _delimiter(head: str, column: str, delimiters: Sequence[str]) -> str:
-    """What separates the columns: that which parts off the column that is looked for, and else the most columns."""
+    """Separator of columns: the one that splits off the wanted column, else the one that gives the most columns."""
 
     def merit(delimiter: str) -> tuple[bool, int]:
         _, header = next(_rows(iter(io.StringIO(head, newline="")), delimiter), (1, []))
@@ -169,7 +169,7 @@ def _rows(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]
 
 
 def _broken(first: int, last: int, reason: str) -> str:
-    """What is wrong with the csv row that begins on the one line and could be followed to the other."""
+    """Error in the csv row that begins on the one line and was parsed up to the other."""
     if "unexpected end of data" in reason or "field limit" in reason:
         return (
             f'Line {first}: a double quote (") opens a field there and is never closed. Close it; '

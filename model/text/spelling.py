@@ -1,4 +1,4 @@
-"""How the tokens of a vocabulary are spelled: the bytes that a token's name stands for."""
+"""Spelling of a vocabulary's tokens: the bytes that a token's name stands for."""
 
 import json
 import re
@@ -30,7 +30,7 @@ BYTE_OF = _byte_of()
 
 
 def spelling(backend: "tokenizers.Tokenizer") -> Spelling:
-    """How a tokenizer's vocabulary is spelled, by its model and its decoder.
+    """Spelling of a tokenizer's vocabulary, by its model and its decoder.
 
     Words, and WordPiece's parts of words, stand for themselves, "##" included: it says that no space comes before.
     """

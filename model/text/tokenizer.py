@@ -414,7 +414,7 @@ class Tokenizer:
         self._patterns.check_text(text, literal)
 
     def _only_these(self, strange: list[str]) -> str:
-        """What to say of words that the vocabulary lacks."""
+        """Message about words that the vocabulary lacks."""
         known = sorted(self.labels(self.word_ids()))
         more = " …" if len(known) > MAX_LISTED else ""
         listed, said = (" ".join(dict.fromkeys(words[:MAX_LISTED])) for words in (known, strange))

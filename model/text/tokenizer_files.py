@@ -45,7 +45,7 @@ Encode = Callable[[str, bool, bool], list[int]]  # a text, whether special token
 
 @dataclass(frozen=True)
 class TokenizerFiles:
-    """What a folder says of its tokenizer.
+    """Tokenizer settings in a model's folder.
 
     `roles` are its special tokens by what they are for, such as bos_token. `parses_special` is whether the spelling of
     a special token in a text is that token. `other_templates` name chat templates of which none is the default. Where
@@ -164,7 +164,7 @@ def _around(made: Any) -> list[int]:
 
 
 def _encoding(made: Any, is_target: bool) -> Encode:
-    """What makes the ids, for one text at a time: for targets a tokenizer is switched over and back."""
+    """Encoder of one text at a time: for targets a tokenizer is switched over and back."""
     side, lock = "text_target" if is_target and hasattr(made, "spm_target") else "text", Lock()
 
     def encode(text: str, around: bool, parse_special: bool) -> list[int]:
@@ -198,7 +198,7 @@ def read_own(folder: Path) -> TokenizerFiles:
 
 
 def _json_or_none(path: Path) -> Any:
-    """What a file that need not be there says; where it is no JSON, transformers tells."""
+    """Contents of an optional JSON file; None where it is missing or no JSON, of which transformers informs."""
     try:
         return read_json(path) if path.is_file() else None
     except CheckpointError:

@@ -39,7 +39,7 @@ def _words(text: str) -> list[str]:
 
 
 def _counts(examples: Sequence[Example], words: Sequence[str]) -> Float[Tensor, "text word"]:
-    """How often each word is in each text, and a last column of ones for the bias."""
+    """Count of each word in each text, and a last column of ones for the bias."""
     column = {word: index for index, word in enumerate(words)}
     counts = torch.zeros(len(examples), len(words) + 1)
     counts[:, -1] = 1

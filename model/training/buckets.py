@@ -70,7 +70,7 @@ class Bucketed(Data):
         return [pad_pairs(part) for part in in_parts(pairs, self._batch_size)]
 
     def indices(self, step: int) -> Indices:
-        """Which pairs a step takes."""
+        """Pairs of a step."""
         epoch, nth = divmod(step, self.n_batches)
         return self._epoch(epoch)[nth]
 

@@ -52,11 +52,11 @@ class Recipe(ABC, Generic[Model, Batch]):
 
     @abstractmethod
     def loss(self, model: Model, batch: Batch, step: int) -> Float[Tensor, ""]:
-        """What that step lowers, in nats."""
+        """Loss of that step, in nats."""
 
     @abstractmethod
     def counts(self, batch: Batch) -> Row:
-        """What the log says of a step's data, as a mean over steps: `tokens_per_step`, and what else is of interest."""
+        """Logged quantities of a step's data, as a mean over steps: `tokens_per_step`, and others of interest."""
 
     @abstractmethod
     def measure(self, model: Model, step: int) -> Row:
@@ -65,7 +65,7 @@ class Recipe(ABC, Generic[Model, Batch]):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a run goes, whatever its data."""
+    """Settings of a training run, independent of its data."""
 
     steps: int
     schedule: Schedule

@@ -1,4 +1,4 @@
-"""Where a training writes: no file that another program has left there is replaced."""
+"""Output paths of a training: files of other programs are not overwritten."""
 
 from pathlib import Path
 

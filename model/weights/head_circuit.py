@@ -88,7 +88,7 @@ class HeadCircuit:
 
     @property
     def n_pieces(self) -> int:
-        """How many pieces the search for the outermost pairs is made in, one after another."""
+        """Number of chunks of the search for the outermost pairs."""
         n_rows = min(model.cfg.d_vocab for model in (self.model, self.less) if model)
         return -(-n_rows // (PIECE_BLOCKS * BLOCK_ROWS))
 

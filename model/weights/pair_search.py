@@ -77,7 +77,7 @@ class PairSearch:
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks the rows are in."""
+        """Number of blocks of rows."""
         return len(self.blocks)
 
     @property

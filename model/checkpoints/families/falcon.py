@@ -41,7 +41,7 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def _parallel_norms(config: Any) -> int:
-    """How many norms there are where attention and MLP read the same stream: the old architecture has one."""
+    """Number of norms where attention and MLP read the same stream: the old architecture has one."""
     allowed = (1, 2) if config.new_decoder_architecture else (1,)
     n_norms = config.num_ln_in_parallel_attn
     n_norms = allowed[-1] if n_norms is None else n_norms

@@ -23,7 +23,7 @@ def settings(config: Any) -> dict[str, Any]:
 
 
 def windows(config: Any) -> dict[str, Any]:
-    """Which layers see a window, and how large it is, as newer configs tell it."""
+    """Layers with a sliding window, and its size, by the keys of newer configs."""
     for kind in config.layer_types:
         check_choice("config.json's layer_types", kind, tuple(KINDS))
     if "sliding_attention" not in config.layer_types:

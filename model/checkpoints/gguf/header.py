@@ -1,4 +1,4 @@
-"""What a GGUF file says of itself: its metadata, and where its tensors lie.
+"""Read the header of a GGUF file: its metadata, and where its tensors lie.
 
 Nothing is allocated on the file's word: a list is as long as there are bytes for it, and no tensor reaches beyond the
 end or over another.
@@ -45,11 +45,11 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """What llama.cpp calls the model's architecture."""
+        """Name of the model's architecture in llama.cpp."""
         return str(self.metadata.get("general.architecture"))
 
     def setting(self, name: str, default: Any = None) -> Any:
-        """What the metadata says of the architecture under a name."""
+        """Value of a setting of the architecture in the metadata."""
         return self.metadata.get(f"{self.architecture}.{name}", default)
 
 
@@ -95,7 +95,7 @@ def _read(path: Path, _: int, size: int) -> Header:
 
 
 class _DamageError(Exception):
-    """What a file says is not so."""
+    """The file's header contradicts its contents."""
 
 
 class _Reader:

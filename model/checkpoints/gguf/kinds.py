@@ -1,4 +1,4 @@
-"""What llama.cpp's architectures are called in transformers, with the settings and tensors of each translated.
+"""Map llama.cpp's architectures to those of transformers, with their settings and tensors.
 
 Source: llama.cpp's convert_hf_to_gguf.py, of which this is the way back, and gguf's constants.py.
 """
@@ -70,7 +70,7 @@ class Kind:
 
 
 def config_of(path: Path) -> dict[str, Any]:
-    """What config.json of the model would say, from a file's metadata.
+    """Build the model's config.json from a file's metadata.
 
     Raises:
         CheckpointError: the file is damaged, a part of several, or of an architecture that is not read.
@@ -95,7 +95,7 @@ def config_of(path: Path) -> dict[str, Any]:
 
 
 def model_type_of(path: Path) -> str:
-    """What transformers calls the architecture of a file.
+    """Name in transformers of a file's architecture.
 
     Raises:
         CheckpointError: as `config_of`.
@@ -163,7 +163,7 @@ def _of_width(header: Header) -> dict[str, Any]:
 
 
 def _of_gemma(header: Header) -> dict[str, Any]:
-    """What scores are divided by, which the file does not tell, and soft caps."""
+    """Divisor of the scores, which the file does not state, and soft caps."""
     is_largest = header.setting("block_count") == LARGEST_GEMMA[header.architecture]
     scalar = _head_width(header) if is_largest else header.setting("attention.key_length")
     caps = ("attn_logit_softcapping", "final_logit_softcapping")

@@ -73,7 +73,7 @@ def _nested(table: Tensor, largest: Tensor, block: int, offset: float, blocks: T
 
 
 def _state(parts: Parts, state: str) -> dict[str, Any]:
-    """How a matrix is quantised, which lies beside it as JSON in bytes."""
+    """Quantization state of a matrix, stored beside it as JSON in bytes."""
     tensor = parts[state]
     parts.require(tensor.dtype == torch.uint8 and tensor.ndim == 1 and len(tensor) <= MAX_STATE, state, "JSON in bytes")
     try:

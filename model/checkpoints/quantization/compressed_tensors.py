@@ -75,7 +75,7 @@ def _bits(settings: Settings) -> set[int]:
 
 
 def _of_weights(settings: Settings) -> list[dict[str, Any]]:
-    """What each group of modules has set for its weights."""
+    """Weight settings of each group of modules."""
     groups: Any = settings.get("config_groups")
     of_groups = groups.values() if isinstance(groups, dict) else ()
     weights = [group.get("weights") for group in of_groups if isinstance(group, dict)]

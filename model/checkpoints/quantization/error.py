@@ -1,4 +1,4 @@
-"""How far quantised weights are from those that they were made of, where that model lies beside them."""
+"""Error of quantised weights against the original model, where it lies beside them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

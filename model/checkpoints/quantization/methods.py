@@ -1,4 +1,4 @@
-"""Which way of quantising a config.json names, and its folder's tensors with each quantised matrix in one piece.
+"""Choose a config.json's quantization method, and open tensors with each quantised matrix as one.
 
 Source: the quantisers of transformers for the names; mlx-lm's convert for MLX's.
 """
@@ -72,7 +72,7 @@ def with_matrices(tensors: dict[str, Tensor], raw_config: Mapping[str, Any]) -> 
 
 
 def settings_of(raw_config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a config.json says of its weights' quantisation; None where they are not quantised.
+    """Quantization settings of a config.json; None where the weights are not quantised.
 
     Raises:
         ConfigError: it is no JSON object.
@@ -86,7 +86,7 @@ def settings_of(raw_config: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def method_name(settings: Settings) -> str:
-    """What a way of quantising is called."""
+    """Name of a quantization method."""
     if settings.get("quant_method"):
         return str(settings["quant_method"])
     if settings.get("load_in_4bit") or settings.get("load_in_8bit"):  # of files from before methods had names

@@ -1,4 +1,4 @@
-"""What the ways of quantising matrices have in common: which tensors make up a matrix, and checks of these."""
+"""Common parts of quantization methods: the tensors of which a matrix consists, and checks of these."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -116,7 +116,7 @@ def whole(settings: Settings, name: str, allowed: tuple[int, ...], default: Any 
 
 
 def group_size(settings: Settings, default: Any = None) -> int | None:
-    """How many numbers of a row share a scale; None for all of them.
+    """Number of a row's values that share a scale; None for all of them.
 
     Raises:
         ConfigError: it is no number of them.

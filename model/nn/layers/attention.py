@@ -106,7 +106,7 @@ class Attention(nn.Module):
         return HeadsRead(tap("hook_q", q), tap("hook_k", k), tap("hook_v", v))
 
     def _turned(self, read: HeadsRead, positions: Positions, tap: Tap) -> HeadsRead:
-        """What was read as it is compared: normalised and turned, where the model does that."""
+        """Queries or keys as they enter the product: normalised and rotated, where the model does that."""
         q, k, v = read
         if not self.norms_last:
             q, k = self._normalized(q, k, tap)
@@ -127,7 +127,7 @@ class Attention(nn.Module):
         q: Float[Tensor, "batch query head d_head"] | None = None,
         k: Float[Tensor, "batch key kv_head d_head"] | None = None,
     ) -> ScoreRule:
-        """How scores are made here of queries and keys as they are compared: of these, where they give to distances."""
+        """Rule that turns queries and keys, as they enter the product, into scores; it may depend on distances."""
         bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
         if self.disentangled is not None and q is not None and k is not None:
             bias = self.disentangled(positions, q, k) / self.attn_scale
@@ -174,7 +174,7 @@ class GroupedQueryAttention(Attention):
 
     @property
     def n_in_group(self) -> int:
-        """How many heads share keys and values."""
+        """Number of heads that share keys and values."""
         return len(self.W_Q) // len(self._W_K)
 
     def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
@@ -207,7 +207,7 @@ def build_attention(cfg: TransformerConfig, layer: int) -> Attention:
 
 
 class Attended:
-    """What a layer's scores and pattern are computed from when they are read after the pass, in the pass's own steps.
+    """Inputs of a layer's scores and pattern, which are computed in the pass's own steps when read after it.
 
     Scores that were read are kept for the pattern: both together take one product and no more memory than they are.
     """

@@ -66,7 +66,7 @@ class PosEmbed(nn.Module):
 
 
 class TokenTypeEmbed(nn.Module):
-    """Which of several texts a token is in, to its row of W_token_type.
+    """Embedding of a token's segment (which of several texts it is in): a row of W_token_type.
 
     Source: TransformerLens's TokenTypeEmbed for the name.
     """

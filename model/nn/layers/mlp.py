@@ -69,7 +69,7 @@ class MLP(nn.Module):
 
     @property
     def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
-        """What the neurons read by: of each matrix that they have, by name, the hook behind it and itself."""
+        """Matrices by which the neurons read: by name, the hook after each and the matrix."""
         return {"input": ("hook_pre", self.W_in)}
 
 
@@ -91,7 +91,7 @@ class GatedMLP(MLP):
 
     @property
     def reads(self) -> dict[str, tuple[str, Float[Tensor, "d_model d_mlp"]]]:
-        """What the neurons read by: the gate's matrix, and that of what it lets through."""
+        """Matrices by which the neurons read: that of the gate and that of the gated values."""
         return {"gate": ("hook_pre", self.W_gate), "up": ("hook_pre_linear", self.W_in)}
 
     def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
@@ -147,7 +147,7 @@ class MoE(nn.Module):
     def shared(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "batch pos d_model"] | None:
-        """What the shared expert gives, by its weight; None where there is none."""
+        """Weighted output of the shared expert; None without one."""
         if self.shared_expert is None or self.W_shared_gate is None:
             return None
         weight = tap("hook_shared_expert_weight", product(normalized_resid_mid, self.W_shared_gate, TO_MLP).sigmoid())
@@ -155,7 +155,7 @@ class MoE(nn.Module):
         return weight * output
 
     def by_expert(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Iterator[ExpertOutput]:
-        """What each expert gives to the tokens that chose it, by its weight: its index, where they stand, and that."""
+        """Yield each expert's index, the places of the tokens routed to it, and its weighted output for them."""
         scores = product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate)
         weights = tap("hook_expert_weights", scores.softmax(-1))
         weights, chosen = weights.topk(self.n_chosen, dim=-1)

@@ -1,4 +1,4 @@
-"""What stands between the final stream and a classifier's logits, and beside a language model's."""
+"""Layers between the final stream and a classifier's logits, and other outputs beside a language model's."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""How parameters begin: drawn as GPT-2's are, or zero."""
+"""Initialization of parameters: as GPT-2's, or zero."""
 
 import torch
 from jaxtyping import Float

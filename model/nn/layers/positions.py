@@ -1,4 +1,4 @@
-"""Where the queries and keys of a pass stand, and which keys each query sees."""
+"""Positions of a pass's queries and keys, and the keys that each query sees."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Positions:
     _made: dict[object, Any] = field(default_factory=dict)
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """What layers share, made when the first of them asks."""
+        """Return a value that layers share, computed on first use."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
@@ -54,7 +54,7 @@ class Positions:
         return distance < window if self.causal else distance.abs() <= window // 2
 
     def distances(self) -> Int[Tensor, "#batch 1 query key"]:
-        """How far before its query each key stands; negative behind it."""
+        """Number of positions from each key to its query; negative for later keys."""
         return (self.query[:, :, None] - self.key[:, None, :])[:, None]
 
     def waves(self, rotary: Rotary) -> Waves:
@@ -100,7 +100,7 @@ def build_mask(
     device: torch.device,
     n_query: int | None = None,
 ) -> Mask:
-    """Which keys each query may attend to: none after itself if causal, and never a padding token."""
+    """Attention mask: no key after its query if causal, and never a padding token."""
     n_query = n_key if n_query is None else n_query
     mask = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
     if attention_dir == "causal":

@@ -21,7 +21,7 @@ Frequencies = Float[Tensor, " pair"]  # radians a token
 
 @dataclass(frozen=True)
 class Rotary:
-    """How a layer turns queries and keys; `TransformerConfig` says what each setting is."""
+    """Rotary embedding of a layer's queries and keys; `TransformerConfig` documents the settings."""
 
     dim: int
     base: float
@@ -41,7 +41,7 @@ class Rotary:
         return (angles.cos() * factor)[:, :, None], (sines * factor)[:, :, None]
 
     def frequencies(self, n_pos: int) -> Frequencies:
-        """How far each pair is turned from one token to the next, in a text of so many."""
+        """Rotation angle of each pair per token, in a text of this many tokens."""
         if self.scaling is None:
             return self._unscaled(self.base)
         match self.scaling.kind:
@@ -133,7 +133,7 @@ class Rotary:
 
 
 def build_rotary(cfg: TransformerConfig, layer: int) -> Rotary | None:
-    """How a layer turns queries and keys; None where it does not."""
+    """Build the rotary embedding of a layer; None where it has none."""
     if cfg.positional_embedding_type != "rotary" or layer in cfg.no_rope_layers:
         return None
     assert cfg.rotary_dim is not None  # filled in by the config

@@ -16,7 +16,7 @@ Scores = Float[Tensor, "_ head query key"]
 
 @dataclass(frozen=True, eq=False)
 class ScoreRule:
-    """How a layer makes scores of queries and keys, row = query and column = key, and a pattern of scores.
+    """Rule by which a layer computes scores (row = query, column = key) and the pattern.
 
     The dot products are divided by `attn_scale`; `bias` is added; then comes `soft_cap`, then the mask. `sinks` are
     scores that take part in the softmax and are dropped from the pattern, so that its rows sum to less than 1.

@@ -1,4 +1,4 @@
-"""How far an edit can reach: the states of the residual stream that may differ, because information flows there."""
+"""Reach of an edit: the states of the residual stream that may differ because information flows there."""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,7 +33,7 @@ _EVERY_QUERY_READS = (
 
 
 def cone(edits: Sequence[Edit], cfg: TransformerConfig, n_tokens: int) -> Cone:
-    """Where the stream may differ from that of the run without these edits: after the embedding and after each layer.
+    """States that may differ from the run without these edits: after the embedding and after each layer.
 
     A token is changed by what is done to it, and by attention to tokens that it can see and that are changed in the
     layer below. Freezing patterns changes nothing by itself.

@@ -244,7 +244,7 @@ def _on(model: Transformer, name: str, function: HookFunction) -> Tap:
 
 
 def _passed(model: Transformer, name: str) -> str:
-    """Where an activation is edited: the stream between two layers, unless a norm stands there, under its first name.
+    """Name of the activation to edit: the stream between layers by its first name, unless a norm stands there.
 
     What reads the stream after a layer then sees what the next layer sees.
     """

@@ -57,7 +57,7 @@ class _Feature:
     dictionary: Dictionary
 
     def change(self, activation: Float[Tensor, "batch pos *width"]) -> Change:
-        """How much more active the feature is to be than it is, where the dictionary reads this activation."""
+        """Change of the feature's activation where the dictionary reads this input."""
         edit = self.edit
         if edit.how == "add":
             change = torch.full(activation.shape[:2], edit.factor)

@@ -254,12 +254,12 @@ def describe(edit: Edit) -> str:
 
 
 def head_name(head: Head) -> str:
-    """What a head is called, layer and head counted from 0: L2H1."""
+    """Name of a head, with layer and head counted from 0: L2H1."""
     return f"L{head[0]}H{head[1]}"
 
 
 def neuron_name(neuron: Neuron) -> str:
-    """What a neuron is called, layer and neuron counted from 0: L2N1."""
+    """Name of a neuron, with layer and neuron counted from 0: L2N1."""
     return f"L{neuron[0]}N{neuron[1]}"
 
 

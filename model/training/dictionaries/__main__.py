@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def shapes_of(model: Transformer, places: list[Place], args: argparse.Namespace) -> list[Shape]:
-    """How wide each activation is, from a pass over two tokens.
+    """Width of each activation, from a pass over two tokens.
 
     Raises:
         TrainingError: the model has no such activation, or sizes that make no dictionary.

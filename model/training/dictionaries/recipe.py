@@ -50,7 +50,7 @@ class Rows:
     starts: Int[np.ndarray, " document"]
 
     def batch(self, n_rows: int, n_pos: int, rng: np.random.Generator) -> Int[Tensor, "row pos"]:
-        """So many rows, drawn."""
+        """Draw this many rows."""
         last = len(self.tokens) - n_pos
         anywhere = rng.integers(0, last, size=n_rows - n_rows // 2)
         begun = rng.choice(self.starts[self.starts < last], size=n_rows // 2)

@@ -24,7 +24,7 @@ DEAD_SHARE = 1 / 32  # of the loss that has dead features say what the others le
 
 @dataclass(frozen=True)
 class Shape:
-    """What is trained: how wide what it reads and what it writes are, how many features, and how many active ones.
+    """Shape of a dictionary in training: widths of input and output, number of features, and of active ones.
 
     `k` is exact for topk, a mean over the batch for batchtopk, and for jumprelu the mean that its loss asks for. A
     feature is dead that was not active for `dead_after` tokens; at most `k_dead` of them at a time say what the others
@@ -71,7 +71,7 @@ class Sparse(nn.Module):
         self.b_dec.copy_(target.mean(0) * self.scales[1])
 
     def losses(self, read: Float[Tensor, "token d_in"], target: Float[Tensor, "token d_out"]) -> dict[str, Tensor]:
-        """What is lowered: the share of variance left out, that of dead features, and jumprelu's for too many active.
+        """Training losses: unexplained variance, that of dead features, and jumprelu's sparsity penalty.
 
         `l0`, how many features are active, and `dead` are for the log.
         """
@@ -117,7 +117,7 @@ class Sparse(nn.Module):
         rows: Float[Tensor, "feature d_out"],
         error: Float[Tensor, "token d_out"],
     ) -> dict[str, Tensor]:
-        """How badly the strongest dead features alone say what the living leave out, by its variance."""
+        """Error of the strongest dead features in reconstructing the residual, relative to its variance."""
         dead = (self.idle > self.shape.dead_after).nonzero().flatten()
         figures = {"dead": torch.tensor(float(len(dead)))}
         if len(dead):
