@@ -1,8 +1,9 @@
 """The cosine between two prompts' embeddings by a sentence encoder, and what each head and each token adds to it.
 
 A sentence is the mean of its tokens' last hidden states, or one of them. That is linear, and so is every norm at the
-scale that it has in the run: the direction of the other sentence is carried back through them, layer by layer, and what
-was written is multiplied with it where it was written. The sum of all parts is the cosine.
+scale that it has in the run, and a layer behind the pooling with its activation at the ratio that it has there. The
+direction of the other sentence is carried back through them, layer by layer, and what was written is multiplied with it
+where it was written. The sum of all parts is the cosine.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from torch import Tensor, nn
 from headlight.model.base.errors import InputError
 from headlight.model.measure import Measure
 from headlight.model.measure.head_steps import Norm
-from headlight.model.nn.config import OutputPosition
+from headlight.model.nn.config import OutputPosition, TransformerConfig
+from headlight.model.nn.layers.output_heads import SentenceDense
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.layers.scores import mix
 from headlight.model.runs.comparison import Comparison
@@ -31,6 +33,8 @@ ASSUMED: OutputPosition = "mean"  # where nothing beside a body says how it is p
 class CosineParts:
     """Contributions of one sentence's parts to its cosine with another: they sum to it, and so do its `tokens`.
 
+    What biases behind the pooling add is of no token.
+
     `heads` are [layer, head], `rest` [part] what `rest_names` name: embeddings, MLPs, and the biases of attention and
     of norms. `tokens` [pos] are what each token's own last hidden state adds.
     """
@@ -42,13 +46,18 @@ class CosineParts:
     tokens: Measure
 
 
+def embedding_width(cfg: TransformerConfig) -> int:
+    """The width of a sentence's embedding."""
+    return cfg.sentence_dense[-1][0] if cfg.sentence_dense else cfg.d_model
+
+
 def no_cosine(comparison: Comparison) -> str:
     """Why there is no cosine of two sentences, where there is none; a sentence for the user."""
     if any(run.cfg.output != "none" for run in comparison.runs):
         return "A sentence's embedding is that of a body without a head: open a sentence encoder."
     if comparison.b is None:
         return "Choose a prompt B for the cosine between A's embedding and B's."
-    if len({run.cfg.d_model for run in comparison.runs}) > 1:
+    if len({embedding_width(run.cfg) for run in comparison.runs}) > 1:
         return "The embeddings of A's model and B's have other widths, so there is no cosine between them."
     return ""
 
@@ -89,18 +98,49 @@ def _weights(run: Run) -> Float[Tensor, " pos"]:
 @torch.inference_mode()
 def _embedding(run: Run) -> Float[Tensor, " d_model"]:
     """The sentence's embedding, in float64."""
+    sentence: Tensor = _pooled(run)
+    for layer in run.model.sentence_dense:
+        sentence = layer(sentence)
+    return sentence
+
+
+def _pooled(run: Run) -> Float[Tensor, " d_model"]:
+    """The sentence before the layers behind its pooling."""
     return _weights(run) @ run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
+
+
+def _before_dense(run: Run, direction: Float[Tensor, " d_out"]) -> tuple[Float[Tensor, " d_model"], float]:
+    """The direction before the layers behind the pooling, and what their biases add.
+
+    An activation function counts as the ratio of what it gave to what it took in this run.
+    """
+    sentence, layers = _pooled(run), list[tuple[SentenceDense, Tensor]]()
+    for layer in run.model.sentence_dense:
+        assert isinstance(layer, SentenceDense)
+        layers.append((layer, sentence))
+        sentence = layer(sentence)
+    constant = 0.0
+    for layer, taken in reversed(layers):
+        W, b = widened(layer.W).double(), layer.b.double()
+        if layer.act_fn is not None:
+            pre = taken @ W + b
+            direction = direction * torch.where(pre == 0, 0.0, layer.act_fn(pre) / pre)
+        constant += float(b @ direction)
+        direction = W @ direction
+    return direction, constant
 
 
 @torch.inference_mode()
 def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
     own, weights = _embedding(run), _weights(run)
-    towards = other / (own.norm() * other.norm())
+    cosine = own @ other / (own.norm() * other.norm())
+    towards, constant = _before_dense(run, other / (own.norm() * other.norm()))
     final = run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
     heads, rest = parts_along(run, weights[:, None] * towards)
+    rest["biases of Dense"] = constant
     named = {name: value for name, value in rest.items() if abs(value) > 0}
     return CosineParts(
-        Measure("cosine of A and B", "cosine", (), own @ towards),
+        Measure("cosine of A and B", "cosine", (), cosine),
         Measure("part of the cosine", "cosine", ("layer", "head"), heads),
         tuple(named),
         Measure("part of the cosine", "cosine", ("part",), torch.tensor([*named.values()], dtype=torch.float64)),

@@ -33,7 +33,7 @@ from headlight.model.checkpoints.heads import Head, has_value_head, head_of, val
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.multimodal import KINDS, note, text_part, text_tensors
-from headlight.model.checkpoints.pooling import is_sentence_encoder, pooling_of
+from headlight.model.checkpoints.pooling import is_sentence_encoder, with_sentence
 from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth, check_experts, check_layers, taken, write_folder
@@ -169,10 +169,7 @@ def read(
     weight_map = weight_map if head is None else head.mapped(weight_map, cfg)
     state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
     said = note(raw_config["model_type"]) if part else ""
-    if is_sentence_encoder(folder):
-        position, said = pooling_of(folder)
-        cfg = replace(cfg, output_position=position)
-    return Checkpoint(cfg, state, weight_files(folder), said, unread)
+    return with_sentence(folder, Checkpoint(cfg, state, weight_files(folder), said, unread))
 
 
 def filled(

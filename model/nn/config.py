@@ -16,6 +16,7 @@ PositionalEmbedding = Literal[
 AttentionType = Literal["global", "local"]
 Scaling = Literal["linear", "dynamic", "yarn", "llama3", "longrope"]
 HeadActivation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "tanh"]
+DenseActivation = Literal["identity", "tanh", "relu", "gelu", "silu"]
 Output = Literal["tokens", "labels", "token labels", "answer span", "none"]
 OutputPosition = Literal["each", "first", "last", "mean"]
 Disentangled = Literal["c2p", "p2c"]
@@ -133,6 +134,7 @@ class TransformerConfig:
     is read: at the "first" token, at the "last" that is not `pad_token`, or from the "mean" of all; "each" where every
     token has outputs of its own, or nothing says. With `pooler_act_fn` a linear layer and that function stand between
     the final stream and the outputs (of a body they stand beside). `value_head` gives one number more at each token.
+    `sentence_dense` are the widths and activations of layers that a sentence goes through once it is pooled.
 
     Multipliers: `embedding_scale` of embeddings, `residual_scale` of what attention and MLP write, `logits_scale`.
 
@@ -220,6 +222,7 @@ class TransformerConfig:
     pad_token: int | None = None
     pooler_act_fn: HeadActivation | None = None
     value_head: bool = False
+    sentence_dense: tuple[tuple[int, DenseActivation], ...] = ()
 
     def __post_init__(self) -> None:
         self._check_sizes("n_layers", "d_model", "n_ctx", "n_heads", "d_head", "d_vocab")
@@ -383,6 +386,10 @@ class TransformerConfig:
         check_choice("output", self.output, get_args(Output))
         check_choice("output_position", self.output_position, get_args(OutputPosition))
         check_choice("pooler_act_fn", self.pooler_act_fn, (*get_args(HeadActivation), None))
+        object.__setattr__(self, "sentence_dense", tuple((width, act) for width, act in self.sentence_dense))
+        for width, act in self.sentence_dense:
+            check_size("sentence_dense", width)
+            check_choice("sentence_dense", act, get_args(DenseActivation))
         object.__setattr__(self, "output_labels", tuple(map(str, self.output_labels)))
         if self.output_labels and len(self.output_labels) != self.d_vocab_out:
             raise ConfigError(

@@ -20,7 +20,7 @@ from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed, drop_tokens
 from headlight.model.nn.layers.mlm_head import build_mlm_head
 from headlight.model.nn.layers.norms import NoNorm, build_norm
-from headlight.model.nn.layers.output_heads import ValueHead, build_pooler
+from headlight.model.nn.layers.output_heads import ValueHead, build_pooler, build_sentence_dense
 from headlight.model.nn.layers.positions import Positions, place
 from headlight.model.nn.layers.unembeddings import Logits, build_unembed
 from headlight.model.text.chat import Begin
@@ -53,6 +53,7 @@ class Transformer(HookedModel):
         self.mlm_head = build_mlm_head(cfg)
         self.pooler = build_pooler(cfg)
         self.value_head = ValueHead(cfg) if cfg.value_head else None
+        self.sentence_dense = build_sentence_dense(cfg)
         self.unembed = build_unembed(cfg, self.embed)
 
     def forward(

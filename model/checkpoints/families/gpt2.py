@@ -30,7 +30,7 @@ from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.heads import has_value_head, head_of, value_head, without_other_prefix
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
-from headlight.model.checkpoints.pooling import is_sentence_encoder, pooling_of
+from headlight.model.checkpoints.pooling import is_sentence_encoder, with_sentence
 from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
 from headlight.model.checkpoints.tensors import check_depth
@@ -106,9 +106,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     weights = weight_map(cfg, has_linear_layers(tensors)) | value_head(cfg, tensors)
     weights = weights if head is None else head.mapped(weights, cfg)
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
-    position, note = pooling_of(folder) if is_sentence_encoder(folder) else (cfg.output_position, "")
-    cfg = replace(cfg, output_position=position)
-    return Checkpoint(cfg, state, weight_files(folder), note, tuple(KEYS.unread(hf_config)))
+    return with_sentence(folder, Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config))))
 
 
 def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:

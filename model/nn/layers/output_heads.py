@@ -4,11 +4,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headlight.model.compute import product
-from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.config import DenseActivation, TransformerConfig
 from headlight.model.nn.hooks import Tap
 from headlight.model.nn.layers.mlp import ACTIVATIONS
 from headlight.model.nn.layers.norms import NoNorm
-from headlight.model.nn.layers.parameters import normal, zeros
+from headlight.model.nn.layers.parameters import normal, widened, zeros
 
 
 class Pooler(nn.Module):
@@ -41,6 +41,31 @@ class ValueHead(nn.Module):
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos 1"]:
         values = product(normalized, self.W, "batch pos d_model, d_model value -> batch pos value", self.b)
         return tap("hook_value", values)
+
+
+class SentenceDense(nn.Module):
+    """A linear layer and an activation function on a whole sentence.
+
+    Source: sentence-transformers' Dense.
+    """
+
+    def __init__(self, d_in: int, d_out: int, act_fn: DenseActivation) -> None:
+        super().__init__()
+        self.W, self.b = normal(d_in, d_out), zeros(d_out)
+        self.act_fn = None if act_fn == "identity" else ACTIVATIONS[act_fn]
+
+    def forward(self, sentence: Float[Tensor, " d_in"]) -> Float[Tensor, " d_out"]:
+        """In the precision of the sentence."""
+        linear = sentence @ widened(self.W).to(sentence) + self.b.to(sentence)
+        return linear if self.act_fn is None else self.act_fn(linear)
+
+
+def build_sentence_dense(cfg: TransformerConfig) -> nn.ModuleList:
+    """The layers behind the pooling, in order."""
+    widths = [cfg.d_model, *(width for width, _ in cfg.sentence_dense)]
+    return nn.ModuleList(
+        SentenceDense(d_in, d_out, act) for d_in, (d_out, act) in zip(widths, cfg.sentence_dense, strict=False)
+    )
 
 
 def build_pooler(cfg: TransformerConfig) -> nn.Module:

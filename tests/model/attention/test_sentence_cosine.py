@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model import Comparison, compare, load, run_prompt
@@ -63,6 +64,36 @@ def test_parts_and_tokens_sum_to_the_cosine_of_transformers_states(kind: str, po
         assert float(parts.cosine.values) == pytest.approx(expected, abs=2e-6)
         assert float(parts.tokens.values.sum()) == pytest.approx(expected, abs=2e-6)
         assert float(parts.heads.values.sum() + parts.rest.values.sum()) == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize("activation", ["torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Tanh"])
+@pytest.mark.parametrize("stored", ["model.safetensors", "pytorch_model.bin"])
+def test_layers_behind_the_pooling_are_part_of_the_sum(activation: str, stored: str, tmp_path: Path) -> None:
+    """Two of sentence-transformers' Dense, the first with an activation; what their biases add is of no token."""
+    theirs = encoder(tmp_path, "Bert", "pooling_mode_mean_tokens")
+    torch.manual_seed(1)
+    layers = [torch.nn.Linear(20, 9), torch.nn.Linear(9, 6, bias=False)]
+    modules = json.loads((tmp_path / "modules.json").read_text())
+    for place, (layer, named) in enumerate(zip(layers, (activation, "torch.nn.modules.linear.Identity"), strict=True)):
+        folder = tmp_path / f"{place + 2}_Dense"
+        folder.mkdir()
+        modules.insert(-1, {"type": "sentence_transformers.models.Dense", "path": folder.name})
+        settings = {"in_features": layer.in_features, "out_features": layer.out_features, "activation_function": named}
+        (folder / "config.json").write_text(json.dumps(settings))
+        tensors = {f"linear.{name}": tensor.detach() for name, tensor in layer.named_parameters()}
+        (save_file if stored.endswith("safetensors") else torch.save)(tensors, folder / stored)
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    act = torch.tanh if activation.endswith("Tanh") else torch.nn.Identity()
+    with torch.no_grad():
+        pooled = (states_of(theirs, prompt).mean(0) for prompt in (A, B))
+        one, other = (layers[1].double()(act(layers[0].double()(sentence))) for sentence in pooled)
+    expected = float(torch.cosine_similarity(one, other, 0))
+    for parts in sentence_cosine(compared(tmp_path)).values():
+        rest = dict(zip(parts.rest_names, parts.rest.values.tolist(), strict=True))
+        # The states are float32, whose rounding is 6e-8 of each.
+        assert float(parts.cosine.values) == pytest.approx(expected, abs=2e-6)
+        assert float(parts.tokens.values.sum()) + rest["biases of Dense"] == pytest.approx(expected, abs=2e-6)
+        assert float(parts.heads.values.sum()) + sum(rest.values()) == pytest.approx(expected, abs=5e-6)
 
 
 def test_a_head_adds_what_is_lost_at_frozen_scales_without_it(tmp_path: Path) -> None:
