@@ -127,7 +127,7 @@ def _navigation(status: str) -> None:
 
 
 def _place(view: View) -> DeltaGenerator:
-    """Where a view is drawn: at each change of page the other one of two places, and the one that is left is hidden.
+    """Container of a view: at each change of page the other one of two, and the one that is left is hidden.
 
     What stood there would else be seen below the next page's heading until that page has been computed.
     """

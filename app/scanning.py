@@ -55,7 +55,7 @@ def scan(flags: Namespace, settings: ScanSettings) -> Path:
 
 
 class Cost:
-    """What a scan will take: a first guess from the first shard, and the estimate once every worker has done another.
+    """Cost of a scan: a first guess from the first shard, and an estimate once every worker has done another.
 
     Models are opened in a worker's first shard, or in the warm-up.
     """
@@ -65,7 +65,7 @@ class Cost:
         self._began, self._first, self._told = monotonic(), (0.0, 0), 0
 
     def line_for(self, progress: Progress) -> str:
-        """What there is to say, each of the two once; else nothing."""
+        """Line to print, each of the two once; else empty."""
         if progress.calibrating is not None:
             self._began = monotonic()
         elif self._told == 0 and progress.fresh:
@@ -119,7 +119,7 @@ def _bar(corpus: Corpus, settings: ScanSettings) -> Iterator[tqdm]:
 
 
 def _show(bar: tqdm, progress: Progress, warmup: int) -> None:
-    """How far it is, and the strongest head of what is known best so far."""
+    """Print the progress, and the strongest head of the best-known score so far."""
     if progress.calibrating is not None:
         bar.set_postfix_str(f"calibrating: {progress.calibrating} of {warmup} sequences")
         return

@@ -75,7 +75,7 @@ class Shown:
         return document(self.drawings)
 
     def __repr__(self) -> str:
-        """What a console prints, where nothing is drawn."""
+        """Text that a console prints, where nothing is drawn."""
         return f'{self.drawings.title} (a picture: a notebook draws it, and .save("picture.html") writes it)'
 
     def _repr_html_(self) -> str:

@@ -31,14 +31,14 @@ WORD_REPEATS = 2000
 
 
 def required_tokens() -> list[str]:
-    """What must be one token: the grammar's words after a space, one- and two-digit numbers, capital letters."""
+    """Words that must be one token: the grammar's after a space, one- and two-digit numbers, capital letters."""
     numbers = [*map(str, range(10)), *(f"{number:02}" for number in range(100))]
     words = [f" {word}" for word in single_tokens()]
     return words + [space + text for text in (*numbers, *ascii_uppercase) for space in ("", " ")]
 
 
 def training_text(seed: int) -> Iterator[str]:
-    """What the merges are learned from: the corpus's training split, and each required token often enough."""
+    """Text from which the merges are learned: the training split, with each required token often enough."""
     yield from training_files().values()
     yield from islice(grammar_documents(seed), GRAMMAR_DOCUMENTS)
     for token in required_tokens():

@@ -40,7 +40,7 @@ OF_MINI = {
 
 
 def facts(model: Transformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures, of either model."""
+    """Facts of the card's text besides its figures, for either model."""
     last = read_rows(folder / TRAINING_LOG)[-1]
     return {
         "python": platform.python_version(),

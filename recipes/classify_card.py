@@ -48,7 +48,7 @@ NO_LEAST, NO_MOST = (-math.inf, -math.inf), (math.inf, math.inf)
 
 @cache
 def held_out(split: Split, seed: int) -> list[Example]:
-    """What is measured on."""
+    """Held-out texts."""
     return examples(N_HELD_OUT_TWINS, seed, split)
 
 
@@ -86,7 +86,7 @@ def majority(classifier: Transformer, seed: int) -> float:
 
 
 def seen(classifier: Transformer, seed: int) -> float:
-    """How many held-out texts the head was trained on after all."""
+    """Number of held-out texts that were in the head's training data."""
     trained_on = {text for text, _ in subject_number_task(SHIPPED_SEED).train}
     splits: tuple[Split, ...] = ("held_out_fillers", "held_out_templates")
     return sum(text in trained_on for split in splits for text, _ in held_out(split, seed))
@@ -124,7 +124,7 @@ def open_classifier(source: str) -> Transformer:
 
 
 def facts(classifier: Transformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures."""
+    """Facts of the card's text besides its figures."""
     one, several = examples(1, SHIPPED_SEED)
     return {
         "body": BODY,

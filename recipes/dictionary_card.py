@@ -36,7 +36,7 @@ HEAD = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """How near the features of two seeds are: the mean cosine of each with the nearest, and the share above `ALIKE`."""
+    """Agreement of two seeds' features: mean cosine of each with the nearest, and the share above `ALIKE`."""
 
     hook: str
     cosine: float

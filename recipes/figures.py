@@ -1,4 +1,4 @@
-"""What the embedded model `mini` can do: the figures of its card, measured over evaluation data drawn from a seed."""
+"""Figures of the embedded model `mini` for its card, measured on evaluation data drawn from a seed."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -39,7 +39,7 @@ def induction_heads(model: Transformer, seed: int) -> list[Head]:
 
 
 def other_heads(model: Transformer, seed: int) -> list[Head]:
-    """As many heads of each layer as it has induction heads, those with the lowest induction scores."""
+    """Control heads: as many of each layer as it has induction heads, with the lowest induction scores."""
     scores = repeat_scores(model, repeats(model, seed)).induction
     n_induction = (scores > IS_INDUCTION).sum(1).tolist()
     lowest_first = scores.argsort(1).tolist()

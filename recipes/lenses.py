@@ -64,7 +64,7 @@ def fit(model: Transformer, name: str, args: argparse.Namespace, out: Path) -> N
 
 
 def measured(model: Transformer, folder: Path, path: str, n_rows: int) -> held_out.HeldOut:
-    """What the lenses of a folder, as they are written there, and the logit lens lose on held-out text."""
+    """Losses on held-out text of a folder's lenses, as stored, and of the logit lens."""
     rows = token_rows(model, documents(path, True, 0), n_rows)[::EVERY]
     kinds: tuple[Kind, ...] = ("tuned", "jacobian")
     lenses = [LOGIT, *(read_lens(kind, folder / kind) for kind in kinds)]

@@ -69,6 +69,6 @@ def chunks(text: str, size: int = CHUNK_CHARACTERS) -> Iterator[str]:
 
 @cache
 def training_chunks() -> tuple[str, ...]:
-    """All that training reads: every file in chunks, and every docstring again as prose."""
+    """All training text: every file in chunks, and every docstring again as prose."""
     texts = (text for code in training_files().values() for text in (code, *docstrings(code)))
     return tuple(chunk for text in texts for chunk in chunks(text))

@@ -1,4 +1,4 @@
-"""How well a model repeats, and which of its heads do it."""
+"""Accuracy of a model on repeats, and the heads that it depends on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -59,7 +59,7 @@ def _trained_on() -> frozenset[tuple[int, ...]]:
 
 
 def seen(model: Seq2SeqTransformer, seed: int) -> float:
-    """How many of the unseen sequences were trained on after all, whatever the model."""
+    """Number of held-out sequences that were in the training data, whatever the model."""
     return sum(tuple(source) in _trained_on() for source, _ in unseen(seed))
 
 
@@ -72,7 +72,7 @@ FIGURES: dict[str, Figure[Seq2SeqTransformer]] = {
 
 
 def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures."""
+    """Facts of the card's text besides its figures."""
     return {
         "n_symbols": len(SYMBOLS),
         "first_symbols": " ".join(SYMBOLS[:6]),

@@ -79,7 +79,7 @@ _TRAINED = [pair for pair in NOUNS.items() if pair[0] not in HELD_OUT_NOUNS]
 
 
 def examples(n_twins: int, seed: int, split: Split = "train") -> list[Example]:
-    """As many texts with their twins, no text twice; in each two a template of either order is used as often."""
+    """Draw this many different texts with their twins; both use a template of either order equally often."""
     return [example for twins in islice(_twins(random.Random(f"{split} {seed}"), split), n_twins) for example in twins]
 
 

@@ -31,7 +31,7 @@ STEPS, RATE = 10_000, 1e-3
 
 @dataclass(frozen=True)
 class Job:
-    """All that a run needs: a new model with its tokenizers, what it is trained on, and how."""
+    """Training job: a new model with its tokenizers, its data, and its settings."""
 
     model: Seq2SeqTransformer
     data: Bucketed

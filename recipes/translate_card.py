@@ -35,7 +35,7 @@ def unseen(seed: int) -> dict[Split, list[Pair]]:
 
 
 def translated(model: Seq2SeqTransformer, pairs: Sequence[Pair]) -> list[str]:
-    """What greedy decoding writes for each sentence, up to its end token."""
+    """Greedy translation of each sentence, up to its end token."""
     batches = [to_batch(model, part) for part in in_parts(pairs, AT_ONCE)]
     written = [each for batch in batches for each in greedy(model, batch.source, batch.source_mask)]
     assert model.target_tokenizer is not None  # needed by `to_batch`
@@ -96,7 +96,7 @@ FIGURES: dict[str, Figure[Seq2SeqTransformer]] = {
 
 
 def facts(model: Seq2SeqTransformer, folder: Path) -> dict[str, object]:
-    """What the card's text says besides its figures."""
+    """Facts of the card's text besides its figures."""
     layer, head = best_head(model)
     source, target = model.source_tokenizer, model.target_tokenizer
     assert source is not None

@@ -1,1 +1,1 @@
-"""What can be taken away from a page."""
+"""Exports of a page: code, data, pictures and html."""

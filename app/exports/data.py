@@ -18,7 +18,7 @@ from headlight.model.measure import Measure
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """How many there are of something, laid out as a `Measure` is; the unit is what is counted."""
+    """Counts of something, laid out as a `Measure` is; the unit names what is counted."""
 
     name: str
     unit: str
@@ -31,7 +31,7 @@ Table = Mapping[str, Sequence[Cell]]
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a view shows, in numbers: tables for reading, arrays for computing, and in `shows` what they are of.
+    """Numbers of a view: tables for reading, arrays for computing, and in `shows` their subject.
 
     Every table that tells runs apart has a column `run`: A, B or B - A. Places are those of the common axis.
     """

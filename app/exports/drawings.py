@@ -1,4 +1,4 @@
-"""What a page shows, described once: arrays, labels, units and scales, from which each drawer makes its own.
+"""Description of a page's drawings: arrays, labels, units and scales, which every drawer takes.
 
 The drawers are the page itself (`app.components`, `app.parts.charts`), the picture for papers (`exports.pictures`), the
 html file (`exports.html`) and the notebook (`headlight.show`). None of them knows a page.
@@ -98,7 +98,7 @@ class Drawing:
 
     @property
     def for_paper(self) -> Sequence[Description]:
-        """What a picture shows of it."""
+        """Version of it for a picture."""
         if self.on_paper is not None:
             return self.on_paper
         return () if self.description is None else (self.description,)
@@ -106,7 +106,7 @@ class Drawing:
 
 @dataclass(frozen=True, eq=False)
 class Drawings:
-    """All that a page shows, row by row, under a title; `runs` are those whose weights and tokens it is of.
+    """All drawings of a page, row by row, under a title; `runs` are those whose weights and tokens they show.
 
     Without `tokens` the title stands over no prompt, since other ones are shown; a `note` stands under it.
     """
@@ -137,12 +137,12 @@ def table(title: str, columns: Mapping[str, Iterable[Any]], in_picture: bool = F
 
 
 def on_paper(*descriptions: Description) -> Drawing:
-    """What a picture shows, in place of what the html file has elsewhere."""
+    """Drawings of a picture, in place of those that only the html file has."""
     return Drawing(None, on_paper=descriptions)
 
 
 def on_screen(description: Description, chosen: Any = None, group: str = "") -> Drawing:
-    """What the html file shows, and a picture has elsewhere or leaves out."""
+    """Drawings of the html file, some of which a picture has elsewhere or leaves out."""
     return Drawing(description, chosen, group, on_paper=())
 
 

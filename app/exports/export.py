@@ -1,4 +1,4 @@
-"""What a page offers to take along."""
+"""Exports that a page offers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is needed to reproduce a view: which weights read which tokens."""
+"""Facts needed to reproduce a view: the weights and the tokens that they read."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +50,12 @@ def _inputs_of(translations: Translations, side: str) -> tuple[Input, Input]:
 
 
 def sources(runs: Subject) -> dict[str, Source]:
-    """Where each model came from, by its name."""
+    """Origin of each model, by its name."""
     return {each.source.name: each.source for each in inputs(runs)}
 
 
 def called(source: Source) -> str:
-    """What a model is called where others read it: of a path its last part, of a file with its folder."""
+    """Name of a model for other readers: of a path its last part, of a file with its folder."""
     path = Path(source.name)
     if source.revision is not None or not path.name:  # a name on the hub has a slash too
         return source.name

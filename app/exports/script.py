@@ -20,7 +20,7 @@ HOW = "The numbers of Headlight's page, without the page. Runs from any folder, 
 
 
 class Expression(str):
-    """What stands in a script as it is, where any other value stands as its literal."""
+    """Source text that is put into a script as it is, where any other value is put as its literal."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -60,7 +60,7 @@ def printing(
 
 
 def names_of(comparison: Comparison) -> set[str]:
-    """What `runs_made` needs of `headlight.model`."""
+    """Names of `headlight.model` that `runs_made` needs."""
     edits = {type(edit).__name__ for run in comparison.runs for edit in run.edits}
     opening = {EditFeature.__name__: "open_dictionary", EditDirection.__name__: "open_direction"}
     opened = {function for kind, function in opening.items() if kind in edits}

@@ -1,4 +1,4 @@
-"""How the pictures look: colour maps, fonts that know every token, and how they become files.
+"""Style of the pictures: colour maps, fonts that have every token's characters, and file formats.
 
 matplotlib's settings are the process's, and pages of several sessions draw at the same time: one draws, others wait.
 """

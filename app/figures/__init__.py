@@ -81,7 +81,7 @@ def _arrays(results: Any) -> dict[str, np.ndarray]:
 
 
 def _layers(n_rows: int) -> list[str]:
-    """What the states of a residual stream are called: that of the embedding first."""
+    """Names of a residual stream's states, the embedding first."""
     return ["embed", *(f"L{layer}" for layer in range(n_rows - 1))]
 
 
@@ -93,7 +93,7 @@ def attention(
     titles: Sequence[str] = (),
     dark: bool = False,
 ) -> "Figure":
-    """Where a head looks [query, key]; of a result [head, query, key], or a mapping, one map a head or name."""
+    """Attention of a head [query, key]; of a result [head, query, key], or a mapping, one map a head or name."""
     own = keys if keys is not None else queries
     if not isinstance(pattern, Mapping) and array(pattern).ndim == 3:
         pattern = {titles[at] if titles else f"H{at}": each for at, each in enumerate(array(pattern))}
@@ -135,7 +135,7 @@ def residual_norms(norms: Any, tokens: Sequence[str], position: int = -1, *, dar
 
 
 def components(result: Any, position: int = -1, *, dark: bool = False) -> "Figure":
-    """What each component writes at a position, of a `Decomposition`: its norm, and its share of the final stream."""
+    """Write of each component at a position, of a `Decomposition`: its norm, and its share of the final stream."""
     panels = [
         plots.bars(
             [Bars("", array(measure)[:, position], "blue")],
@@ -240,7 +240,7 @@ def _signed(value: float) -> str:
 def patching_map(
     values: Any, columns: Sequence[str], rows: Sequence[str] | None = None, *, along: str = "token", dark: bool = False
 ) -> "Figure":
-    """What activation patching changes [layer, place]: blue where it moves towards the patched-in run, orange away."""
+    """Effect of activation patching [layer, place]: blue towards the patched-in run, orange away from it."""
     cells = array(values)
     names = rows or [f"L{layer}" for layer in range(len(cells))]
     unit = _unit(values, "logits")
@@ -275,7 +275,7 @@ def prompt_statistics(
 
 
 def generated(probabilities: Any, entropies: Any, tokens: Sequence[str], *, dark: bool = False) -> "Figure":
-    """How likely each written token was [step], and the entropy of what it was drawn from [step], in nats."""
+    """Probability of each generated token [step], and entropy of the distribution it was drawn from [step], in nats."""
     return figure([several.steps(_arrays(probabilities), _arrays(entropies), tokens)], dark)
 
 
@@ -290,6 +290,6 @@ def heads(values: np.ndarray, title: str, unit: str, words: Sequence[Sequence[st
 def training_curves(
     curves: Mapping[str, tuple[Any, Any]], unit: str, *, title: str = "Training", log: bool = False, dark: bool = False
 ) -> "Figure":
-    """What was measured along training runs: by name, the steps and the values at them."""
+    """Curves of training runs: by name, the steps and the values at them."""
     lines = {name: (array(steps), array(values)) for name, (steps, values) in curves.items()}
     return figure([[plots.curves(lines, title=title, unit=unit, log=log)]], dark)

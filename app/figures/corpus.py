@@ -26,7 +26,7 @@ class Scale:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Where its colours begin and end: of a signed one as far from zero both ways."""
+        """Ends of its colour scale, symmetric around zero for a signed one."""
         finite = self.values[np.isfinite(self.values)]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
         if self.signed:

@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a picture of a graph shows: marks, faint lines under them and coloured ones over these, and the names.
+    """Drawn parts of a graph: marks, faint lines under them, coloured lines over these, and the names.
 
     `chosen` is the place of the mark that has a ring and its name.
     """
@@ -99,7 +99,7 @@ def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Laid:
-    """Where each mark stands [mark, 2], where each column's middle is, and where the last one ends."""
+    """Layout: the position of each mark [mark, 2], the middle of each column, and the end of the last one."""
 
     at: np.ndarray
     columns: Sequence[float]

@@ -24,7 +24,7 @@ ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs along a side of a plot, with its unit; with `labels` its places are the integers from 0, or `at` these.
+    """Axis of a plot, with its unit; with `labels` its places are the integers from 0, or `at` these.
 
     `ends` are then where it begins and ends.
     """
@@ -47,7 +47,7 @@ def quantities(what: str, unit: str, log: bool = False) -> Axis:
 
 @dataclass(frozen=True)
 class Colours:
-    """What the colours of a map mean: the numbers at their ends, and of a logarithm what its ticks are read as."""
+    """Colour scale of a map: the values at its ends and, for a logarithm, the labels of its ticks."""
 
     title: str
     ends: tuple[float, float]
@@ -219,7 +219,7 @@ def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
 
 
 def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:
-    """What tells a plot's colours: the bar of its map, or the names of its traces, which switch them."""
+    """Legend of a plot: the bar of its map, or the names of its traces, which switch them."""
     if plot.colours is None:
         place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
         return {_name("legend", slot): {"orientation": "h", "font": {"size": 11}, "bgcolor": CLEAR, **place}}

@@ -220,7 +220,7 @@ def interval(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str,
 
 
 def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:
-    """How many of the values lie in each of some equal steps, and the share of each where it is pointed at."""
+    """Histogram with equal bins; the share of each is shown on hover."""
     trace = {"type": "histogram", "x": plain(values), "nbinsx": 20, "marker": {"color": BLUE}, "hoverinfo": "x+y"}
     whole = Axis(of, step=max(1, len(values) // 20))
     return Plot(title, Axis(unit), whole, [{**trace, "name": "", "showlegend": False}], share=share)

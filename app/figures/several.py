@@ -16,7 +16,7 @@ def steps(
     tokens: Sequence[str],
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Plot]:
-    """How likely each written token was [step], and how undecided the model was when it was written [step], in nats.
+    """Probability of each generated token [step], and entropy when it was generated [step], in nats.
 
     `words` tell more of a side's tokens, where they are others than A's.
     """
@@ -40,7 +40,7 @@ def prompts(values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, 
 def training(
     steps: Sequence[float], by_unit: Mapping[str, Mapping[str, Sequence[float]]], harder: Sequence[float]
 ) -> list[list[Plot]]:
-    """What was measured along a training run, by unit and name, a plot a unit, under each other.
+    """Curves of a training run, by unit and name; one plot a unit, one under the other.
 
     Steps and losses are on logarithmic axes; lines stand where the task grew `harder`.
     """

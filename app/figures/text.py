@@ -17,7 +17,7 @@ def short(label: str, most: int = LONGEST) -> str:
 
 
 def letters(labels: Sequence[str], most: int = LONGEST) -> int:
-    """How many characters the longest line of these labels has along an axis."""
+    """Number of characters of these labels' longest line along an axis."""
     return max((min(len(line), most) for label in labels for line in label.split("\n")), default=0)
 
 
@@ -32,10 +32,10 @@ def quantity(value: float, unit: str) -> str:
 
 
 def measured(what: str, unit: str) -> str:
-    """What is measured, with its unit behind it; the unit alone where nothing else is to be said."""
+    """Name of a measure with its unit; the unit alone where there is no name."""
     return f"{what} ({unit})" if what else unit
 
 
 def hover(lines: Sequence[str]) -> str:
-    """What a point tells, line by line."""
+    """Text of a point's tooltip, line by line."""
     return "<br>".join(escape(line) for line in "\n".join(filter(None, lines)).split("\n"))

@@ -1,1 +1,1 @@
-"""What is around every page: prompt bar, notices, about, trust, edits, tour, prompt list, the box of files."""
+"""The frame around every page: prompt bar, notices, about, trust, edits, tour, prompt list, the box of files."""

@@ -1,4 +1,4 @@
-"""What was run in which model: one line, and what tells how far to trust it behind it."""
+"""One line with the model and the input, and behind it how far to trust the numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -49,13 +49,13 @@ def draw(comparison: Comparison) -> None:
 
 
 def names(sources: Sequence[Source]) -> list[str]:
-    """What each model is called in its line: of a path its end, unless that is the end of another's too."""
+    """Name of each model in its line: the end of a path, unless another model's path has the same end."""
     whole, short = [source.name for source in sources], list(map(called, sources))
     return short if len(set(short)) == len(set(whole)) else whole
 
 
 def _texts(run: Run) -> str:
-    """How many text segments the model's input has, and how to enter two."""
+    """Number of text segments of the model's input, and how to enter two."""
     if run.token_types is None:
         return ""
     separator = run.tokenizer.labels([run.tokenizer.separator or 0])[0]
@@ -87,7 +87,7 @@ def _ask_why() -> None:
 
 
 def _edits(run: Run) -> str:
-    """Which edits were made, or how many where they would not fit the line."""
+    """List of the edits, or their number where the list would not fit the line."""
     return f"{len(run.edits)} edits" if len(run.edits) > MAX_NAMED else ", ".join(map(describe, run.edits))
 
 

@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", Choice, Listed, Number, Suggested, Switch)
 
 @dataclass(frozen=True)
 class Bar:
-    """How a bar asks for its `fields`: texts and a model on each side, and once for `own` and how A and B are aligned.
+    """Prompt bar with its `fields`: texts and a model on each side, and once `own` settings and the alignment.
 
     `texts` and `model` are drawn for a side's name (` A`, ` B` or nothing) and for the end of its fields' names (`_b`
     or nothing). `adds` says what B is good for.
@@ -65,7 +65,7 @@ def draw(bar: Bar) -> None:
 
 
 def _left_out() -> None:
-    """What the list of models leaves out of the models folder, and why, a line each; nothing where it is whole."""
+    """Entries of the models folder that the list of models leaves out, and why, a line each; empty if none."""
     listing = models_folder.listing()
     lines = [f"Not in the list of models: {name}. {reason}" for name, reason in listing.unreadable.items()]
     more = [f"{len(lines) - MAX_LEFT_OUT} more are not in the list of models."] if len(lines) > MAX_LEFT_OUT else []
@@ -139,12 +139,12 @@ def model_list(
 
 
 def _alignment(field: str) -> Choice:
-    """How A and B are laid side by side."""
+    """Alignment of A and B."""
     return option(Choice, field, "Align by", help=TERMS["align"], options=ALIGN)
 
 
 def _hint(fields: Sequence[str]) -> None:
-    """What to do with a B that was opened, while what stands in its boxes is still the same as in A's."""
+    """Hint that B was added while its fields still have A's values."""
     state, key = st.session_state, selection.bar_key
     if all(state[key(field)] == state[key(f"{field}_b")] for field in fields):
         st.caption("Change B and press Run.", width="content")

@@ -1,4 +1,4 @@
-"""How far a run's numbers can be trusted, measured on request: against themselves, float64, and programs of others."""
+"""Exactness of a run's numbers, measured on request: by their sums, in float64, and against other programs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ MAX_PATTERNS = 2**30  # bytes; transformers gives the patterns of all layers at 
 
 @dataclass(frozen=True)
 class Sums:
-    """What has to add up and how far it does not, at most: components to the final residual, attention rows to 1.
+    """Largest errors of sums: components against the final residual, attention rows against 1.
 
     `largest` is the final residual's largest entry, beside which a difference is small or large.
     """
@@ -69,7 +69,7 @@ def product() -> Backend:
 
 
 def precision() -> str:
-    """What torch allows its float32 products to be rounded to; "highest" is float32 itself."""
+    """Precision to which torch may round float32 products; "highest" is float32 itself."""
     return torch.get_float32_matmul_precision()
 
 
@@ -122,7 +122,7 @@ def summed(made: Run) -> str:
 
 
 def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
-    """What else is written: the embeddings, the MLPs, and what edits add to the stream."""
+    """Other writes: the embeddings, the MLPs, and edits of the stream."""
     yield from (part for _, part in made.embeddings())
     if not made.cfg.attn_only:
         yield from (made.cache["mlp_out", layer] for layer in range(made.cfg.n_layers))
@@ -130,7 +130,7 @@ def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
 
 
 def _added_by_edits(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
-    """What each edit of the stream adds to what was summed before it; a mistake before it is taken for its own."""
+    """Change of the stream by each edit of it; an error before an edit would count as part of the edit."""
     writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in made.cfg.written]
     names = ["blocks.0.hook_resid_pre", *(state and f"blocks.{layer}.hook_{state}" for layer, _, state in writes)]
     stream = torch.zeros_like(made.cache["embed"])
@@ -166,7 +166,7 @@ def _above_one(pattern: Float[Tensor, "batch head query key"]) -> Float[Tensor, 
 
 @dataclass(frozen=True)
 class Differences:
-    """How far our numbers are from a reference's, at most: of logits, and in shares of the largest of each layer.
+    """Largest differences from a reference: of logits, and of each layer as a share of its largest value.
 
     Patterns are None where those of all layers would take too much memory. `largest` is the largest logit. `other_ids`
     are transformers' own token ids for the prompt where these are not the run's.
@@ -254,7 +254,7 @@ def _is_folder_of_transformers(source: Source) -> bool:
 
 
 def differences_from_float32(made: Run) -> Differences:
-    """As those from transformers, from the same model with its files' own values in float32; of the first tokens.
+    """Differences from the same model with its files' own values in float32, for the first tokens.
 
     Raises:
         InputError: the run has edits.
@@ -319,14 +319,14 @@ def _check_room(made: Run, program: str) -> None:
 
 
 def kept_in(made: Run) -> tuple[str, ...]:
-    """What the model's matrices are kept as."""
+    """Data type of the model's matrices in memory."""
     parameters = made.model.named_parameters()  # biases of heads have two axes too
     names = ((name.rpartition(".")[2].lstrip("_"), parameter) for name, parameter in parameters)
     return tuple(kinds_of(parameter for name, parameter in names if name.startswith("W_")))
 
 
 def stored_in(source: Source) -> tuple[str, ...]:
-    """What a model's files hold its matrices as."""
+    """Data type of the matrices in a model's files."""
     return tuple(kinds_of(tensor for tensor in stored_tensors(source.path) if tensor.ndim > 1))
 
 

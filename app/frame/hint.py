@@ -1,4 +1,4 @@
-"""What to look at in an example, or what the model is good for: one line above a page, until it is closed."""
+"""Hint above a page on what to look at in an example, or what the model is good for, until it is closed."""
 
 import streamlit as st
 

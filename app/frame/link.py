@@ -10,7 +10,7 @@ ASKS = "This link refers to files that this server does not list. Open it only i
 
 
 def draw() -> None:
-    """What would be opened, from where, with a button for it and one for the page without it."""
+    """Describe what a link would open and from where, with a button for it and one for the page without it."""
     if (withheld := selection.withheld()) is None:
         return
     with st.container(key="headlight-link", border=True):

@@ -20,7 +20,7 @@ def texts() -> tuple[str, ...]:
 
 
 def taken(compared: Sequence[Run]) -> tuple[str, ...]:
-    """Those of the list that the runs' models take."""
+    """Prompts of the list that the runs' models accept."""
     listed, names = texts(), tuple((run.source.name, run.bos) for run in compared)
     return runs.keep(
         ("prompts taken", names, listed),
@@ -60,17 +60,17 @@ def _prompts(count: int) -> str:
 
 
 def wanted(compared: Sequence[Run], over: Sequence[str]) -> list[runs.Inputs]:
-    """What has to be run for these runs' models."""
+    """Inputs of the runs from which the means are computed, for these runs' models."""
     return list(dict.fromkeys((run.source.name, text, run.bos) for run in compared for text in over))
 
 
 def missing(inputs: Sequence[runs.Inputs]) -> list[runs.Inputs]:
-    """What of it is not known yet."""
+    """Inputs whose runs are not computed yet."""
     return [each for each in inputs if runs.z_sum_or_none(*each) is None]
 
 
 def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
-    """How far the work is, with the button that stops it or goes on; whether there is nothing left to be done."""
+    """Progress of the work, with a button that stops or resumes it; return whether it is finished."""
     current, left = jobs.get_jobs(f"mean {where}"), missing(inputs)
     for reason in {current.refused[each] for each in left if each in current.refused}:
         notices.refused(reason, f"mean_{where}")

@@ -1,4 +1,4 @@
-"""What the shapes of a state dict cannot tell, chosen on the page: the answers stand behind the model's name."""
+"""Settings that a state dict's shapes do not determine, chosen on the page and stored behind the model's name."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -108,7 +108,7 @@ def _attn_types(windowed: list[int], n_layers: int) -> tuple[str, ...] | None:
 
 
 def _needed(answers: Mapping[str, Any], questions: models.Questions) -> dict[str, Any]:
-    """All that is required, and of the rest what is not what it would be otherwise."""
+    """All required settings, and of the others those that differ from their defaults."""
     required, optional = questions.required, questions.optional
     return {each: value for each, value in answers.items() if each in required or value != optional[each]}
 

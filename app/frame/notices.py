@@ -46,7 +46,7 @@ def refused(reason: str, what: str = "page") -> None:
 
 
 def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, instead: Selection | None) -> None:
-    """What of the URL was not understood, and why the last input was not run.
+    """Say which parts of the URL were not understood, and why the last input was not run.
 
     `inputs` are those on the page; where there is nothing, `instead` is what can be run, if it is another selection.
     """
@@ -70,7 +70,7 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
 
 
 def of_lost_list() -> None:
-    """That prompts which were uploaded are gone, as after a restart of the server, and what to do."""
+    """Say that uploaded prompts are gone, as after a restart of the server, and what to do."""
     with st.container():  # a place of its own, empty or not, so that what is below it is not made anew
         if count := prompt_list.lost():
             prompts_are = "prompt that was uploaded is" if count == 1 else "prompts that were uploaded are"
@@ -85,7 +85,7 @@ def of_lost_list() -> None:
 
 
 def _say_what_is_still_shown(inputs: tuple[str, ...]) -> None:
-    """That it is the result of what was run before; its texts in a line each, where others were refused."""
+    """Say that the results are of the last accepted input, and list its texts."""
     now, rejected = selection.active(), selection.refused()
     changed = _changed(rejected, now) if rejected and now else []
     without_b = [name for name in changed if name in ("prompt_b", "source_b") and getattr(now, name) is None]

@@ -1,4 +1,4 @@
-"""How far long work is: a bar with an estimate, the button that stops it, and the one that begins it or goes on."""
+"""Progress of long work: a bar with an estimate, and buttons that start, stop and resume it."""
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -52,7 +52,7 @@ def offer(
 
 
 def bar(work: Jobs, done: str, key: str) -> None:
-    """How many parts of the work are done, in words that name them, and the button that stops it; or why it halted."""
+    """Progress bar with the number of completed parts and a stop button, or the reason why the work stopped."""
     with st.container():  # a place of its own, empty or not, so that what is below it is not made anew
         if work.halted:
             notices.refused(work.halted, key)
@@ -63,7 +63,7 @@ def bar(work: Jobs, done: str, key: str) -> None:
 
 
 def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[], Value]) -> Value | None:
-    """What `make` gives, with a bar while it takes long; None where that was stopped for this subject.
+    """Result of `make`, with a progress bar while it takes long; None where it was stopped for this subject.
 
     There is a button then that begins it again.
     """
@@ -123,7 +123,7 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
 
 
 def _said_left(seconds: float | None) -> str:
-    """What still to expect; nothing where it is not known or not worth a word."""
+    """Describe the remaining time; empty where it is unknown or short."""
     return "" if seconds is None or seconds < 1 else f", about {_time(seconds)} left"
 
 

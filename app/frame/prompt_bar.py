@@ -49,7 +49,7 @@ def _model(side: str, field: str) -> Option:
 
 
 def _begin() -> Option:
-    """What prompts begin with: more than yes or no where a model has a chat template, or one was chosen."""
+    """Beginning of prompts: more than yes or no where a model has a chat template, or one was chosen."""
     now = selection.pending() or selection.current()  # a model that is about to be opened has its template at once
     begins = st.session_state[selection.bar_key("bos")]
     knows_chat = begins == "chat" or any(map(models.may_know_chat, filter(None, (now.model, now.model_b))))
@@ -86,7 +86,7 @@ _BAR = bars.Bar(
 
 
 def look_at(comparison: Comparison) -> str:
-    """What to look at, if the prompt is one of the examples and this is its page.
+    """Hint for the prompt, if it is one of the examples and this is its page.
 
     Else, on the first page, what the model is good for, if it comes with Headlight.
     """
@@ -98,7 +98,7 @@ def look_at(comparison: Comparison) -> str:
 
 
 def _look_at(example: prompts.Example, run: Run) -> str:
-    """What an example says to look at, where it is true of this run: in its own model or in another language model."""
+    """Hint of an example, where it holds for this run: in its own model or in another language model."""
     if example.model == run.source.name and run.bos is True:
         return f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}"
     by_hand = any(map(models.heads_by_hand, (example.model, run.source.name)))

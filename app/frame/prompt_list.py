@@ -40,7 +40,7 @@ class PastRun:
 
     @property
     def inputs(self) -> tuple[object, ...]:
-        """What was run: two past runs of the same inputs are one."""
+        """Inputs of the run: two past runs of the same inputs are one."""
         chosen = self.selection
         return chosen.model, chosen.prompt, chosen.bos, chosen.model_b, chosen.prompt_b, chosen.edits_on
 
@@ -60,7 +60,7 @@ def _lists() -> _Lists:
 
 
 def lost() -> int:
-    """How many uploaded prompts the address tells of that this session, begun since, does not have."""
+    """Number of uploaded prompts that the address refers to and this later session does not have."""
     return _lists().lost
 
 
@@ -70,7 +70,7 @@ def go_on_without() -> None:
 
 
 def in_address() -> dict[str, str]:
-    """What the address says of the list, by which a session that begins with it knows what it lacks."""
+    """Entry of the list in the address, by which a new session knows which prompts it lacks."""
     count = lost() or sum(prompt.source != TYPED for prompt in prompts())
     return {UPLOADED: str(count)} if count else {}
 

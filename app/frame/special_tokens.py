@@ -1,4 +1,4 @@
-"""What became of spellings of special tokens in the prompts, and the switch between the two readings."""
+"""Reading of special tokens' spellings in the prompts, and the switch between the two readings."""
 
 from dataclasses import replace
 

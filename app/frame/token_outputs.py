@@ -1,4 +1,4 @@
-"""What a tagger, a question answerer or a value head gives at each token, as a table behind a button."""
+"""Outputs of a tagger, a question answerer or a value head at each token, as a table behind a button."""
 
 import streamlit as st
 

@@ -43,7 +43,7 @@ def draw() -> None:
 
 
 def link() -> Link:
-    """What begins it again."""
+    """Button that starts the tour again."""
     return Link("tour", "Tour", None, lambda _: _ask(), "What is where, in five steps")
 
 

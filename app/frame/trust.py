@@ -1,4 +1,4 @@
-"""Which model computed the numbers, on what, from which tokens; and on request, how exact they are."""
+"""Models, inputs and tokens behind the numbers; and on request, how exact the numbers are."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def draw(run: Run, side: str) -> None:
 
 
 def purpose_of(source: Source) -> str:
-    """What a model that is known by its name was trained on, and what it is good for; nothing of any other."""
+    """Training data and purpose of a model known by its name; empty for any other."""
     return MODELS.get(source.name, "") if models.is_known(source) else ""
 
 
@@ -76,7 +76,7 @@ def purpose(source: Source) -> None:
 
 
 def training(source: Source, side: str) -> None:
-    """How a model that comes with Headlight learned, from the log of its training; nothing of any other."""
+    """Training of a model that comes with Headlight, from its log; empty for any other."""
     if (curves := models.training_curves(source)) is not None:
         rows = several.training(curves.steps, curves.by_unit, curves.harder)
         charts.alone(rows, f"Metrics along the training of {source.name}", f"training{side}")

@@ -1,4 +1,4 @@
-"""What a page is: its place in the address, what draws it, and what it shares with the other pages of its kind."""
+"""Definition of a page: its place in the address, its drawing function, and its kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from headlight.app.selection.choices import PageChoices
 
 @dataclass(frozen=True)
 class Kind:
-    """What the pages of one kind of model share.
+    """Common parts of the pages for one kind of model.
 
     `bar` is drawn above the page and asks for a selection, `menus` are the row under it; `runs_for` returns the runs of
     a selection, and `within` drops from the selection what they do not have. `about` says in a line what was run,

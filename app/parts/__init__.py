@@ -1,1 +1,1 @@
-"""What several pages are made of: the grid of heads, panels, options, labels, tables, the sides of A | B."""
+"""Common parts of several pages: the grid of heads, panels, options, labels, tables, the sides of A | B."""

@@ -110,7 +110,7 @@ def differences(a: Sequence[Input], b: Sequence[Input], kind: Kind) -> Estimate 
 
 
 def looking_seconds(cfg: TransformerConfig, n_sequences: int, n_tokens: int) -> float:
-    """How long looking at so many sequences is estimated to take."""
+    """Estimated time for measuring this many sequences."""
     return n_sequences * cost(cfg, n_tokens).seconds
 
 
@@ -120,7 +120,7 @@ def copying(model_name: str) -> Measure:
 
 
 def ablation_jobs(sequences: Sequence[Input], heads: Sequence[Head]) -> tuple[AblationJob, ...]:
-    """What is not known yet of these heads' effects, in jobs of heads that follow one another."""
+    """Ablations of these heads that are not measured yet, in jobs of consecutive heads."""
     jobs = []
     for source in sequences:
         missing = [head for head in sorted(heads) if runs.kept(("losses", source, head)) is None]
@@ -145,7 +145,7 @@ def losses_of(sequences: Sequence[Input], head: Head) -> list[Losses | None]:
 
 
 def effects(sequences: Sequence[Input], head: Head) -> Effects:
-    """What ablating a head changes, as far as it was measured: empty where it was not, on every sequence."""
+    """Measured effects of ablating a head; empty where not measured on every sequence."""
     return roles.effects(losses_of(sequences, head))
 
 
@@ -182,7 +182,7 @@ def supported_labels(model_name: str, bos: Begin, drawn: Repeats) -> dict[Head, 
 
 
 def ablating_seconds(cfg: TransformerConfig, jobs: Sequence[AblationJob], n_tokens: int) -> float:
-    """How long the ablations are estimated to take: rows grow where the first head of a job stands."""
+    """Estimated time of the ablations, whose batches grow where the first head of a job stands."""
     each, unembedding = cost(cfg, n_tokens).seconds, 2 * cfg.d_model * cfg.d_vocab * n_tokens / 2 / FLOPS
     total = 0.0
     for job in jobs:

@@ -38,7 +38,7 @@ MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B: the ch
 
 
 def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Where the grid, the strip of tokens and the chosen heads stand, which style.css lays side by side."""
+    """Containers of the grid, the strip of tokens and the chosen heads, which style.css lays side by side."""
     with st.container(key=f"headlight-atlas{'-ab' if compares else ''}"):
         return st.container(), st.container(), st.container()
 
@@ -49,27 +49,27 @@ def chosen_title(looked_at: str) -> tuple[str, str]:
 
 
 def side_option(compares: bool) -> Option | None:
-    """Where there are A and B, whose heads it shows."""
+    """Option of the side whose heads are shown, where there are A and B."""
     return options.side(compares, "Grid shows", "difference")
 
 
 def side_of(compares: bool) -> Side:
-    """Whose heads it shows."""
+    """Side whose heads are shown."""
     return (selection.current().side or "difference") if compares else "a"
 
 
 def legend(title: str, side: Side) -> str:
-    """What the colours stand for."""
+    """Meaning of the colours."""
     return f"B − A: {title}" if side == "difference" else title
 
 
 def limits(side: Side, limit: float) -> dict[Kind, float]:
-    """How far the grid's scale goes, for the scale that the large pictures of the same kind have."""
+    """Ends of the grid's scale, which the large pictures of the same kind share."""
     return {"differences" if side == "difference" else "measured": limit}
 
 
 def lacks(presence: Sequence[Presence]) -> str:
-    """What is hatched, where there is something."""
+    """Meaning of the hatching, if there is any."""
     return "masked or absent" if {"a", "b"} & set(presence) else "masked"
 
 
@@ -117,5 +117,5 @@ def head_axes(shape: Sequence[int]) -> tuple[CellAxis, CellAxis]:
 
 
 def say_none_is_chosen() -> None:
-    """What stands in place of the chosen heads where there is none."""
+    """Placeholder for the chosen heads where there is none."""
     st.info("Click a head in the grid to see its pattern here.")

@@ -1,4 +1,4 @@
-"""What kinds of heads are called, their icons, and how these stand in a picture of all heads."""
+"""Names and icons of kinds of heads, and their place in a picture of all heads."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ RIGHT_TO_LEFT = {"R", "AL", "AN"}  # of Unicode's bidirectional classes
 
 @dataclass(frozen=True)
 class Score:
-    """What a score is called and the icon of the label that it gives; the glossary has an entry of its name."""
+    """Name of a score and the icon of its label; the glossary has an entry of its name."""
 
     title: str
     icon: str = ""

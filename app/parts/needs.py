@@ -15,7 +15,7 @@ def language_model(comparison: Comparison) -> str:
 
 
 def outputs_of(run: Run) -> str:
-    """What a model outputs, where that is not the tokens that it reads."""
+    """Outputs of a model that are not the tokens that it reads."""
     cfg, called = run.cfg, run.source.name
     if cfg.output == "none":
         return f"{called} has no language-model head: its output is its last hidden state"

@@ -1,4 +1,4 @@
-"""What a head does on the present prompt beside what it does over a corpus, in one sentence with numbers."""
+"""Compare a head on this prompt with the same head over a corpus, in one sentence with numbers."""
 
 from headlight.app.runs import scans
 from headlight.app.selection.chosen import Selection

@@ -56,7 +56,7 @@ def _answer_of_b(comparison: Comparison, place: int, at_b: int | None) -> list[i
 
 
 def said_of_cap(runs: Sequence[Run]) -> str:
-    """Which logits differences are of, where a model has a soft cap of them; nothing where none has."""
+    """Say which logits differences are of, where a model has a soft cap; empty where none has."""
     caps = dict.fromkeys(run.cfg.output_logits_soft_cap for run in runs)
     named = " and ".join(f"{cap:g}" for cap in caps if cap is not None)
     return f"Logits are before the soft cap of {named}, after which contributions do not sum." if named else ""

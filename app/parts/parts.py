@@ -1,4 +1,4 @@
-"""What several pages have in common."""
+"""Common elements of several pages."""
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator

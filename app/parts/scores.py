@@ -13,7 +13,7 @@ from headlight.model.runs.comparison import Comparison
 
 @dataclass(frozen=True)
 class Score:
-    """What a score is called, the glossary's entry for it, and whether it needs a run B."""
+    """Name of a score, its entry in the glossary, and whether it needs a run B."""
 
     title: str
     term: str

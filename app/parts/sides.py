@@ -58,7 +58,7 @@ def compared_parts(
 
 
 def as_shown(sides: Mapping[str, Value]) -> dict[str, Value]:
-    """What is known of A, B and B - A, by the names that these have on the page."""
+    """Values of A, B and B - A, by their names on the page."""
     return {DIFFERENCE if side == difference.DIFFERENCE else side: value for side, value in sides.items()}
 
 

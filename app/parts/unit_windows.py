@@ -61,7 +61,7 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
 
 
 def _read(tree: Tree, kind: str, layer: int, index: int, dictionary: str) -> UnitDashboard | None:
-    """What the scan has of it; None where that was of another dictionary."""
+    """Record of the unit in the scan; None where that is of another dictionary."""
     watched = str(tree.provenance.settings.get("features", "")) if tree.provenance else ""
     if dictionary and Path(watched).name != Path(dictionary).name:
         return None

@@ -1,4 +1,4 @@
-"""What a page draws: the runs that a selection asks for, and what of the selection they have."""
+"""Comparison that a page draws: the runs of a selection, and the parts of the selection that they have."""
 
 from headlight.app.runs import models, runs
 from headlight.app.selection import Selection

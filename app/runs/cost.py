@@ -1,4 +1,4 @@
-"""What a run is estimated to take, before it is made, and what it may take."""
+"""Estimated and permitted cost of a run."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ FLOPS = 4e10  # operations a second that one core of today reaches, so that the 
 
 
 def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
-    """What a run is estimated to take, kept or passing, from its shapes alone."""
+    """Estimated cost of a run that is cached or not, from its shapes alone."""
     heads, d_mlp = cfg.n_heads * cfg.d_head, (cfg.d_mlp or 0) * (cfg.experts_per_token or 1)
     shared = cfg.d_head * (cfg.n_key_value_heads or cfg.n_heads)
     writes = cfg.d_model * (1 if cfg.attn_only else 2)
@@ -26,7 +26,7 @@ def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
 
 
 def cost_of(model: Transformer) -> Callable[[int], Cost]:
-    """What a model's runs are estimated to take, by their number of tokens: the disk's time or the processor's."""
+    """Estimated cost of a model's runs by number of tokens: the disk's time or the processor's."""
     reading = reading_seconds(model)
 
     def estimate(n_tokens: int) -> Cost:
@@ -43,7 +43,7 @@ def reading_seconds(model: Transformer) -> float:
 
 
 def budget() -> Cost:
-    """What a run may take here: as it is set, but no more memory than there is."""
+    """Maximum cost of a run here: as configured, but no more than the free memory."""
     most, free = settings().run_gib * GIB, memory.free()
     return Cost(most if free is None else min(most, free), settings().run_seconds)
 

@@ -1,4 +1,4 @@
-"""Which dictionaries may be opened from the page, and those that are open."""
+"""Dictionaries that may be opened from the page, and the opened ones."""
 
 import os
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def _open(path: str, name: str) -> Dictionaries:
 
 
 def opened_by(name: str) -> str:
-    """What `open_dictionary` opens a name of the page by.
+    """Argument of `open_dictionary` for a name on the page.
 
     Raises:
         CheckpointError: it is not offered here.
@@ -58,7 +58,7 @@ def opened_by(name: str) -> str:
 
 
 def told_by(name: str) -> str:
-    """What opens a name of the page without it: the same, or its path where that is the user's own to know."""
+    """Argument that opens a name of the page in a script: the same, or its path where only the user may know that."""
     return opened_by(name) if models.any_model_allowed() else name
 
 
@@ -125,7 +125,7 @@ def of_edits(edits: Sequence[Edit], model: Transformer) -> dict[str, Dictionarie
 
 
 def _stamp(path: Path) -> Files:
-    """What changes when a dictionary is written anew."""
+    """Stamp that changes when a dictionary is rewritten."""
     files = (path, *path.glob("*"), *path.glob("*/*")) if os.path.isdir(path) else ()
     return tuple(sorted(stamps_of(files).items(), key=lambda file: file[0]))
 

@@ -36,12 +36,12 @@ class Jobs:
 
     @property
     def done(self) -> int:
-        """How many jobs have been done or refused."""
+        """Number of jobs that are done or refused."""
         return self.total - len(self.waiting)
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the pace so far; None before anything was done."""
+        """Remaining seconds at the average pace; None before any job was done."""
         return self.spent / self.done * len(self.waiting) if self.done else None
 
     def keep_to(self, wanted: Collection[Hashable]) -> None:

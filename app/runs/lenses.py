@@ -28,7 +28,7 @@ def lens(run: Run, kind: Kind, name: str = "") -> Lens:
 
 
 def held_out(run: Run, kind: Kind, name: str = "") -> HeldOut | None:
-    """What was measured of a lens on text that it was not fitted on; None where nothing lies beside it."""
+    """Measures of a lens on held-out text; None where its folder has none."""
     return read(home(run.source) if kind == "logit" or not name else located(kind, name, run.source).parent)
 
 

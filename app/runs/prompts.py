@@ -67,7 +67,7 @@ LOOK_AT = "**What to look at.**"
 
 
 def brings(example: Example | SourceExample) -> str:
-    """That the example was opened in a model of its own, whatever stood in the box before."""
+    """Say that the example was opened with a model of its own."""
     return f"The example brought its model, {example.model}."
 
 
@@ -89,7 +89,7 @@ def _example(heads: list[list[int]] | None = None, **texts: str) -> Example:
 
 
 def check_text(text: str, called: str = "prompt") -> None:
-    """What can be refused before tokenizing.
+    """Refuse texts that can be refused before tokenizing.
 
     Raises:
         InputError: nothing typed, nothing but spaces, or far too much.

@@ -44,7 +44,7 @@ class HoldsModel(Protocol):
 
     @property
     def source(self) -> Source:
-        """Where the model came from."""
+        """Origin of the model."""
 
 
 @cache
@@ -79,7 +79,7 @@ def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) 
 
 
 def inputs_of(made: Run) -> EditedInputs:
-    """What a run was made of."""
+    """Inputs of a run."""
     return made.source.name, made.prompt, made.bos, made.edits
 
 
@@ -141,19 +141,19 @@ def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[s
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What every head gives (z), summed over the positions of prompts, and how many these are."""
+    """Sum of every head's output (z) over the positions of prompts, and the number of positions."""
 
     values: Float[Tensor, "layer head d_value"]
     n_tokens: int
 
     @property
     def mean(self) -> Float[Tensor, "layer head d_value"]:
-        """What every head gives on average over the positions."""
+        """Mean of every head's output over the positions."""
         return self.values / self.n_tokens
 
 
 def z_sums(model_name: str, prompts: Sequence[str], bos: Begin) -> Sum:
-    """What every head gives over several prompts.
+    """Sum of every head's output over several prompts.
 
     Raises:
         HeadlightError: one of them cannot be run.
@@ -163,7 +163,7 @@ def z_sums(model_name: str, prompts: Sequence[str], bos: Begin) -> Sum:
 
 
 def z_sum(model_name: str, prompt: str, bos: Begin) -> Sum:
-    """What every head gives over one prompt, from the cache where it was taken before.
+    """Sum of every head's output over one prompt, from the cache where present.
 
     Raises:
         HeadlightError: as `run`.
@@ -178,12 +178,12 @@ def z_sum(model_name: str, prompt: str, bos: Begin) -> Sum:
 
 
 def z_sum_or_none(model_name: str, prompt: str, bos: Begin) -> Sum | None:
-    """What every head gives over one prompt, where that is in the cache; nothing is run."""
+    """Cached sum of every head's output over one prompt, or None; nothing is run."""
     return kept(("sum of z", model_name, prompt, bos))
 
 
 def _checked(number: int, edit: Edit, model_name: str, bos: Begin) -> list[int]:
-    """How many tokens the prompts have that an edit takes from, whose runs it needs besides.
+    """Number of tokens of the prompts that an edit takes from, whose runs it needs as well.
 
     Raises:
         HeadlightError: a prompt that the edit takes from cannot be run, or the edit acts where no page looks.
@@ -271,7 +271,7 @@ def head_statistics_or_none(model_name: str, prompt: str, bos: Begin) -> HeadSta
 
 
 def neuron_over(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Measure:
-    """What a neuron gives at every position of a prompt, from the cache where it was taken before.
+    """Activation of a neuron at every position of a prompt, from the cache where present.
 
     Raises:
         HeadlightError: as `run`, or the model has no such neuron.
@@ -285,7 +285,7 @@ def neuron_over(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Mea
 
 
 def neuron_over_or_none(model_name: str, prompt: str, bos: Begin, neuron: Neuron) -> Measure | None:
-    """What a neuron gives over a prompt, where that is in the cache; nothing is run."""
+    """Cached activation of a neuron over a prompt, or None; nothing is run."""
     return kept(("neuron over", model_name, prompt, bos, neuron))
 
 
@@ -308,7 +308,7 @@ def turn_beside() -> AbstractContextManager[None]:
 
 
 def keep(key: Hashable, make: Callable[[], Value]) -> Value:
-    """What `make` gives, from the cache where it was made before; the key must name all that it is made of.
+    """Return the cached value for a key, computing it with `make` on a miss; the key must name all inputs.
 
     A thread that holds a place waits for no other thread's result: that thread may be waiting for this very place.
     """
@@ -316,5 +316,5 @@ def keep(key: Hashable, make: Callable[[], Value]) -> Value:
 
 
 def kept(key: Hashable) -> Any:
-    """What the cache holds under a key; None where it holds nothing."""
+    """Cached value for a key; None on a miss."""
     return _results().find(key)

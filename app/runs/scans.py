@@ -1,4 +1,4 @@
-"""Which scans of corpora may be opened from the page, and those that have been."""
+"""Scans of corpora that may be opened from the page, and the opened ones."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -38,7 +38,7 @@ def tree(name: str) -> Tree:
 
 
 def dashboard(tree: Tree, head: Head) -> Dashboard:
-    """All that a scan has of one head.
+    """A scan's results for one head.
 
     Raises:
         HeadlightError: its file cannot be read.
@@ -47,7 +47,7 @@ def dashboard(tree: Tree, head: Head) -> Dashboard:
 
 
 def unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
-    """What a scan has of one of its "neurons" or "features"; None where it has not watched that.
+    """A scan's results for one of its "neurons" or "features"; None where it did not record that.
 
     Raises:
         HeadlightError: its file cannot be read.
@@ -56,12 +56,12 @@ def unit(tree: Tree, kind: str, layer: int, index: int) -> UnitDashboard | None:
 
 
 def chosen_as(tree: Tree) -> str:
-    """What a scan is chosen by on the page: its name among those on offer, or its path."""
+    """Value by which a scan is chosen on the page: its name in the list, or its path."""
     return next((name for name, path in offered().items() if path == tree.folder), str(tree.folder))
 
 
 def opened_by(tree: Tree) -> str:
-    """What `read_tree` opens a scan by without the page: its name, or its path where that is the user's own to know."""
+    """Argument of `read_tree` for a scan in a script: its name, or its path where only the user may know that."""
     name = next((name for name, path in offered().items() if path == tree.folder), tree.folder.name)
     return name if name in shipped_scans() or not models.any_model_allowed() else str(tree.folder)
 
@@ -126,7 +126,7 @@ def _or_none(path: Path) -> Tree | None:
 
 
 def _stamp(path: Path) -> Stamp:
-    """What changes when a scan is written anew, as one is that has not ended yet."""
+    """Stamp that changes when a scan is rewritten, as happens while it is still running."""
     files = [path / name for name in (CONFIG, SCATTER)]
     return tuple(file.stat().st_mtime_ns for file in files if file.is_file())
 

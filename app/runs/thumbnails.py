@@ -43,7 +43,7 @@ def thumbnails(comparison: Comparison, side: Side, how: How, axis: Axis) -> Thum
 
 
 def scale_end(largest: float) -> float:
-    """Where a colour scale ends that holds values up to the largest: that, rounded up to two digits, or 1 for noise."""
+    """End of a colour scale for values up to the largest: that, rounded up to two digits, or 1 for noise."""
     if largest <= NOISE:
         return 1.0
     step = 10.0 ** (np.floor(np.log10(largest)) - 1)

@@ -1,4 +1,4 @@
-"""What a link may open unasked: what the server offers, and what was typed or agreed to since it was started.
+"""Sources that a link may open without asking: those offered by the server, or typed or confirmed since its start.
 
 Names that others have put into a link would else be opened, or fetched from the hub, by a click on it. Where only
 offered names may be opened, there is nothing to ask.
@@ -28,7 +28,7 @@ class Named:
 
     @property
     def origin(self) -> str:
-        """Where it would be opened from, and how large it is as far as that is known unopened."""
+        """Origin, and size as far as it is known before opening."""
         size = _bytes(self.name)
         if size is not None:
             return f"from this machine, {size / GB:,.3f} GB"
@@ -64,7 +64,7 @@ def trust(chosen: Selection) -> None:
 
 
 def to_ask(chosen: Selection) -> tuple[Named, ...]:
-    """What a link's selection names that may not be opened unasked."""
+    """Sources in a link's selection that need the user's consent."""
     if not models.any_model_allowed():
         return ()
     return tuple(each for each in _named(chosen) if (each.kind, each.name) not in _trusted and not _is_offered(each))
@@ -98,7 +98,7 @@ def _is_offered(named: Named) -> bool:
 
 
 def _bytes(name: str) -> int | None:
-    """What a file takes, or the files of a folder; None where there is none, or where to look asks another machine."""
+    """Size of a file or of a folder's files; None where there is none, or where it is on another machine."""
     if name.startswith(("//", "\\\\")):
         return None
     path = os.path.expanduser(models.base_name(name))

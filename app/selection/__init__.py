@@ -1,4 +1,4 @@
-"""All that the user has chosen: one frozen value, the page's URL for it, and the widgets that change it."""
+"""The selection: everything that the user has chosen as one frozen value, its URL, and the widgets that change it."""
 
 from headlight.app.selection.address import arrive, write_url
 from headlight.app.selection.asking import compare, compare_no_more, comparing, submit, swap

@@ -19,12 +19,12 @@ class BarFields:
 
     @property
     def text(self) -> str:
-        """What is read."""
+        """The first text."""
         return self.texts[0]
 
     @property
     def of_a(self) -> tuple[str, ...]:
-        """Those that B has too."""
+        """Fields that B has too."""
         return self.model, *self.texts
 
     @property

@@ -29,7 +29,7 @@ def below(index: int | None, size: int) -> int | None:
 
 @dataclass(frozen=True)
 class Change:
-    """What a new selection changes: the model, anything in the prompt bar, the same for the source bar."""
+    """Change of the selection: of the model, of anything in the prompt bar, or in the source bar."""
 
     model: bool = False
     prompt: bool = False

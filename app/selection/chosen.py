@@ -1,4 +1,4 @@
-"""All that the user has chosen, as one frozen value."""
+"""Everything that the user has chosen, as one frozen value."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -32,7 +32,7 @@ FINDER_HALVES = 4, 500  # tokens that come twice in one of them
 
 @dataclass(frozen=True)
 class Selection:
-    """What the user has chosen that several pages share, and each page's own `choices`; None where a page is to choose.
+    """Choices that several pages share, and each page's own `choices`; None stands for the page's default.
 
     There is a run B where `prompt_b` is not None; `model_b` is A's where it is empty. Without it B is run A with those
     `edits`, if any, whose places are not in `edits_off`. `heads` are (layer, head).

@@ -1,4 +1,4 @@
-"""How what is chosen stands in a page's address: a codec for each type of field."""
+"""Encoding of choices in a page's address: a codec for each type of field."""
 
 import base64
 import binascii

@@ -210,7 +210,7 @@ def unread() -> tuple[str, ...]:
 
 
 def withheld() -> Selection | None:
-    """What a link asks for, where its user has to agree first."""
+    """Parts of a link that need the user's consent first."""
     waiting = _session().withheld
     return waiting and waiting[0]
 

@@ -1,4 +1,4 @@
-"""Where errors end: what a user can mend is said plainly, anything else gets an id under which the log has it."""
+"""Error boundary: a user's error is shown as a plain message, any other gets an id under which the log has it."""
 
 import logging
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""How many sessions the server takes: one open file each, and a plain message to whoever comes when it is full.
+"""Limit of sessions: one open file each, and a plain message for new ones when the server is full.
 
 No visitor takes them all: an address has a share. Behind a proxy it is the one that the proxy tells, where uvicorn
 trusts it: one on this machine, or at the addresses in FORWARDED_ALLOW_IPS.
@@ -95,7 +95,7 @@ def max_sessions() -> int:
 
 
 def max_sessions_of(address: str) -> int:
-    """How many of these an address may have: all where it is this machine, for which it is that of any proxy on it."""
+    """Maximum number of sessions of one address: all on this machine, where a proxy has the same address."""
     most = max_sessions()
     if not address or is_loopback(address):
         return most

@@ -1,4 +1,4 @@
-"""What can be set, and by which flags and variables; `--help` waits for neither torch nor Streamlit."""
+"""Settings, with their flags and environment variables; `--help` imports neither torch nor Streamlit."""
 
 from argparse import SUPPRESS, ArgumentParser
 from dataclasses import Field, dataclass, field, fields
@@ -16,7 +16,7 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True)
 class About:
-    """What a setting means, and what it may be: from the first to the second number, or one of these texts."""
+    """Description of a setting and its range: from the first to the second number, or one of these texts."""
 
     meaning: str
     between: tuple[float, float] | None = None

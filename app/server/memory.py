@@ -1,4 +1,4 @@
-"""How the process keeps its memory: what is freed goes back to the system, what stays is not looked through again."""
+"""Memory of the process: freed memory returns to the system, and the collector skips permanent objects."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""What sessions would import, all of it before the first of them is served.
+"""Import everything that sessions need before the first of them is served.
 
 Sessions run in threads, and one may look at a module of which another has imported a half: plotly looks for pandas
 among the modules there are, and of modules that import each other two threads may each begin with another. A test

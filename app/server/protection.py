@@ -1,4 +1,4 @@
-"""What stands before Streamlit: whose requests are answered, which of its addresses are open, and what browsers may do.
+"""Protection in front of Streamlit: allowed hosts and addresses, and rules for browsers.
 
 Streamlit itself compares a websocket's origin with addresses of this machine, for which it asks another machine, and
 looks at the host of websockets alone.

@@ -1,4 +1,4 @@
-"""What whoever starts the server decides: by flag, environment variable or file, in that order.
+"""Settings of the server: by flag, environment variable or file, in that order.
 
 Not pydantic-settings, which was tried: of a wrong value it does not say under which flag, variable or line it was
 given, of a wrong name not the nearest one, and it takes `threads = true`, `threads = "3"` and `--any-model yes`. What

@@ -175,7 +175,7 @@ MODALS = tuple(map(_modal, _MODALS.strip().splitlines()))
 
 @dataclass(frozen=True)
 class Time:
-    """When, and which English tense stands for the German present and perfect with it; None where one is impossible."""
+    """A time and the English tense for the German present and perfect with it; None where one is impossible."""
 
     entry: str
     present: str | None

@@ -1,4 +1,4 @@
-"""Where the decoder of `translate` looks, against where the grammar says that each English word comes from."""
+"""Decoder attention of `translate`, compared with the source of each English word by the grammar."""
 
 from collections.abc import Sequence
 

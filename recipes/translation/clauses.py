@@ -28,7 +28,7 @@ FRONTED_IN_ENGLISH = ("time", "place")
 
 @dataclass(frozen=True)
 class Clause:
-    """What a clause says, in neither language's order. Without a verb it is a state: subject, "is", adjective."""
+    """Content of a clause, in neither language's order. Without a verb it is a state: subject, "is", adjective."""
 
     subject: Nominal
     verb: Verb | None = None
@@ -43,7 +43,7 @@ class Clause:
 
     @property
     def direct_place(self) -> str:
-        """Where its direct object stands in German."""
+        """Place of its direct object in German."""
         if isinstance(self.direct, Pronoun):
             return "pronoun"
         return "indefinite" if isinstance(self.direct, NounPhrase) and not self.direct.definite else "definite"

@@ -32,7 +32,7 @@ class NounPhrase:
 
     @property
     def gender(self) -> Gender:
-        """What determiner and pronouns agree with."""
+        """Gender with which determiner and pronouns agree."""
         return "plural" if self.plural else self.noun.gender
 
     def render(self, case: Case) -> Phrase:

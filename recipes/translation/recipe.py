@@ -20,7 +20,7 @@ SETTINGS = Settings(steps=STEPS, schedule=Cosine(peak=2e-3, warmup=300, steps=ST
 
 
 def corpus(seed: int) -> Corpus:
-    """What is trained on, and what is measured for the log."""
+    """Training data, and the data measured for the log."""
     drawn = different_sentences(seed, {"train": N_TRAIN, "held_out": N_HELD_OUT})
     texts = {split: [(pair.german, pair.english) for pair in pairs] for split, pairs in drawn.items()}
     return Corpus(texts["train"], texts["held_out"])

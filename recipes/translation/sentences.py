@@ -55,7 +55,7 @@ def sentences(seed: int) -> Iterator[tuple[Pair, Split]]:
 
 
 def different_sentences(seed: int, counts: dict[Split, int]) -> dict[Split, list[Pair]]:
-    """So many different sentences of each split, in the order in which the seed draws them."""
+    """Draw this many different sentences of each split, in the seed's order."""
     drawn: dict[Split, dict[str, Pair]] = {split: {} for split in counts}
     for pair, split in sentences(seed):
         if split in counts and len(drawn[split]) < counts[split]:
@@ -112,7 +112,7 @@ def _described(speaker: Speaker, head: NounPhrase) -> NounPhrase:
 
 
 def _done_to(speaker: Speaker, gap: Gap, verbs: list[Verb]) -> Clause:
-    """What is done to the head, by somebody whose form shows it.
+    """Relative clause about an action on the head, by somebody whose form shows the case.
 
     "Die Frau, die die Katze sieht" leaves open who sees whom; in this grammar it is always the woman who does.
     """
@@ -145,7 +145,7 @@ def reason(speaker: Speaker) -> Phrase:
 
 
 def meanwhile(speaker: Speaker) -> Phrase:
-    """What somebody does while, when or before somebody else does something."""
+    """Clause about a simultaneous or neighbouring action, with while, when or before."""
     clause, other = (speaker.clause(_ACTIONS, plain=True) for _ in range(2))
     conjunction = fixed(speaker.rng.choice(actions.MEANWHILE))
     return _either_order(speaker, clause, subordinate(conjunction, other))
@@ -168,7 +168,7 @@ def _of_others(clause: Clause) -> Clause:
 
 
 def state(speaker: Speaker) -> Phrase:
-    """How somebody or something is, perhaps now."""
+    """State of somebody or something, perhaps now."""
     clause = _state(speaker)
     return statement(clause, _front(speaker, clause))
 
@@ -187,7 +187,7 @@ def _state(speaker: Speaker) -> Clause:
 
 
 def _front(speaker: Speaker, clause: Clause) -> str:
-    """What stands before the finite verb: an object only where its form shows that it is the object."""
+    """Phrase before the finite verb: an object only where its form shows that it is the object."""
     fronts = {"subject": 5}
     if clause.time is not None:
         fronts["time"] = 6

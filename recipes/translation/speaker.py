@@ -82,7 +82,7 @@ class Speaker:
         return clause
 
     def subject(self, kinds: Collection[str], other: str = "") -> Nominal:
-        """Who does it: a noun phrase, or of persons a name or a pronoun."""
+        """Subject: a noun phrase, or for persons a name or a pronoun."""
         if "person" in kinds and self.happens(0.3):
             return self.rng.choice(PRONOUNS) if self.happens(0.6) else self._name()
         return self.noun_phrase(kinds, SUBJECT, other)

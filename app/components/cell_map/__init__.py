@@ -57,12 +57,12 @@ class CellMap:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Where the colours begin and end; those of a signed map are a distance from its centre."""
+        """Ends of the colour scale; those of a signed map are symmetric around its centre."""
         return self.ends or (0.0, float(np.nanmax(np.abs(self.values - self.centre), initial=0.0)))
 
 
 def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
-    """What the component that is about to be drawn will return."""
+    """Value that the component will return when it is drawn next."""
     value = component_value(key, epoch, before)
     return None if value is None else MapCell(*value)
 

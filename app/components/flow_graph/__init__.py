@@ -1,4 +1,4 @@
-"""What a token's last state was made of, as a graph over tokens (across) and states of the stream (upwards).
+"""Information flow into a token's last state, as a graph over tokens (across) and states of the stream (upwards).
 
 It is one run's graph, or the change from A to B: then shares are signed, and what they are in A and in B stands beside.
 """
@@ -56,7 +56,7 @@ class FlowChoice(NamedTuple):
 
 
 def flow_choice(before: FlowChoice, epoch: int, key: str) -> FlowChoice:
-    """What the component that is about to be drawn will return."""
+    """Value that the component will return when it is drawn next."""
     start, *chosen = component_value(key, epoch, [before.start, *before.chosen])
     return FlowChoice(start, tuple(chosen))
 

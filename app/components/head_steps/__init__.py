@@ -80,7 +80,7 @@ class Followed(NamedTuple):
 
 
 def followed(before: Followed, epoch: int, key: str) -> Followed:
-    """What the user last clicked in the component if that is newer than `before`."""
+    """The last click in the component if it is newer than `before`."""
     return Followed(*component_value(key, epoch, before))
 
 

@@ -165,7 +165,7 @@ def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
 
 
 def panel_props(panel: HeadPanel) -> dict[str, Any]:
-    """What the scripts want to know of a panel besides its arrays."""
+    """Props of a panel for the scripts, besides its arrays."""
     return {"heads": [(side.layer, side.head) for side in panel.sides], "title": panel.title}
 
 

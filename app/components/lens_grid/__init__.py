@@ -14,7 +14,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class LensCells:
-    """What each layer of a run predicts at each place: its top tokens, their probabilities, and what colours the cell.
+    """Lens predictions of each layer at each place: top tokens, their probabilities, and the measure of the colours.
 
     Layers run from the embedding to the final output. `top` holds indices into the vocabulary, best first. Where the
     run has no token, `top` is -1 and the measure not a number.
@@ -65,7 +65,7 @@ class LensGrid:
 
     @property
     def cells(self) -> list[LensCells]:
-        """Those of A, and of B where there is one."""
+        """Cells of A, and of B where there is one."""
         return [self.a] if self.b is None else [self.a, self.b]
 
 

@@ -10,7 +10,7 @@ _HERE = ("value", "change")  # what is not sent with an option's look
 
 @dataclass(frozen=True)
 class Option(ABC):
-    """What can be set: its name, which no other of its row has, its label, its value, and what a new one changes.
+    """An option: its name, unique in its row, its label, its value, and the change that a new value makes.
 
     One that is `folded` stands behind the row's button *More options*.
     """
@@ -37,7 +37,7 @@ class Option(ABC):
         """
 
     def look(self) -> dict[str, Any]:
-        """All that the browser needs but the value."""
+        """Everything that the browser needs except the value."""
         names = (each.name for each in fields(self) if each.name not in _HERE)
         return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
 

@@ -1,1 +1,1 @@
-"""What all canvas components have in common: coding, packing, mounting, and the JavaScript under them."""
+"""Common parts of all canvas components: coding, packing, mounting, and the JavaScript under them."""

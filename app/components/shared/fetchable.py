@@ -1,4 +1,4 @@
-"""What the browser fetches by itself, before the script has run again: arrays of what the user is about to see."""
+"""Arrays that the browser fetches before the script has run again, for what the user is about to see."""
 
 from collections.abc import Callable, Mapping
 from secrets import token_urlsafe
@@ -42,6 +42,6 @@ _BY_NAME: WeakValueDictionary[str, Fetchable] = WeakValueDictionary()
 
 
 def fetch(name: str, *which: int) -> bytes | None:
-    """What is to be had by this name and these numbers; None where there is nothing, or nothing any more."""
+    """Packed content with this name and these numbers; None where there is none, or none any more."""
     content = _BY_NAME.get(name)
     return None if content is None else content.answer(*which)

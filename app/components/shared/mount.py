@@ -166,13 +166,13 @@ def _begun(key: str, epoch: int, value: Any) -> Any:
 
 
 def component_value(key: str, epoch: int, value: Any) -> Any:
-    """What `mount` will return, for a component that is drawn anew from what was chosen in it."""
+    """Value that `mount` will return, for a component that is redrawn for a choice made in it."""
     last = _last(key)
     return last["value"] if last is not None and last["epoch"] == epoch else value
 
 
 def reported(key: str) -> Any:
-    """What a component has reported last, whatever its epoch; None if it never did."""
+    """Value that a component reported last, whatever its epoch; None if it never reported one."""
     last = _last(key)
     return None if last is None else last["value"]
 
@@ -186,7 +186,7 @@ _digests: dict[int, tuple[ref[np.ndarray], str]] = {}  # of arrays that cannot c
 
 
 def digest(array: np.ndarray) -> str:
-    """What tells an array from every other by its contents; that of one that cannot change is kept."""
+    """Digest of an array's contents; cached for arrays that cannot change."""
     if array.flags.writeable:
         return _digest_anew(array)
     place = id(array)

@@ -20,5 +20,5 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def json_array(value: Any) -> UInt8[np.ndarray, " byte"]:
-    """What is no array as one, because the browser holds arrays: it is sent again only when it has changed."""
+    """Array of a JSON value, because the browser caches arrays: it is sent again only when it has changed."""
     return np.frombuffer(json.dumps(value, allow_nan=False).encode(), np.uint8)

@@ -62,7 +62,7 @@ class StepClick(NamedTuple):
 
 
 def clicked(step: int, epoch: int, key: str) -> StepClick:
-    """What the user last did in the component if that is newer than `step`."""
+    """The last action in the component if it is newer than `step`."""
     return StepClick(*component_value(key, epoch, StepClick(step)))
 
 

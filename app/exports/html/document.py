@@ -86,7 +86,7 @@ def _apart(packed: bytes) -> bytes:
 
 
 def _section(each: Input, with_tokens: bool) -> str:
-    """Which weights read what; the tokens' labels, because every character of them can be seen."""
+    """Models and their tokens, as labels, because these show every character."""
     source = each.source
     side = f"{each.called}: " if each.called else ""
     revision = f", revision {source.revision}" if source.revision else ""

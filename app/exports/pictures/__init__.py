@@ -22,7 +22,7 @@ EMPTY = 4.0, 1.0  # inches of a picture that shows nothing
 
 @dataclass(frozen=True)
 class Drawer:
-    """How a kind of description is drawn, and how many inches it wants across and down."""
+    """Function that draws one kind of description, and its size in inches across and down."""
 
     size: Callable[[Any], tuple[float, float]]
     draw: Callable[[Any, "SubFigure", Palette], None]
@@ -42,7 +42,7 @@ DRAWERS: dict[type, Drawer] = {
 
 
 def picture(drawings: Drawings, palette: Palette) -> "Figure":
-    """All that can stand on paper, each row as wide as it wants to be, with the title above and the weights below."""
+    """Picture of all that fits on paper, each row at its own width, with the title above and the weights below."""
     from matplotlib.figure import Figure
 
     rows = [[one for drawing in row for one in drawing.for_paper if type(one) in DRAWERS] for row in drawings.rows]

@@ -1,4 +1,4 @@
-"""What several drawers have in common: colour scales and bars, labels along an axis, and text in cells."""
+"""Common parts of several drawers: colour scales and bars, labels along an axis, and text in cells."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def write(
     say: Callable[[int, int, float], str],
     **look: Any,
 ) -> None:
-    """What there is to `say` of each cell (row, column, value) that has one, in black or white on its colour."""
+    """Write the text that `say` gives for each present cell (row, column, value), in black or white on its colour."""
     for (row, column), value in np.ndenumerate(values):
         if not np.isnan(value):  # what is masked has no colour
             colour = ink(tuple(image.cmap(image.norm(value))), palette) if np.isfinite(value) else palette.text
@@ -112,7 +112,7 @@ def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette
 
 
 def title_inches(text: str, caption: str, inches: float) -> float:
-    """How far a title and a caption reach beyond one line of title."""
+    """Height of a title and a caption beyond one line of title, in inches."""
     more = TITLE_POINTS * (len(lines(text, inches, TITLE_LETTER)) - 1)
     return 1.2 * (more + CAPTION_POINTS * len(lines(caption, inches, LETTER))) / POINTS
 

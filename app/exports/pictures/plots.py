@@ -131,7 +131,7 @@ def _bars(axes: "Axes", trace: Trace, slot: int, n_bars: int, palette: Palette) 
 
 
 def _spacing(along: Float[np.ndarray, " place"]) -> float:
-    """How far bars at these places may reach."""
+    """Space that bars at these places may take."""
     places = np.unique(along)
     return float(np.diff(places).min()) if len(places) > 1 else 1.0
 

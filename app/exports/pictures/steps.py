@@ -39,7 +39,7 @@ def _height(step: HeadStep) -> float:
 
 
 def _result(step: HeadStep) -> StepMatrix | None:
-    """What the step's last equation ends with."""
+    """Result of the step's last equation."""
     if not step.equations:
         return None
     result = step.equations[-1][-1]

@@ -16,7 +16,7 @@ from headlight.model.runs.edits import MAX_EDITS, Edit, describe, sources
 
 
 def link() -> Link:
-    """What opens the drawer and closes it."""
+    """Button that opens and closes the drawer."""
     return bars.link("edits", "Edit run A", _turn, "Ablate, patch or steer: B is then run A with the edit.", _is_open())
 
 
@@ -37,7 +37,7 @@ def draw() -> None:
 
 @st.fragment
 def _draw() -> None:
-    """What is done in the drawer draws it alone again, unless it asks for another run."""
+    """Draw the drawer as a fragment: a change in it redraws it alone, unless it needs another run."""
     seen = selection.active()
     if seen is None or selection.pending() is not None:
         st.rerun()

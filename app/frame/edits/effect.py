@@ -1,4 +1,4 @@
-"""What edits come to: the next token's distribution before and after, and the tokens and layers that they reach."""
+"""Effect of edits: the next token's distribution before and after, and the tokens and layers that they reach."""
 
 import numpy as np
 import streamlit as st
@@ -36,7 +36,7 @@ def draw(comparison: Comparison) -> None:
 
 
 def said(a: Run, b: Run) -> list[str]:
-    """How far the distribution of outputs moves, and what becomes of the likeliest; or how far an only output does."""
+    """Describe the change of the output distribution and of its most likely output, or of a single output."""
     if a.cfg.output == "none":
         return []
     if a.cfg.has_one_output:

@@ -66,7 +66,7 @@ WITH_HEADS = ("q", "k", "v", "rot_q", "rot_k", "z", "result", "attn_scores", "pa
 
 
 def key(field: str) -> str:
-    """Where the session holds a field of the drawer."""
+    """Key in the session of one of the drawer's fields."""
     return f"edits.{field}"
 
 
@@ -133,12 +133,12 @@ def _positions_in_a(comparison: Comparison, places: tuple[int, ...]) -> tuple[in
 
 
 def _wanted(run: Run, edit: Edit | None) -> list[runs.Inputs]:
-    """What has to be run for the mean that an edit puts in place."""
+    """Runs needed for the mean that an edit inserts."""
     return means.wanted([run], edit.over) if isinstance(edit, AblateHeads) else []
 
 
 def _matching(run: Run, edit: Edit | None) -> str:
-    """How many positions are matched with those of the prompt that is taken from, if it has not as many."""
+    """Number of positions matched with those of the source prompt, if the two differ in length."""
     if not isinstance(edit, AblateHeads | AblateNeurons | Patch) or not edit.prompt:
         return ""
     own, there = run.tokens.tolist(), _tokens(run, edit.prompt)
@@ -208,7 +208,7 @@ def _patch(form: _Form, run: Run, now: Selection) -> Edit | None:
 
 
 def _align(form: _Form, run: Run, prompt: str) -> Align:
-    """How positions are matched; an option where the other prompt has another number of tokens."""
+    """Alignment of positions; an option where the source prompt has another number of tokens."""
     if not prompt or len(_tokens(run, prompt)) == len(run.tokens):
         return "tokens"
     align: Align = form.one("align", "Match", ALIGN, "tokens", 150, TERMS["edit_align"])

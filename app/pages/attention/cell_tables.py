@@ -67,7 +67,7 @@ def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axi
 
 
 def said_of_cells(how: How) -> str:
-    """What the cells are, and why some are empty."""
+    """Describe the cells, and why some are empty."""
     note = fields.first_token_note(how)
     return f"{fields.title(how.show)}. Row: query. Empty: masked or absent{f', or hidden ({note})' if note else ''}."
 

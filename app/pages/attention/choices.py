@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Attention* alone."""
+"""Choices of the page *Attention*."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
@@ -12,7 +12,7 @@ from headlight.model.runs.edits import Head
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """What the cells show, of the first token too, by tokens or groups of them; and how many heads the sorted grid has.
+    """Measure in the cells, of the first token too, by tokens or groups of them; number of heads in the sorted grid.
 
     `pair` are the two heads whose difference is drawn. `numbers` adds tables under the pictures.
     """
@@ -28,7 +28,7 @@ class Choices(PageChoices):
 
     @property
     def how(self) -> How:
-        """What the cells hold; words and sentences have weights alone."""
+        """Measure in the cells; words and sentences have weights alone."""
         return How(self.show if self.unit == "token" else "weight", self.sink)
 
     def within(self, extent: Extent) -> Self:

@@ -1,4 +1,4 @@
-"""What is taken along of the attention page: its script, its numbers, and a file of all heads."""
+"""Exports of the page *Attention*: its script, its numbers, and a file of all heads."""
 
 import numpy as np
 

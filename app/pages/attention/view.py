@@ -97,7 +97,7 @@ def _options() -> None:
 
 
 def _say_before_norm(comparison: Comparison) -> None:
-    """How the enlarged heads' writes differ from the grid's, where a norm stands behind the heads."""
+    """Note that the enlarged heads' writes differ from the grid's, where a norm stands behind the heads."""
     own = selection.current().choices_of(Choices)
     if own.show == "write" and any(run.cfg.use_normalization_before_and_after for run in comparison.runs):
         st.caption(

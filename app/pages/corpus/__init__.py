@@ -1,4 +1,4 @@
-"""What every head does over a whole corpus: a scan, one head's dashboard, two scans beside each other."""
+"""Heads over a whole corpus: a scan, one head's dashboard, two scans beside each other."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import MODEL, View

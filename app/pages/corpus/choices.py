@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Corpus* alone."""
+"""Choices of the page *Corpus*."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -158,7 +158,7 @@ def _open(prompt: opening.Prompt, view: ScanView, sequence: SampledSequence) -> 
 
 
 def _say_how(prompt: opening.Prompt) -> None:
-    """What a sequence will not be as the scan had it, or as the page has it now."""
+    """Note on differences between a sequence in the scan and the same sequence on the page."""
     if prompt.exact is False:
         st.caption("The model tokenizes this text differently from the scan: the cell may be elsewhere.")
     elif prompt.exact is None:

@@ -1,4 +1,4 @@
-"""What is taken along of the page *Corpus*: its script, its numbers, and a file of all heads."""
+"""Exports of the page *Corpus*: its script, its numbers, and a file of all heads."""
 
 from typing import Any
 

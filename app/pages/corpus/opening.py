@@ -92,7 +92,7 @@ def _with_cell(new: Selection, head: Head, sequence: SampledSequence) -> Selecti
 
 
 def document_of(sequence: SampledSequence) -> str:
-    """Where a sequence is from: its document's name and its first token there, or its number."""
+    """Source of a sequence: its document's name and its first token there, or its number."""
     if not sequence.document:
         return f"sequence {sequence.sequence_id:,}"
     name = Path(sequence.document).name

@@ -25,7 +25,7 @@ def of_heads(view: ScanView) -> Plot:
 
 
 def _title(view: ScanView) -> str:
-    """Which models over which corpora."""
+    """Title: the models and the corpora."""
     a, corpus = named(view.a), called(view.a.dataset_name)
     if view.b is None:
         return f"{a} over {corpus}"
@@ -40,12 +40,12 @@ def named(tree: Tree) -> str:
 
 
 def called(name: str) -> str:
-    """What a model or corpus is called where others read it: of a path its last part."""
+    """Name of a model or corpus for other readers: of a path its last part."""
     return Path(name).name if Path(name).is_absolute() else name
 
 
 def scales(view: ScanView) -> tuple[Scale, Scale, Scale]:
-    """What runs across, what upwards, and what the colours mean."""
+    """Measures of the two axes and of the colours."""
     if view.b is None:
         across, by, colour = (_scale(view, metric) for metric in (view.across, view.by, view.colour))
         return across, by, colour
@@ -64,7 +64,7 @@ def _of(view: ScanView, values: Estimates) -> np.ndarray:
 
 
 def of_head(dashboard: Dashboard) -> Rows:
-    """How strongly the head is active over sequences, and how far back it looks."""
+    """Distribution of the head's activity over sequences, and of its attention distance."""
     rows: list[list[Plot]] = []
     if dashboard.histogram is not None:
         title, along = "Largest weight of a sequence", "attention weight, without first row and column"

@@ -1,4 +1,4 @@
-"""What the page *Corpus* shows: a scan, another beside it, the figures, and the heads that are chosen."""
+"""State of the page *Corpus*: a scan, another beside it, the figures, and the chosen heads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class ScanView:
         return sorted(known, key=lambda head: -(values[head] if self.b is None else abs(values[head])))
 
     def dashboard(self) -> Dashboard:
-        """All that scan A has of the head.
+        """Scan A's results for the head.
 
         Raises:
             HeadlightError: its file cannot be read.
@@ -73,7 +73,7 @@ class ScanView:
 
 
 def find(comparison: Comparison, chosen: Selection) -> ScanView | None:
-    """What is chosen, or stands for what is not; None where there is no scan at all.
+    """Resolve the choices, with defaults for those not made; None without any scan.
 
     Raises:
         HeadlightError: a scan is not offered here, or cannot be read.

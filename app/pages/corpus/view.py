@@ -47,7 +47,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _say_whose(view: ScanView, comparison: Comparison) -> None:
-    """That the scan is of another model than the page's, where no scan of that one is known."""
+    """Note that the scan is of another model than the page's, for which there is no scan."""
     if not view.own and not selection.current().scan:
         command = make("scan", MODEL=models.opened_by(comparison.a.source), CORPUS=CORPUS)
         st.text(

@@ -1,4 +1,4 @@
-"""What is taken along of the page *Features*: its script, its numbers, and a file of its maps and tables."""
+"""Exports of the page *Features*: its script, its numbers, and a file of its maps and tables."""
 
 from headlight.app.components import MapCell, TokenValues
 from headlight.app.exports.data import Data, of_sides

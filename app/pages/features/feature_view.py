@@ -1,4 +1,4 @@
-"""What the page *Features* shows: the dictionary of a layer, the features that are listed, and the chosen one."""
+"""State of the page *Features*: the dictionary of a layer, the listed features, and the chosen one."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,14 +40,14 @@ class FeatureView:
 
     @property
     def description(self) -> str:
-        """What the dictionary is, in a line."""
+        """One line about the dictionary."""
         each = self.dictionary
         stands = "" if each.is_autoencoder else f", writes {', '.join(each.hooks_out)}"
         return f"{each.n_features:,} features ({each.architecture}) · reads {each.hook_in}{stands}"
 
 
 def find(comparison: Comparison, chosen: Selection) -> FeatureView | None:
-    """What is chosen, or stands for what is not; None where there is no dictionary at all.
+    """Resolve the choices, with defaults for those not made; None without any dictionary.
 
     Raises:
         HeadlightError: a dictionary is not offered here, cannot be opened, or does not fit a model.

@@ -15,7 +15,7 @@ Sides = Mapping[str, Float[np.ndarray, "row place"]]
 
 
 def active(view: FeatureView) -> Sides:
-    """How active the listed features are at each place, of each side."""
+    """Activations of the listed features at each place, of each side."""
     return by_side(activations(view.comparison, view.opened, view.layer, view.listed))
 
 

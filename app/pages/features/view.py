@@ -87,7 +87,7 @@ def _say(view: FeatureView) -> None:
 
 
 def worth(view: FeatureView) -> list[str]:
-    """What the dictionary is worth on each run, always said beside what it shows."""
+    """Quality of the dictionary on each run, always stated beside its results."""
     lines = []
     for side, run in view.comparison.sides.items():
         measures = summary(run, view.opened, view.layer)
@@ -104,7 +104,7 @@ def worth(view: FeatureView) -> list[str]:
 
 
 def carries(view: FeatureView) -> list[str]:
-    """What of the prediction each run's first features carry, with what all of them, bias and error come to."""
+    """Direct effects of each run's first features on the prediction, with the sums of all, of bias and of error."""
     lines, order = [], view.order
     for side, run in view.comparison.sides.items():
         position = view.comparison.positions(run)[order.place]
@@ -124,7 +124,7 @@ def carries(view: FeatureView) -> list[str]:
 
 
 def _constants(run: Run, view: FeatureView, question: Question, total: float) -> str:
-    """What no feature of the last stream is: the biases behind it, with which all add up to the model's difference."""
+    """Biases behind the last stream, which no feature has; with them the parts sum to the model's difference."""
     if layer_after(view.dictionary) != run.cfg.n_layers:
         return ", directly"
     effects = logit_attribution(run, question)

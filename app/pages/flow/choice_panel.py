@@ -20,7 +20,7 @@ from headlight.model.runs.run import Run
 
 
 def of_both(comparison: Comparison, change: FlowChange) -> None:
-    """What is chosen in A and in B; of one run alone where the other has no such token."""
+    """Details of the choice in A and in B; of one run alone where the other has no such token."""
     chosen = selection.current().choices_of(Choices).flow_chosen
     node = next((pair for pair in change.nodes if pair.place == chosen), None)
     if node is not None and node.a and node.b:
@@ -67,7 +67,7 @@ def _edge_of_both(comparison: Comparison, edge: EdgePair) -> None:
 
 
 def of_one(comparison: Comparison, side: str, flow: Flow) -> None:
-    """What is chosen, in one run."""
+    """Details of the choice in one run."""
     run, chosen = comparison.sides[side], chosen_in(comparison, side, selection.current())
     if len(chosen) == 2 and any(node.place == chosen for node in flow.nodes):
         _node(comparison, side, Place(*chosen))

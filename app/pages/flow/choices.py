@@ -1,4 +1,4 @@
-"""What is chosen on the page *Information flow*, and what of the runs that shows: graphs, their change, one edge."""
+"""Choices of the page *Information flow*, and their graphs: of each run, their change, or one edge."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ AnyEdge = TypeVar("AnyEdge", Edge, EdgePair)
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """How much of its node an edge has at least, to be drawn, and what is chosen in the graph.
+    """Minimum share of a drawn edge, and the node or edge chosen in the graph.
 
     That is a node (depth, place), an edge (its target's depth and place, its source's place), or nothing.
     """
@@ -40,7 +40,7 @@ def flow_in(comparison: Comparison, side: str, chosen: Selection) -> Flow:
 
 
 def change_in(comparison: Comparison, chosen: Selection) -> FlowChange | None:
-    """How the flow differs between A and B; nothing where there is no B, or B lacks A's states."""
+    """Change of the flow between A and B; None without B, or where B lacks A's states."""
     return flow_change_of(comparison, place_of(comparison, chosen), chosen.choices_of(Choices).flow_threshold)
 
 

@@ -1,4 +1,4 @@
-"""What is taken along of the flow page: its script, its numbers, and a file of its graphs."""
+"""Exports of the page *Information flow*: its script, its numbers, and a file of its graphs."""
 
 import torch
 

@@ -21,7 +21,7 @@ def layer_of(run: Run, place: Place) -> int:
 
 
 def spelled(flow: Flow) -> str:
-    """How large the graph is, and how much of the start it accounts for."""
+    """Describe the size of the graph, and the share of the start that it explains."""
     biases, edits = (
         sum(node.flow * share for node, share in zip(flow.nodes, shares, strict=True))
         for shares in ([node.bias for node in flow.nodes], [node.rest for node in flow.nodes])
@@ -36,7 +36,7 @@ def spelled(flow: Flow) -> str:
 
 
 def spelled_change(change: FlowChange) -> str:
-    """How many edges have changed, and of which."""
+    """Describe how many edges have changed, and the total."""
     of = f"of {len(change.edges)} edges that are that large in A or in B, into nodes that both have"
     if change.changed:
         return f"{len(change.changed)} changed by at least {change.threshold:g}, {of}."

@@ -58,7 +58,7 @@ def states_of(comparison: Comparison, change: FlowChange) -> tuple[str, ...]:
 
 
 def limit_of(change: FlowChange) -> float:
-    """How far the scale of changes goes to either side."""
+    """Limit of the scale of changes, the same in both directions."""
     sizes = [abs(visible_change(pair)) for pair in change.nodes] + [abs(edge.change) for edge in change.changed]
     return max(LEAST_EFFECT, *sizes)
 

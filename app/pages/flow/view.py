@@ -69,7 +69,7 @@ def _key(side: str) -> str:
 
 
 def _choice(comparison: Comparison, graph: str) -> FlowChoice:
-    """What is chosen, in a run's positions or, for the change, in places."""
+    """The choice in a run's positions or, for the change, in places."""
     now = selection.current()
     start = place_of(comparison, now)
     if graph == DIFFERENCE:
@@ -78,7 +78,7 @@ def _choice(comparison: Comparison, graph: str) -> FlowChoice:
 
 
 def _take_click(comparison: Comparison) -> None:
-    """What was clicked in a graph, before anything is drawn from it."""
+    """Apply a click in a graph before anything is drawn from it."""
     places = {
         side: comparison.positions(comparison.sides[side])
         for side in positions_at(comparison, place_of(comparison, selection.current()))

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Generate* alone."""
+"""Choices of the page *Generate*."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -14,7 +14,7 @@ LEAST_TOP_P = 0.01
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """What is written behind each prompt, and the step that is looked at, from 0.
+    """Settings of the continuation of each prompt, and the selected step, from 0.
 
     `n_new` tokens: first the ids in `written`, then what is drawn with `temperature` (0 is greedy), `top_k`, `top_p`
     and `seed`; with `stop` no further than the end of the text. B writes the `same` tokens as A, or its `own`.

@@ -1,4 +1,4 @@
-"""What is taken along of the page *Generate*: its script, its numbers, and a file of every step."""
+"""Exports of the page *Generate*: its script, its numbers, and a file of every step."""
 
 import numpy as np
 import torch
@@ -116,7 +116,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
 
 
 def _looked(continuations: Continuations, chosen: Selection) -> list[list[Drawing]]:
-    """Where each head looked when each token was written: a row a token."""
+    """Attention of each head when each token was generated: a row a token."""
     places, listed = (
         [continuations.place(step) for step in range(len(continuations.a.labels))],
         heads_of(continuations, chosen),

@@ -75,7 +75,7 @@ def _named(title: str, sides: Mapping[str, np.ndarray], n_steps: int) -> tables.
 
 
 def _filled(values: Sequence[str] | np.ndarray, n_steps: int, missing: float | None = None) -> list[object]:
-    """As many as A has steps."""
+    """Values padded to as many steps as A has."""
     return [*values[:n_steps], *[missing] * (n_steps - len(values))]
 
 

@@ -1,4 +1,4 @@
-"""What a selection asks the models to write behind the prompts, within what the machine may take for it."""
+"""Continuations of the prompts for a selection, within the memory and time that a run may take."""
 
 from headlight.app.pages.generate.choices import MAX_NEW, Choices
 from headlight.app.runs import limits
@@ -15,7 +15,7 @@ from headlight.model.runs.run import Run
 
 
 def writing_of(chosen: Choices) -> Writing:
-    """How the choices ask for the texts to go on.
+    """Sampling settings from the choices.
 
     Raises:
         ConfigError: a number of tokens, a temperature, top-k or top-p that there is not.
@@ -27,7 +27,7 @@ def writing_of(chosen: Choices) -> Writing:
 
 
 def continuation_of(run: Run, chosen: Choices) -> Written:
-    """What the run's model writes behind the run's prompt, with the run's edits at every step.
+    """Continuation of the run's prompt by its model, with the run's edits at every step.
 
     Raises:
         HeadlightError: the selection, the model or the machine does not allow it; the message says what would.
@@ -38,7 +38,7 @@ def continuation_of(run: Run, chosen: Choices) -> Written:
 
 
 def both(comparison: Comparison, chosen: Selection) -> Continuations:
-    """What a selection asks the runs to write: with the same settings and seed, behind the same tokens of the user's.
+    """Continuations of a selection's runs: the same settings and seed, and the same tokens inserted by the user.
 
     Raises:
         HeadlightError: the selection, a model or the machine does not allow it; the message says what would.

@@ -18,7 +18,7 @@ from headlight.model.runs.edits import Head
 
 
 def title(continuations: Continuations) -> None:
-    """What the pinned row is."""
+    """Name of the pinned row."""
     heading("Attention while generating", "attention", "head")
     step = step_of(continuations, selection.current())
     place = continuations.place(step)

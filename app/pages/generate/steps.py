@@ -28,7 +28,7 @@ def key(part: str) -> str:
 
 
 def take_click(comparison: Comparison) -> None:
-    """What was clicked or typed, before anything is drawn from it."""
+    """Apply a click or an inserted token before anything is drawn from it."""
     own = selection.current().choices_of(Choices)
     step, token = clicked(own.step, selection.epoch(), key("bars"))
     selection.update(Choices, step=step)

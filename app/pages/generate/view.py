@@ -24,7 +24,7 @@ B_WRITES = {"same": "A's tokens", "own": "its own tokens"}
 
 
 def needs(comparison: Comparison) -> str:
-    """What keeps the models from writing."""
+    """Reason why the models cannot generate."""
     for run in comparison.runs:
         cfg, called = run.cfg, run.source.name
         if cfg.attention_dir != "causal":
@@ -69,7 +69,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _options(comparison: Comparison) -> None:
-    """How tokens are drawn, and what run B writes: with each of these all is written anew."""
+    """Sampling options and run B's continuation; a change of any generates anew."""
     reads_end = bool(comparison.a.model.stop_tokens)
     options.row(
         _bind(Choice, "b_writes", "B writes", options=B_WRITES) if comparison.b is not None else None,
@@ -100,7 +100,7 @@ def _reroll() -> Button:
 
 
 def _say_what_is_compared(comparison: Comparison, continuations: Continuations) -> None:
-    """Which text each of the two follows at a step."""
+    """Say which text A and B each continue at a step."""
     assert comparison.b is not None  # the previous settings
     if continuations.b is not continuations.own:
         said = "Teacher forcing: at every step B's prompt is followed by A's generated tokens."

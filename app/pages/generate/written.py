@@ -1,4 +1,4 @@
-"""What was written as the browser draws it: its steps, the one looked at, and its heads."""
+"""Generated text for the browser: its steps, the selected one, and its heads."""
 
 from headlight.app.components import Beside, HeadPanel, TokenAxis, TokenChoice, WritingStep
 from headlight.app.pages.generate.choices import Choices

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Graph* alone."""
+"""Choices of the page *Graph*."""
 
 import json
 from dataclasses import dataclass

@@ -130,7 +130,7 @@ def heads_of(drawn: CircuitView) -> dict[str, tuple[int, int]]:
 
 
 def spelled(drawn: CircuitView) -> str:
-    """What the circuit does, and what is left without it."""
+    """Describe the effect of the circuit, and of the rest without it."""
     of, n_all = drawn.scored.circuit, drawn.scored.wires.n_edges
     other = "from B" if drawn.against == "b" else "at its mean over A's positions"
     said = (

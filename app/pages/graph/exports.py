@@ -1,4 +1,4 @@
-"""What is taken along of the page *Graph*: its script, its numbers, and a file of its tables."""
+"""Exports of the page *Graph*: its script, its numbers, and a file of its tables."""
 
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawing, Drawings, table

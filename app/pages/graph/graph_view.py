@@ -1,4 +1,4 @@
-"""What the graph page shows: each run's graph, what of it is kept, and the node that is chosen."""
+"""State of the page *Graph*: each run's graph, its kept part, and the chosen node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class GraphView:
         return f"{name} at {self.places[node.position]} {self.graph.tokens[node.position]}"
 
     def name(self, node: Node) -> str:
-        """What a node is called, but for its position."""
+        """Name of a node without its position."""
         return self.graph.target_name if node.kind == "logit" else node.name
 
 
@@ -77,7 +77,7 @@ class RunGraphView(GraphView):
 
     @property
     def check(self) -> Check:
-        """What ablating them does."""
+        """Effect of ablating them."""
         assert self.run is not None  # of a file there is no check
         return check_graph(self.run, self.graph, self.nodes_checked, self.opened)
 
@@ -109,7 +109,7 @@ def units_offered(run: Run) -> list[str]:
 
 
 def units_of(comparison: Comparison, chosen: Selection) -> str:
-    """What MLPs are taken apart into: the units chosen, or the first transcoders of A's model, or neurons."""
+    """Units of the MLPs: the chosen ones, or the first transcoders of A's model, or neurons."""
     if named := chosen.choices_of(Choices).graph_units:
         return named
     of_model = f"{comparison.a.source.name}/"
@@ -132,13 +132,13 @@ def opened_of(comparison: Comparison, chosen: Selection) -> Dictionaries | None:
 
 
 def aim_of(comparison: Comparison, chosen: Selection, position: int) -> Aim:
-    """What is explained, at a run's own position."""
+    """Target of the explanation, at a run's own position."""
     pair = pair_of(comparison, chosen)
     return Aim(pair.target, None if chosen.choices_of(Choices).graph_against == "mean" else pair.distractor, position)
 
 
 def settings_of(chosen: Selection) -> GraphSettings:
-    """How the graph is made."""
+    """Settings of the graph."""
     own = chosen.choices_of(Choices)
     return GraphSettings(own.graph_folded, own.graph_most, own.graph_nodes, own.graph_edges)
 

@@ -200,7 +200,7 @@ def _check(view: RunGraphView) -> None:
 
 
 def _outcomes(view: RunGraphView, check: Check) -> None:
-    """What each ablation does; a node's row chooses it."""
+    """Effect of each ablation; a node's row selects it."""
     rows = check_rows(view.graph, check, view.places)
     names, *values = ([*column] for column in zip(*rows, strict=True))
     ways = zip(("predicted", "frozen", "measured"), values, strict=True)

@@ -1,4 +1,4 @@
-"""Which head does what in this model, by scores on random repeats or prompts."""
+"""Roles of a model's heads, by scores on random repeats or prompts."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from headlight.app.pages.heads.choices import Choices
 
 
 def export(texts: tuple[str, ...]) -> Export:
-    """What the page offers, with the list of prompts as it is now."""
+    """Exports of the page, with the current list of prompts."""
     return Export(
         "heads",
         partial(exports.script, texts),

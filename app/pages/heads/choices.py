@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Head roles* alone."""
+"""Choices of the page *Head roles*."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

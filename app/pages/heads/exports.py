@@ -1,4 +1,4 @@
-"""What is taken along of the page *Head roles*: its script, its numbers, and a file of its maps and tables."""
+"""Exports of the page *Head roles*: its script, its numbers, and a file of its maps and tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +62,7 @@ def _prompts(subject: Subject) -> Mapping[int, str | None]:
 
 
 def rankings_of(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> dict[str, HeadRanking]:
-    """What is known of the heads of each side; sequences that have not been looked at are looked at.
+    """Results for the heads of each side; missing sequences are measured.
 
     Raises:
         HeadlightError: none of the sequences can be looked at; it says why.
@@ -124,7 +124,7 @@ def _shows(rankings: Mapping[str, HeadRanking], chosen: Selection) -> dict[str, 
 
 
 def roles_of(subject: Subject) -> Roles:
-    """What is known of a side's heads."""
+    """Results for a side's heads."""
     seen = {number: roles for number, each in enumerate(subject.sequences) if (roles := detection.seen(each))}
     losses = {head: detection.losses_of(subject.repeats, head) for head in subject.heads}
     known = {head: [each for each in every if each] for head, every in losses.items() if every and None not in every}
@@ -162,6 +162,6 @@ def _over(ranking: HeadRanking, chosen: Selection) -> str:
 
 
 def _icons(rankings: Mapping[str, HeadRanking]) -> str:
-    """What the icons of the labels stand for."""
+    """Legend of the labels' icons."""
     kinds = dict.fromkeys(kind for scored in rankings.values() for kind in by_kind(scored.labels))
     return "   ".join(map(words, kinds))

@@ -60,7 +60,7 @@ def cells(ranking: Ranking, limit: float, side: str = "") -> CellMap:
 
 
 def captions(ranking: Ranking) -> list[list[str]]:
-    """What is known of each head, in a line."""
+    """Caption of each head, one line."""
     n_layers, n_heads = ranking.values.shape
     return [[caption(ranking, (layer, head)) for head in range(n_heads)] for layer in range(n_layers)]
 

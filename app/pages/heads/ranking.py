@@ -1,4 +1,4 @@
-"""What the page *Head roles* shows: every head's score, interval, rank, label, and what supports the label.
+"""State of the page *Head roles*: every head's score, interval, rank, label, and the evidence for the label.
 
 With a B whose heads may differ from A's there is a ranking of A, of B, and of the change.
 """
@@ -59,12 +59,12 @@ class Ranking(ABC):
 
     @property
     def n_ranked(self) -> int:
-        """How many heads have the score."""
+        """Number of heads that have the score."""
         return int(np.isfinite(self.values).sum())
 
     @property
     def ranked_by(self) -> Measure:
-        """What the heads are ordered by, the largest first."""
+        """Values by which the heads are ordered, the largest first."""
         return self.measure
 
     @cached_property
@@ -80,7 +80,7 @@ class Ranking(ABC):
 
     @abstractmethod
     def label(self, head: Head) -> str:
-        """What a head is called."""
+        """Label of a head."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +112,14 @@ class HeadRanking(Ranking):
         return sorted({head for head, kind in pairs if self.verdict(head, kind) == "not supported"})
 
     def evidence(self, head: Head) -> str:
-        """What a head's labels rest on."""
+        """Evidence for a head's labels."""
         verdicts = dict.fromkeys(self.verdict(head, kind) for kind in self.labels.get(head, ()))
         return "; ".join(EVIDENCE[each] for each in verdicts)
 
 
 @dataclass(frozen=True, eq=False)
 class Change(Ranking):
-    """How one score of the heads that A and B both have changes; ranks are by the size of the change."""
+    """Change of one score of the heads that A and B both have; ranks are by the size of the change."""
 
     a: HeadRanking
     b: HeadRanking
@@ -180,7 +180,7 @@ def changed(a: HeadRanking, b: HeadRanking) -> Change:
 
 
 def changed_effects(a: HeadRanking, b: HeadRanking) -> dict[Head, Effects]:
-    """How what ablating a head does changes, of the heads that have been ablated in both."""
+    """Change of the effect of ablating a head, for heads that were ablated in both."""
     both = [head for head in a.effects if head in b.effects]
     return {head: detection.effect_differences(a.subject.repeats, b.subject.repeats, head) for head in both}
 

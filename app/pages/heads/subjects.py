@@ -1,4 +1,4 @@
-"""Whose heads are looked at, and on what: those of A, and of B where B's heads may do something else."""
+"""Models whose heads are measured, and the sequences: A's, and B's where its heads may behave differently."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Subject:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many layers and heads there are."""
+        """Numbers of layers and heads."""
         return self.run.cfg.n_layers, self.run.cfg.n_heads
 
     @property
@@ -40,12 +40,12 @@ class Subject:
 
     @property
     def passes(self) -> int:
-        """How many runs one sequence takes: its own, and those that the edits take from."""
+        """Number of runs for one sequence: its own, and those that the edits take from."""
         return 1 + sum(len(sources(edit)) + isinstance(edit, FreezePatterns) for edit in self.edits)
 
     @property
     def half(self) -> int:
-        """How many tokens come twice in its random repeats; 0 where there are none."""
+        """Number of tokens that its random sequences repeat; 0 where there are none."""
         return fitting_repeat_length(self.run.model, self.run.bos, self.repeats[0].half, self.run.host)
 
 

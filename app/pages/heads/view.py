@@ -45,7 +45,7 @@ MAX_LISTED = 20  # heads of a kind, above the plot
 
 
 def render(comparison: Comparison) -> None:
-    """What is looked at and how far that is, the maps, and the table."""
+    """Draw the sequences and their progress, the maps, and the table."""
     with title_row("Head roles", "finder", "head_label"):
         _options(comparison)
     now = selection.current()
@@ -85,13 +85,13 @@ def _options(comparison: Comparison) -> None:
 
 
 def _repeats(field: str, label: str, limits: tuple[int, int]) -> Number:
-    """How the random repeats are drawn."""
+    """Options of the random repeats."""
     least, most = limits
     return options.bind(Number, field, label, least=least, most=most, width=110, folded=True)
 
 
 def _about(comparison: Comparison, sides: Mapping[str, Subject], chosen: Selection) -> None:
-    """What the numbers are measured on, and what of B they are not."""
+    """Say on what the numbers are measured, and what of B they leave out."""
     a = sides["A"]
     repeats = _spelled(a, chosen)
     if chosen.choices_of(Choices).finder_data == "repeats":
@@ -128,7 +128,7 @@ def _about_prompts(comparison: Comparison, a: Subject, repeats: str) -> None:
 
 
 def _spelled(subject: Subject, chosen: Selection) -> str:
-    """What the random repeats are; nothing where there are none."""
+    """Describe the random repeats; empty where there are none."""
     if subject.half == 0:
         return ""
     behind = ", behind the beginning-of-sequence token" if is_begun(subject.run.bos) else ""
@@ -178,7 +178,7 @@ def _map(drawn: HeadGrid, name: str) -> tuple[Head, ...]:
 
 
 def _say_over_corpus(ranking: HeadRanking, clicked: tuple[Head, ...], now: Selection) -> None:
-    """What the first of the chosen heads does over a corpus beside what it does here, where its model has a scan."""
+    """Compare the first chosen head here with the same head over a corpus, where its model has a scan."""
     head = next(iter(clicked or ranking.order()), None)
     if head is None:
         return

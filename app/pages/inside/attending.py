@@ -61,7 +61,7 @@ def _scale(write: Writer, dots: StepMatrix, scores: StepMatrix) -> HeadStep:
 
 
 def _beyond_dots(write: Writer, scores: StepMatrix) -> Iterator[HeadStep]:
-    """What the model does with scaled dot products before it masks them."""
+    """Terms that the model adds to scaled dot products before it masks them."""
     at, steps, cap = write.at, write.at.steps, write.at.run.cfg.attn_scores_soft_cap
     if steps.biased is not None:
         added = _over_keys(at, "bias", steps.biased.values - steps.scores.values)

@@ -1,4 +1,4 @@
-"""What is chosen on the page *Head internals*, and which head, query, key and component of A and B it follows."""
+"""Choices of the page *Head internals*: the head, query, key and component of A and B that it follows."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -80,7 +80,7 @@ def key_of(chosen: Selection) -> int | None:
 
 
 def inside_of(comparison: Comparison, chosen: Selection, side: str) -> Inside | None:
-    """What is chosen, in A or in B; None where that run has no token at the query's place.
+    """The choice in A or in B; None where that run has no token at the query's place.
 
     Where nothing is chosen, or the run lacks it, the key is the query's strongest, and the component that of the
     largest q[i] k[i].
@@ -108,7 +108,7 @@ def window_of(steps: HeadSteps, query: int, key: int) -> tuple[int, ...]:
 
 
 def sides_of(comparison: Comparison, chosen: Selection) -> dict[str, Inside]:
-    """What is chosen, of every run that has the query."""
+    """The choice in every run that has the query."""
     insides = {side: inside_of(comparison, chosen, side) for side in comparison.sides}
     return {side: each for side, each in insides.items() if each is not None}
 

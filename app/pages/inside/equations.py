@@ -59,7 +59,7 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
 
 
 def _begun(at: Inside) -> str:
-    """What the stream begins with, in words."""
+    """Beginning of the stream, in words."""
     names = ["embedding" if name == "token embedding" else name for name, _ in at.run.embeddings()]
     if names == ["embedding", "position embedding"]:
         return "the sum of the token's embedding and its position's"
@@ -89,7 +89,7 @@ def _projecting(write: Writer) -> Iterator[HeadStep]:
 
 
 def _compared(write: Writer) -> HeadStep:
-    """What becomes of query and keys between being read and being compared."""
+    """Steps between reading query and keys and comparing them."""
     at, steps, window = write.at, write.at.steps, list(write.at.window)
     turns = at.run.model.block(at.head[0]).attn.rotary is not None
     done = [name for name, does in (("normalised", at.run.cfg.use_qk_norm), ("turned", turns)) if does]
@@ -169,7 +169,7 @@ def _writing(write: Writer) -> Iterator[HeadStep]:
 
 
 def _written(at: Inside) -> str:
-    """What becomes of a head's output, in words."""
+    """Steps after a head's output, in words."""
     cfg, has_bias = at.run.cfg, at.has_bias("b_O")
     scaled = "" if cfg.residual_scale == 1.0 else f", times {number(cfg.residual_scale)},"
     if cfg.use_normalization_before_and_after:

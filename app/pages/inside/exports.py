@@ -1,4 +1,4 @@
-"""What is taken along of the page *Head internals*: its script, its numbers, and a file of every step."""
+"""Exports of the page *Head internals*: its script, its numbers, and a file of every step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

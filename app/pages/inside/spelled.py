@@ -87,7 +87,7 @@ def _projected(
 
 
 def compared(at: Inside) -> list[str]:
-    """What becomes of that component of query and key before they are compared."""
+    """Steps on that component of query and key before they are compared."""
     steps, i = at.steps, at.component
     if steps.first_q is None or steps.first_k is None:
         return []
@@ -99,7 +99,7 @@ def compared(at: Inside) -> list[str]:
 
 
 def bias(at: Inside) -> list[str]:
-    """What is added to the followed key's score."""
+    """Bias of the followed key's score."""
     steps = at.steps
     if steps.biased is None:
         return []
@@ -108,7 +108,7 @@ def bias(at: Inside) -> list[str]:
 
 
 def cap(at: Inside) -> list[str]:
-    """What the soft cap makes of the followed key's score."""
+    """Soft cap of the followed key's score."""
     steps, at_most = at.steps, at.run.cfg.attn_scores_soft_cap
     if steps.capped is None or at_most is None:
         return []
@@ -141,7 +141,7 @@ def scale(at: Inside) -> list[str]:
 
 
 def mask(at: Inside) -> list[str]:
-    """What becomes of the score of a key that may not be looked at."""
+    """Mask of a key that the query must not see."""
     score, window = number(float(at.steps.masked.values[at.key])), at.run.cfg.window(at.head[0])
     if at.steps.masked.values[at.key].isneginf() and (at.key <= at.query or at.run.cfg.attention_dir != "causal"):
         where = f"outside the window of {window} tokens around query {at.query_place}"
@@ -168,7 +168,7 @@ def softmax(at: Inside) -> list[str]:
 
 
 def _sink(at: Inside, largest: float, total: float) -> list[str]:
-    """What of the row goes to the head's sink, if it has one."""
+    """Weight of the row on the head's sink, if it has one."""
     if at.steps.sink is None:
         return []
     score = float(at.steps.sink.values)

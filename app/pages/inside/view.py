@@ -98,7 +98,7 @@ def _followed(comparison: Comparison, at: Inside) -> Followed:
 
 
 def _take_click(comparison: Comparison, side: str) -> None:
-    """What was clicked in the matrices, before anything is drawn from it."""
+    """Apply a click in the matrices before anything is drawn from it."""
     sides = sides_of(comparison, selection.current())
     at = sides.get("A" if side == DIFFERENCE else side)
     if at is None:

@@ -1,4 +1,4 @@
-"""How a head's steps are written: their formulas and matrices, one token a row or one token a column."""
+"""Notation of a head's steps: formulas and matrices, with one token a row or one token a column."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -44,12 +44,12 @@ class Writer:
         return right.turned, "·", left.turned, *self.line(*rest)
 
     def projection(self, name: str, read: str, letter: Projection) -> tuple[str, str]:
-        """How queries, keys or values are made of what is read: for rows, and for columns."""
+        """Projection of the input to queries, keys or values: in rows, and in columns."""
         bias = f" + {BIASES[letter]}" if self.at.has_bias(BIASES[letter]) else ""
         return f"{name} = {read} W_{letter}{bias}", f"{name} = W_{letter}ᵀ {read}{bias}"
 
     def bias(self, letter: Projection, columns: Axis, values: Float[np.ndarray, " column"]) -> tuple[Term, ...]:
-        """What a projection's bias adds to its equation: nothing where the model has none."""
+        """Term of a projection's bias in its equation; empty where the model has none."""
         return ("+", row(BIASES[letter], columns, values, "one")) if self.at.has_bias(BIASES[letter]) else ()
 
 

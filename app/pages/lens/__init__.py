@@ -1,4 +1,4 @@
-"""What the model would predict after each layer, by the logit lens, a tuned lens or a Jacobian lens."""
+"""Predictions after each layer, by the logit lens, a tuned lens or a Jacobian lens."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -43,6 +43,6 @@ def _ask(question: PatchscopeQuestion) -> None:
 
 
 def _seconds(run: Run, scope: Scope) -> float:
-    """How long it takes by estimate: a pass a written token, over the prompt once for each state and once more."""
+    """Estimated time: a pass for each generated token, plus one over the prompt for each state and one more."""
     n_tokens = len(run.tokenizer.to_tokens(scope.prompt)[0]) + scope.n_tokens
     return cost_of(run.model)(n_tokens * (run.cfg.n_layers + 2)).seconds * max(1, scope.n_tokens)

@@ -1,4 +1,4 @@
-"""What is chosen on the page *Logit lens*: how cells are read and coloured, the cell looked at, the token followed."""
+"""Choices of the page *Logit lens*: the lens and the measure of cells, the selected cell, the followed token."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self

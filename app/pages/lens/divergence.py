@@ -1,4 +1,4 @@
-"""What each lens of a model loses layer by layer: on this prompt, and on text that it was not fitted on."""
+"""Loss of each of a model's lenses layer by layer: on this prompt, and on held-out text."""
 
 from collections.abc import Mapping
 from typing import Any

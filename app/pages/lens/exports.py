@@ -1,4 +1,4 @@
-"""What is taken along of the lens page: its script, its numbers, a file of every layer, and its plots."""
+"""Exports of the page *Logit lens*: its script, its numbers, a file of every layer, and its plots."""
 
 from headlight.app.components import LensPin
 from headlight.app.exports.data import Data, of_sides

@@ -55,7 +55,7 @@ def rows(comparison: Comparison, pin: LensPin, token: int, by: By) -> charts.Row
 
 
 def _by(by: By) -> str:
-    """Which lens it is, where it is not the one that the page is called after."""
+    """Name of the lens, where it is not the logit lens."""
     (title,) = {lens.title for lens in by.values()}
     return "" if LOGIT in by.values() else f", {title}"
 

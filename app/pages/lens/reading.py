@@ -81,7 +81,7 @@ def read(part: Part) -> None:
 
 
 def _missing(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, Sequence[Part]]:
-    """What of each run is not read yet."""
+    """Parts of each run that are not computed yet."""
     return {
         side: [
             Part(runs.inputs_of(run), begin, by[side])
@@ -102,6 +102,6 @@ def _known(run: Run, begin: int, by: Lens) -> logit_lens.LogitLens | None:
 
 
 def _seconds(run: Run) -> float:
-    """How long a part takes by estimate."""
+    """Estimated time of a part."""
     positions = len(run.tokens) / len(explained.lens_begins(run))
     return 2 * positions * (run.cfg.n_layers + 1) * run.cfg.d_model * run.cfg.d_vocab / FLOPS

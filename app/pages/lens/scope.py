@@ -39,7 +39,7 @@ def draw(comparison: Comparison, pin: LensPin) -> None:
 
 
 def _refused(reason: str) -> None:
-    """What is wrong with the prompt; of the one that stands there unasked it is no fault."""
+    """Error in the prompt; a default prompt that does not fit is no error."""
     if selection.current().choices_of(Choices).scope_prompt == IDENTITY:
         st.caption(plain(f"The default prompt does not suit this model. {reason}"))
     else:

@@ -1,4 +1,4 @@
-"""What the model would predict after each layer, at every position, read by the lens that is chosen."""
+"""Predictions after each layer, at every position, by the chosen lens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ NOBODY = -1  # no token is followed
 
 @dataclass(frozen=True, eq=False)
 class Lenses:
-    """What each run's lens reads, the labels of all tokens that any cell lists, and of each run's cells which of them.
+    """Lens readings of each run, the labels of all tokens that any cell lists, and each cell's indices into them.
 
     `by` are the lenses themselves.
     """
@@ -127,7 +127,7 @@ def _followed(comparison: Comparison) -> int:
 
 
 def _lies_at(kind: Kind) -> Option | None:
-    """Where the lens lies, if it may be anywhere; the logit lens is no file."""
+    """Field for the path of the lens; None for the logit lens, or where files may not be opened."""
     if kind == "logit" or not models.any_model_allowed():
         return None
     return options.bind(
@@ -159,7 +159,7 @@ def _measure(run: Run, by: Lens, read: LogitLens, measure: ColourBy, token: int)
 
 
 def lenses_of(comparison: Comparison, by: Mapping[str, Lens]) -> Lenses:
-    """What the lenses read of all positions of each run."""
+    """Lens readings of all positions of each run."""
 
     def read() -> Lenses:
         return _lenses(comparison, by, {side: logit_lens(run, by[side]) for side, run in comparison.sides.items()})

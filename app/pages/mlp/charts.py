@@ -38,7 +38,7 @@ def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
 
 
 def said(value: float, measured: list[float]) -> str:
-    """What stands beside a neuron's bars: the last of its numbers."""
+    """Text beside a neuron's bars: the last of its numbers."""
     return signed((value, *measured)[-1])
 
 

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *MLP* alone."""
+"""Choices of the page *MLP*."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self

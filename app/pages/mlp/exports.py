@@ -1,4 +1,4 @@
-"""What is taken along of the page *MLP*: its script, its numbers, and a file of its tables."""
+"""Exports of the page *MLP*: its script, its numbers, and a file of its tables."""
 
 from headlight.app.components import TokenValues
 from headlight.app.exports.data import Data, of_sides

@@ -1,4 +1,4 @@
-"""What the page *MLP* shows: the neurons that are listed, what is known of them, and the chosen one."""
+"""State of the page *MLP*: the listed neurons, their measures, and the chosen one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class NeuronView:
 
     @property
     def called(self) -> str:
-        """What the side is called on the page."""
+        """Name of the side on the page."""
         return next(iter(as_shown({self.side: None})))
 
     @cached_property
@@ -57,7 +57,7 @@ class NeuronView:
 
     @property
     def values(self) -> Mapping[str, Measure]:
-        """What is known of every neuron on the side [layer, neuron], by its name."""
+        """Measures of every neuron on the side [layer, neuron], by name."""
         return tables.values_of(self.comparison, self.question)[self.side]
 
     def of_listed(self, name: str) -> Float[np.ndarray, " neuron"]:
@@ -73,7 +73,7 @@ class NeuronView:
 
     @property
     def n_ranked(self) -> int:
-        """How many neurons the layers have that are ranked; of B - A those that either run has."""
+        """Number of neurons in the ranked layers; for B - A of those that either run has."""
         known = tables.values_of(self.comparison, self.question)
         layers = slice(None) if self.question.layer is None else slice(self.question.layer, self.question.layer + 1)
         counts = {side: values[MEASURES["activation"]].values[layers].numel() for side, values in known.items()}
@@ -87,7 +87,7 @@ class NeuronView:
         return tables.sums_of(self.comparison, self.question)[self.side]
 
     def sum_of(self, name: str) -> float:
-        """What one of the parts of the MLPs' direct effects comes to, over the layers that are ranked."""
+        """Sum of one part of the MLPs' direct effects over the ranked layers."""
         values = self.sums[name].values
         return float(values.sum() if self.question.layer is None else values[self.question.layer])
 
@@ -100,7 +100,7 @@ class NeuronView:
 
 
 def find(comparison: Comparison, now: Selection) -> NeuronView:
-    """What is chosen, or stands for what is not."""
+    """Resolve the choices, with defaults for those not made."""
     own, pair = now.choices_of(Choices), pair_of(comparison, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
     by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(comparison) else "gradient"

@@ -34,7 +34,7 @@ class Row:
 
     @property
     def at(self) -> int:
-        """Where it is most active."""
+        """Position where it is most active."""
         return int(self.values.argmax())
 
 

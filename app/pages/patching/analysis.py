@@ -105,7 +105,7 @@ def pieces_of(question: PatchQuestion) -> tuple[Piece, ...]:
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
-    """How long these, which are of one map, are estimated to take."""
+    """Estimated time of these variants, which belong to one map."""
     if not pieces:
         return 0.0
     cells = cells_of(pieces[0].question)

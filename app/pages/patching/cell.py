@@ -22,7 +22,7 @@ ABLATE = "Ablates this head in A and shows that as B on every page, in place of 
 
 @dataclass(frozen=True)
 class Subject:
-    """What a cell patches: a head, or else the stream's state at this `depth` (0 is the embedding); and its place."""
+    """Patched part of a cell: a head, or else the stream's state at `depth` (0 is the embedding); and its place."""
 
     head: Head | None
     depth: int
@@ -37,7 +37,7 @@ def chosen_cell(patched: PatchedMap) -> MapCell | None:
 
 
 def subject_of(comparison: Comparison, patched: PatchedMap, cell: MapCell) -> Subject:
-    """What a cell of the map patches."""
+    """Patched part of a cell of the map."""
     parts = patched.question.parts
     if parts.what == "z" or parts.what in PATHS:
         position = measured_at(comparison, selection.current())[0]

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Patching* alone."""
+"""Choices of the page *Patching*."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from headlight.model.runs.edits import Head
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """What is patched into which run, and whether attribution patching estimates it beside that.
+    """Patched part and direction, and whether attribution patching estimates the map as well.
 
     `patch_layer` is the one whose heads are patched by position, `patch_head` the receiver of paths, which with
     `patch_mlps` go through MLPs too. `patch_cell` (row, column) is the cell of the map with links below it.

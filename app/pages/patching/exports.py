@@ -1,4 +1,4 @@
-"""What is taken along of the page *Patching*: its script, its numbers, and a file of its maps."""
+"""Exports of the page *Patching*: its script, its numbers, and a file of its maps."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What the page *Patching* shows: which map, of which question, its cells' names, and the cells that matter most."""
+"""State of the page *Patching*: the map, its question, the names of its cells, and the cells with most effect."""
 
 from dataclasses import dataclass, replace
 
@@ -57,7 +57,7 @@ class PatchedMap:
         return 0.0 if self.question.into == "A" else 1.0
 
     def limit(self, matrix: Matrix) -> float:
-        """How far from the share with nothing patched the colours of a map go."""
+        """Limit of a map's colour scale, from the share with nothing patched."""
         return max(LEAST_EFFECT, float(np.nanmax(np.abs(matrix.values - self.unpatched), initial=0.0)))
 
     @property
@@ -88,7 +88,7 @@ def maps_of(comparison: Comparison, into: Into) -> list[PatchMap]:
 
 
 def matches_of(comparison: Comparison, chosen: Selection) -> Matches:
-    """Which position of A belongs to which of B."""
+    """Matched positions of A and B."""
     assert comparison.b is not None
     return of_runs.matches_of(comparison.a, comparison.b, chosen.align)
 
@@ -196,7 +196,7 @@ def said_after(comparison: Comparison, chosen: Selection) -> str:
 
 
 def said_of_b(comparison: Comparison, chosen: Selection) -> list[str]:
-    """What is special about B: of another length, with edits, or of another model."""
+    """Say how B differs from A: in length, by edits, or by its model."""
     assert comparison.b is not None
     remarks, n_a, n_b = list[str](), len(comparison.a.tokens), len(comparison.b.tokens)
     if n_a != n_b:
@@ -220,7 +220,7 @@ def said_of_b(comparison: Comparison, chosen: Selection) -> list[str]:
 
 
 def title(question: PatchQuestion) -> str:
-    """What is patched, in words."""
+    """Patched part, in words."""
     into, parts = INTO[question.into], question.parts
     if parts.what in PATHS:
         through = ", through MLPs too" if parts.through_mlps else ""
@@ -247,5 +247,5 @@ def table(patched: PatchedMap, most: int | None = None) -> dict[str, list[Cell]]
 
 
 def axes(question: PatchQuestion) -> tuple[str, str]:
-    """What the map's rows and columns are."""
+    """Names of the map's rows and columns."""
     return cells_axes(analysis.cells_of(question))

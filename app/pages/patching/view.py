@@ -88,7 +88,7 @@ def is_complete(comparison: Comparison) -> bool:
 
 
 def _refuse(comparison: Comparison, reason: str) -> None:
-    """What is missing, and an example that has it."""
+    """Say what is missing, and offer an example that has it."""
     with st.container(key="headlight-missing"):
         st.info(plain(reason))
     pairs = [example for example in prompts.examples() if example.prompt_b is not None]
@@ -168,13 +168,13 @@ def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
 
 
 def _places(comparison: Comparison, now: Selection) -> list[int]:
-    """Where A's positions that belong to one of B's stand on the axis, and where A predicts."""
+    """Places on the axis of A's positions that match one of B's, and of A's prediction."""
     positions = {a for a, _ in matches_of(comparison, now)} | {comparison.a.prediction_position}
     return [place for place, position in enumerate(comparison.positions(comparison.a)) if position in positions]
 
 
 def _place(comparison: Comparison, now: Selection) -> int:
-    """Where A's position stands on the axis."""
+    """Place on the axis of A's position."""
     return comparison.place_of(comparison.a, measured_at(comparison, now)[0])
 
 
@@ -279,7 +279,7 @@ def patch_map(patched: PatchedMap, matrix: Matrix, called: str) -> CellMap:
 
 
 def spelled_agreement(patched: PatchedMap) -> str:
-    """How well the estimate ranks the cells; nothing without one, or before the map is whole."""
+    """Rank agreement of the estimate with the map; empty without an estimate, or before the map is complete."""
     if patched.agreement is None or not patched.complete:
         return ""
     correlation = (

@@ -10,7 +10,7 @@ from headlight.app.pages.prompts.view import Listed
 
 
 def export(listed: tuple[Listed, ...]) -> Export | None:
-    """What the page offers, with the list as it is now; nothing where no prompt has been run."""
+    """Exports of the page with the current list; nothing where no prompt has been run."""
     if not any(each.run for each in listed):
         return None
     return Export(

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Prompts* alone."""
+"""Choices of the page *Prompts*."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, Self

@@ -1,4 +1,4 @@
-"""What is taken along of the page of prompts: its script, its numbers, and a file of its maps and tables."""
+"""Exports of the page *Prompts*: its script, its numbers, and a file of its maps and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class PromptStatistics:
 
     @property
     def over(self) -> str:
-        """What the spread is over."""
+        """Prompts over which the spread is taken."""
         return f"over {self.n_prompts:,} prompt{'' if self.n_prompts == 1 else 's'}"
 
 

@@ -139,7 +139,7 @@ def _table(columns: Mapping[str, Sequence[Cell]]) -> None:
 
 
 def rows(known: Sequence[HeadStatistics], head: Head, statistic: Statistic) -> Rows:
-    """How many prompts have which value, and every head's mean with one standard deviation."""
+    """Number of prompts with each value, and every head's mean with one standard deviation."""
     over_prompts, own = (
         over(known, statistic),
         np.stack([each.scores[statistic].values[head].numpy() for each in known]),

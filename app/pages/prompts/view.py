@@ -30,7 +30,7 @@ OPENED_ON = "attention"
 
 @dataclass
 class _Upload:
-    """What became of the last upload; `count` makes each uploader a new one, empty again."""
+    """Result of the last upload; `count` makes each uploader a new one, empty again."""
 
     count: int = 0
     taken: str = ""
@@ -56,7 +56,7 @@ class Row:
 
     @property
     def status(self) -> str:
-        """What the table says about it."""
+        """Status in the table."""
         return "run" if self.known else self.refused or "not run"
 
     def value(self, head: Head, statistic: Statistic) -> float | None:
@@ -191,7 +191,7 @@ def columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, 
 
 
 def _own_columns(rows: Sequence[Row], head: Head, statistic: Statistic) -> dict[str, list[Cell]]:
-    """What every prompt has: text, statistic of the head, number of tokens, status and source."""
+    """Columns of every prompt: text, statistic of the head, number of tokens, status and source."""
     return {
         prompt_files.PROMPT: [row.prompt.text for row in rows],
         f"{head_name(head)} {SCORES[statistic].title}": [row.value(head, statistic) for row in rows],
@@ -244,7 +244,7 @@ def _open(text: str, side: str) -> None:
 
 
 def edits_said(chosen: selection.Selection) -> str | None:
-    """How many edits made B of A, where some did."""
+    """Number of edits that made B from A, if any."""
     count = len(chosen.edits_on)
     return f"A with {count} edit{'s' if count > 1 else ''}" if count else None
 

@@ -57,7 +57,7 @@ def rows(comparison: Comparison, chosen: Selection) -> Rows:
 
 
 def written(comparison: Comparison, parts: Parts, place: int) -> dict[str, Float[np.ndarray, " component"]]:
-    """What each component writes at a place, for the runs that have it."""
+    """Write of each component at a place, for the runs that have it."""
     of_runs = {side: parts[side][:, place] for side in comparison.sides}
     return {side: values for side, values in of_runs.items() if np.isfinite(values).any()}
 
@@ -83,7 +83,7 @@ def _growth(comparison: Comparison, norms: Norms, place: int) -> list[Plot]:
 
 
 def places_of(comparison: Comparison) -> tuple[str, ...]:
-    """Where bars of components stand: at the embedding, at each layer, and behind them what is no layer's."""
+    """Places of the bars of components: the embedding, each layer, and behind them those of no layer."""
     return (*comparison.layer_labels, *(BEHIND[name] for name in component_names(comparison) if name in BEHIND))
 
 

@@ -1,4 +1,4 @@
-"""What is taken along of the residual page: its script, its numbers, and a file of its maps and bars."""
+"""Exports of the page *Residual stream*: its script, its numbers, and a file of its maps and bars."""
 
 from headlight.app.components import MapCell
 from headlight.app.exports.data import Data, of_sides
@@ -77,7 +77,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
 
 
 def _of_sentences(comparison: Comparison) -> list[list[Drawing]]:
-    """What adds to the cosine of A and B, a row a side."""
+    """Contributions to the cosine of A and B, a row a side."""
     return [
         [on_screen(drawn) for drawn in sentences.maps(comparison, side, parts)]
         for side, parts in sentences.parts_of(comparison).items()
@@ -85,7 +85,7 @@ def _of_sentences(comparison: Comparison) -> list[list[Drawing]]:
 
 
 def _of_labels(comparison: Comparison, chosen: Selection) -> list[list[Drawing]]:
-    """What adds to the difference of two labels, a row a side."""
+    """Contributions to the difference of two labels, a row a side."""
     if (of := labels.pair(comparison, chosen)) is None:
         return []
     sides = labels.parts_of(comparison, of, chosen)
@@ -93,7 +93,7 @@ def _of_labels(comparison: Comparison, chosen: Selection) -> list[list[Drawing]]
 
 
 def _bars(comparison: Comparison, place: int) -> list[Drawing]:
-    """What each component writes at every token, and its share of the final stream where that is their sum."""
+    """Write of each component at every token, and its share of the final stream where that is their sum."""
     names, measures = component_names(comparison), {"component norms (L2)": component_norms(comparison)}
     if not needs.split(comparison):
         measures["share of the final stream"] = component_shares(comparison)

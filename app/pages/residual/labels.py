@@ -1,4 +1,4 @@
-"""What adds to the difference of two labels, where poolers or norms of the stream keep it off the page *Why*."""
+"""Contributions to the difference of two labels, where poolers or norms keep it off the page *Why*."""
 
 import numpy as np
 import streamlit as st
@@ -58,6 +58,6 @@ def parts_of(comparison: Comparison, of: Pair, chosen: Selection) -> dict[str, L
 
 
 def maps(side: str, parts: LabelParts) -> list[CellMap]:
-    """What each head adds, and what is no head's."""
+    """Contributions of each head, and of everything else."""
     heads, rest = parts.heads.values.numpy(), parts.rest.values.numpy()
     return [head_map(heads, side, TITLE), rest_map(parts.rest_names, rest, side, TITLE)]

@@ -48,7 +48,7 @@ def cosine_map(comparison: Comparison, cosines: Float[np.ndarray, "layer other_l
 
 
 def head_map(heads: Float[np.ndarray, "layer head"], side: str, title: str) -> CellMap:
-    """What each head adds, the last layer on top."""
+    """Contribution of each head, the last layer on top."""
     layers, columns = [f"L{layer}" for layer in range(len(heads))], [f"H{head}" for head in range(heads.shape[1])]
     return CellMap(
         heads[::-1],
@@ -61,7 +61,7 @@ def head_map(heads: Float[np.ndarray, "layer head"], side: str, title: str) -> C
 
 
 def rest_map(names: Sequence[str], rest: Float[np.ndarray, " part"], side: str, title: str) -> CellMap:
-    """What all that is no head adds, in a row."""
+    """Contributions of all parts that are no head, in a row."""
     return CellMap(
         rest[None],
         CellAxis("run", [side]),

@@ -39,12 +39,12 @@ def draw(comparison: Comparison) -> None:
 
 
 def parts_of(comparison: Comparison) -> Mapping[str, CosineParts]:
-    """What the parts of A and of B add, computed once."""
+    """Contributions of A's and B's parts, computed once."""
     return comparison.keep("sentence cosine", lambda: sentence_cosine(comparison))
 
 
 def maps(comparison: Comparison, side: str, parts: CosineParts) -> list[CellMap]:
-    """What each head adds, each token by its own last state, and what is no head's."""
+    """Contributions of each head, of each token by its own last state, and of everything else."""
     run, tokens = comparison.sides[side], parts.tokens.values.numpy()[None]
     return [
         head_map(parts.heads.values.numpy(), side, TITLE),

@@ -1,4 +1,4 @@
-"""How the residual stream grows from layer to layer, and who adds to it."""
+"""Growth of the residual stream from layer to layer, and the components that add to it."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Translate* alone, besides what it reads and writes."""
+"""Choices of the page *Translate*, besides its texts."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self

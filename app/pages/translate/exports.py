@@ -1,4 +1,4 @@
-"""What is taken along of the page *Translate*: its script, its numbers, and a file of all heads."""
+"""Exports of the page *Translate*: its script, its numbers, and a file of all heads."""
 
 import numpy as np
 

@@ -88,7 +88,7 @@ def on_default(chosen: Selection) -> Selection:
 
 
 def look_at(translations: Translations) -> str:
-    """What to look at in an example on its own model; else what the model is good for."""
+    """Hint of an example on its own model; else what the model is good for."""
     current = translations.a.source.name, translations.a.source_text
     examples = (each for each in prompts.source_examples() if (each.model, each.source) == current)
     hints = (f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}" for example in examples)
@@ -96,7 +96,7 @@ def look_at(translations: Translations) -> str:
 
 
 def about(translations: Translations) -> None:
-    """What was read and written by which models, and behind it where they come from."""
+    """One line with the models and their texts, and behind it where the models come from."""
     models = names([each.source for each in translations.sides.values()])
     for (side, each), model in zip(translations.sides.items(), models, strict=True):
         with line(side):

@@ -1,4 +1,4 @@
-"""What was written, and how likely each token was."""
+"""Translation, with the probability of each token."""
 
 import streamlit as st
 

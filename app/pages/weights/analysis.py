@@ -74,7 +74,7 @@ def known_pairs(circuit: CircuitKey) -> Ends | None:
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
-    """How long these are estimated to take at most: as if every entry had to be bounded, and then made."""
+    """Upper estimate of the time: as if every entry had to be bounded and then computed."""
     if not pieces:
         return 0.0
     circuit = pieces[0].circuit

@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Weights* alone."""
+"""Choices of the page *Weights*."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,7 +12,7 @@ MAX_DISTANCE = 4096  # tokens between a query and its key
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """Which circuit of a head is read from its weights, and the text of the token that is looked up in it.
+    """Circuit of a head that is read from its weights, and the text of the token that is looked up in it.
 
     With rotary positions the QK circuit is that of a key `distance` tokens before its query.
     """

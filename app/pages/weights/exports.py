@@ -1,4 +1,4 @@
-"""What is taken along of the page *Weights*: its script, its numbers, and a file of its tables and maps."""
+"""Exports of the page *Weights*: its script, its numbers, and a file of its tables and maps."""
 
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import Drawing, Drawings, table

@@ -1,4 +1,4 @@
-"""What a head's weights do with tokens: its strongest pairs, its singular directions, and which heads it reads."""
+"""Circuits of a head's weights: the strongest token pairs, singular directions, and composition with other heads."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -122,7 +122,7 @@ def _options(comparison: Comparison, of: Weights) -> None:
 
 
 def _distance(of: Weights) -> Number | None:
-    """How far the key stands before its query, where that counts."""
+    """Number of tokens from key to query, where the scores depend on it."""
     if not _depends_on_distance(of):
         return None
     return options.bind(
@@ -131,7 +131,7 @@ def _distance(of: Weights) -> Number | None:
 
 
 def _over_distances(of: Weights, pairs: Ends) -> None:
-    """What becomes of the strongest pairs as their tokens stand farther apart."""
+    """Scores of the strongest pairs by the distance of their tokens."""
     if _depends_on_distance(of):
         heading("Score by distance", "distance")
         charts.draw([[_scores_by_distance(of, pairs.highest)]], "The scores of the strongest pairs by distance")
@@ -189,7 +189,7 @@ def draw_pairs(of: Weights, pairs: Ends, n_pairs: int) -> None:
 
 
 def _token(of: Weights) -> None:
-    """What the circuit makes of one token, on either of its sides."""
+    """Strongest partners of one token in the circuit, on either side."""
     try:
         token = token_of(of.run, selection.current())
     except HeadlightError as error:
@@ -251,7 +251,7 @@ def called(through: Through, side: str, of: Weights) -> str:
 
 
 def composition_map(values: Float[np.ndarray, "layer head"], title: str, limit: float, caption: str = "") -> CellMap:
-    """How far each earlier head's composition is above that of random heads, in one model or in B more than in A."""
+    """Composition with each earlier head above that of random heads, in one model or in B minus A."""
     axes = head_axes(values.shape)
     return CellMap(values, *axes, title=title, caption=caption, scale="signed", ends=(0, limit))
 

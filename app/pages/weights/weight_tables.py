@@ -1,4 +1,4 @@
-"""What the page *Weights* shows, in columns: tokens by their labels, with what the circuit has there."""
+"""Tables of the page *Weights*: tokens by their labels, with their values in the circuit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +62,7 @@ class Weights:
 
     @property
     def kind(self) -> CircuitKind:
-        """Which of its circuits."""
+        """Kind of circuit."""
         return self.key.kind
 
     @property
@@ -111,7 +111,7 @@ def token_of(run: Run, chosen: Selection) -> int | None:
 
 
 def folded(of: Weights) -> str:
-    """What is counted in the reading, and what is not."""
+    """Say which parts of the model are included in the read-out, and which are not."""
     has_bias = any(has_any_bias(run.model) for run in of.models.values())
     biases = ", biases and" if has_bias else " and"
     left_out = f"Token embeddings alone: without positions{biases} what earlier layers write"

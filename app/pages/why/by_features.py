@@ -63,7 +63,7 @@ def score_matrix(reader: Reader, at: Explained) -> Matrix:
 
 
 def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matrix:
-    """What the head adds to target minus distractor: row the feature that it moves, column the token it is from."""
+    """Head's effect on target minus distractor: rows are features that it changes, columns the tokens read."""
     effects = moved_effects(at.run, at.head, reader.dictionary, at.question)
     names, values, constant = moved_by_part(at, reader.dictionary, effects)
     on_places = placed(values.numpy(), comparison.positions(at.run), 0.0)
@@ -106,7 +106,7 @@ def score_matrices(reader: Reader, sides: Mapping[str, Explained]) -> dict[str, 
 
 
 def moved_matrices(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> dict[str, Matrix]:
-    """What the runs' heads move by feature and, where there are two, its change."""
+    """The heads' effects by feature for each run and, where there are two, the change."""
     return compared(sides, lambda at: moved_matrix(comparison, reader, at))
 
 
@@ -168,7 +168,7 @@ def link_to_carriers(comparison: Comparison, at: Explained) -> None:
 
 
 def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
-    """What the head adds by the feature that it moves and the token that it takes it from."""
+    """Draw the head's effect by the feature that it changes and the token that it reads."""
     matrices = moved_matrices(comparison, reader, sides)
     head = head_name(next(iter(sides.values())).head)
     strongest = {each: condensed(matrix, MAX_MOVED) for each, matrix in matrices.items()}

@@ -17,7 +17,7 @@ MAX_TOKENS = 5  # tokens that a cell promotes, and that it suppresses
 
 
 def rows(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
-    """What the cell writes, what happens without it if that is measured, and who made the prediction: A, B or B − A."""
+    """Write of the cell, the measured effect without it, and the sources of the prediction: A, B or B − A."""
     named = f", {side}" if comparison.b is not None else ""
     effects = compared_parts(sides, effect_by_name)[side]
     fall = bar_list.rows(

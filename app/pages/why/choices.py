@@ -1,4 +1,4 @@
-"""What can be chosen on the page *Why* alone."""
+"""Choices of the page *Why*."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -27,5 +27,5 @@ def question_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
 
 
 def sides_of(comparison: Comparison, chosen: Selection) -> tuple[dict[str, Explained], dict[str, str]]:
-    """What is chosen, of every run that has it, and for the others why not."""
+    """The choice in every run that has it, and the reason for every run that lacks it."""
     return explain(comparison, question_of(comparison, chosen))

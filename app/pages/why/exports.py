@@ -1,4 +1,4 @@
-"""What is taken along of the page *Why*: its script, its numbers, and a file of its maps and bars."""
+"""Exports of the page *Why*: its script, its numbers, and a file of its maps and bars."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -134,7 +134,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
 
 
 def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, head: Head, pair: Pair) -> list[Drawing]:
-    """All that is said of one side, from the score down to the sum of the direct effects."""
+    """All results of one side, from the score down to the sum of the direct effects."""
     called, at = "" if comparison.b is None else f"{side}: ", sides.get(side)
     scores, effects = compared(sides, numbers.score_matrix), compared(sides, numbers.effect_map)
     layers = compared(sides, numbers.by_layer)

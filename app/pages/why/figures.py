@@ -90,7 +90,7 @@ def _column(part: Part) -> str:
 
 
 def by_layer(at: Explained) -> Matrix:
-    """What had been added up to after each layer, and what the lens reads there."""
+    """Cumulative sum after each layer, and the lens reading there."""
     rows = np.stack([each.values.numpy() for each in (at.effects.accumulated, at.effects.lens)])
     return Matrix(("accumulated", "logit lens"), at.run.layer_labels, rows, absent=np.nan)
 
@@ -119,5 +119,5 @@ def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
-    """What each intervention changes in each run and, where there are both, B - A of what was done to both."""
+    """Effects of each intervention in each run and, where there are both, B - A for interventions made in both."""
     return as_shown(tables.changes_of(sides))

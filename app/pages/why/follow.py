@@ -76,6 +76,6 @@ def draw(comparison: Comparison, at: Explained) -> None:
 
 
 def _explaining(heads: tuple[Head, Head], place: int) -> dict[str, tuple[Head, ...] | tuple[int, ...]]:
-    """What to choose to have the first head's strongest cell at a place explained; those on the way come along."""
+    """Choose the first head's strongest cell at a place; the heads on the way are chosen with it."""
     others = tuple(head for head in selection.current().heads or () if head not in heads)
     return {"heads": (*heads, *others), "queries": (place,), "keys": ()}

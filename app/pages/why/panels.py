@@ -70,7 +70,7 @@ def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row
 
 
 def outcome_rows(changes: Sequence[Change]) -> list[Row]:
-    """What each intervention changes directly and in all, and how far the whole distribution moves."""
+    """Direct and total effect of each intervention, and the divergence of the whole distribution."""
     return [
         Row(
             each.name,
@@ -82,7 +82,7 @@ def outcome_rows(changes: Sequence[Change]) -> list[Row]:
 
 
 def outcome_columns(changes: Sequence[Change]) -> Columns:
-    """What each intervention changes, as a table."""
+    """Effects of each intervention, as a table."""
     return {
         "What is done": [each.name for each in changes],
         "direct (logits)": [each.direct for each in changes],

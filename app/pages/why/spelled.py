@@ -13,7 +13,7 @@ from headlight.model.runs.comparison import Comparison
 
 
 def rounding(value: float) -> str:
-    """What rounding has left over: of these, only the size means something."""
+    """Rounding error, of which only the size means something."""
     return f"{value:.1e}".replace("-", "−")
 
 
@@ -36,12 +36,12 @@ def value(at: Explained, why: Why) -> str:
 
 
 def score_name(at: Explained) -> str:
-    """What the score is that the parts add up to."""
+    """Name of the score that the parts sum to."""
     return "pre-softmax score" if at.why.capped is None else "score before the soft cap"
 
 
 def caps(at: Explained) -> str:
-    """What the model's soft caps make of the score and of the difference that the parts add up to, in short."""
+    """Effect of the model's soft caps on the score and on the difference that the parts sum to, in short."""
     said = []
     if at.why.capped is not None:
         said.append(f"the soft cap makes the score {number(at.why.capped)}")
@@ -58,7 +58,7 @@ def _shared(at: Explained) -> str:
 
 
 def write(at: Explained) -> str:
-    """How long the write is, and what it does directly."""
+    """Norm of the write, and its direct effect."""
     written = at.written
     direct = f"Direct effect on target − distractor: {signed(edge_effect(at))} logits"
     if at.cell.query != at.question.position:
@@ -80,7 +80,7 @@ def outcomes(at: Explained) -> str:
 
 
 def mean(at: Explained) -> str:
-    """What the head's mean is over."""
+    """Tokens over which the head's mean is taken."""
     if not at.replacements.mean_over:
         return f"The mean is over the {len(at.run.tokens):,} tokens of this prompt."
     over = runs.z_sums(at.run.source.name, at.replacements.mean_over, at.run.bos)
@@ -89,7 +89,7 @@ def mean(at: Explained) -> str:
 
 
 def resampled(at: Explained) -> str:
-    """What resampling puts in the head's place, or why it is unavailable."""
+    """Replacement of the head's output by resampling, or why it is unavailable."""
     other, n_own = at.replacements.other, len(at.run.tokens)
     if other is None:
         return "With a prompt B the head's output can also be replaced by its output there (resample ablation)."
@@ -103,7 +103,7 @@ def resampled(at: Explained) -> str:
 
 
 def write_apart(sides: Mapping[str, Explained]) -> str:
-    """How much longer B's write is than A's, and what it does more."""
+    """Norm and direct effect of B's write minus A's."""
     (norm_a, effect_a), (norm_b, effect_b) = ((float(at.written.norm.values), edge_effect(at)) for at in sides.values())
     return (
         f"{DIFFERENCE}: L2 norm {signed(norm_b - norm_a)}; direct effect on target − distractor "
@@ -112,7 +112,7 @@ def write_apart(sides: Mapping[str, Explained]) -> str:
 
 
 def effects(at: Explained) -> str:
-    """How exactly the effects add up, and at which scale."""
+    """Error of the sum of the effects, and the scale at which they are taken."""
     effects, capped = at.effects, said_of_cap([at.run])
     if capped:
         capped = f" {capped} It makes the difference {number(capped_difference(at))}."

@@ -55,7 +55,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _with_known_mean(inputs: Sequence[runs.Inputs]) -> Selection:
-    """What is chosen; the mean is over this prompt until that over the others is known."""
+    """The choices; the mean is over this prompt until that over the others is known."""
     now = selection.current()
     return replace(now, mean_over=()) if means.missing(inputs) else now
 
@@ -126,7 +126,7 @@ def _question(comparison: Comparison, pair: Pair) -> None:
 
 
 def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
-    """What the model gives the two tokens, in each run."""
+    """Logits of the two tokens and their difference, in each run."""
     labels = comparison.a.outputs.labels([pair.target, pair.distractor])
     for side, run in comparison.sides.items():
         position = comparison.positions(run)[place]
