@@ -1,6 +1,6 @@
 """Tables of a translation: tokens, attention cells, and the tree of beams."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -9,13 +9,15 @@ from headlight.model.decoding.translation import Attends, labels
 from headlight.model.decoding.translations import Rows, Translations
 from headlight.model.former_names import former_keywords
 from headlight.model.measure.difference import DIFFERENCE, sides_of
+from headlight.model.measure.likelihood import probabilities
 from headlight.model.runs.edits import Head
-from headlight.model.runs.tables import Row, Tables, columns, finite
+from headlight.model.runs.tables import Row, Tables, columns, finite, number
 
 SOURCE = ["run", "place", "position", "token read"]
 TARGET = ["run", "place", "position", "token read", "token written", "its log-probability (nats)"]
 HEADS = ["layer", "head", "run", "row", "column", "attention weight"]
 BEAMS = ["run", "node", "step", "token", "follows", "log-probability (nats)", "score", "fate"]
+LABELS = ["run", "label", "logit", "probability"]
 APART = ["layer", "head", "A and B apart (nats)"]
 
 
@@ -41,10 +43,21 @@ def translate_tables(
     }
     if any(each.search for each in translations.sides.values()):
         tables["beams"] = columns(BEAMS, _beams(translations))
+    if rows_of_labels := list(_labels(translations)):
+        tables["labels"] = columns(LABELS, rows_of_labels)
     if translations.b is not None:
         divergence = finite(translations.divergence(attends, rows).values)
         tables["apart"] = columns(APART, [(*head, value) for head, value in divergence])
     return tables
+
+
+def _labels(translations: Translations) -> Iterator[Row]:
+    """A classifier's labels in each run."""
+    for side, each in translations.sides.items():
+        if each.label_logits is not None:
+            shares = probabilities(each.label_logits, each.model.cfg.multi_label).tolist()
+            rows = zip(each.model.cfg.labels, each.label_logits.tolist(), shares, strict=True)
+            yield from ((side, *row) for row in rows)
 
 
 def _source(translations: Translations) -> list[Row]:
@@ -62,7 +75,7 @@ def _target(translations: Translations) -> list[Row]:
     axis = translations.axes("cross", "written")[0]
     rows: list[Row] = []
     for (side, each), positions in zip(translations.sides.items(), axis.positions, strict=True):
-        tokens = list(zip(each.read_labels, each.written_labels, each.log_probs.tolist(), strict=True))
+        tokens = list(zip(each.read_labels, each.written_labels, map(number, each.log_probs.tolist()), strict=True))
         rows += [(side, place, at, *tokens[at]) for place, at in enumerate(positions) if at is not None]
     return rows + (_change(translations, axis) if translations.b is not None else [])
 
@@ -71,7 +84,7 @@ def _change(translations: Translations, axis: Axis) -> list[Row]:
     a, b = (each.log_probs.tolist() for each in translations.sides.values())
     pairs = enumerate(zip(*axis.positions, strict=True))
     return [
-        (DIFFERENCE, place, None, None, axis.labels[place], b[of_b] - a[of_a])
+        (DIFFERENCE, place, None, None, axis.labels[place], number(b[of_b] - a[of_a]))
         for place, (of_a, of_b) in pairs
         if of_a is not None and of_b is not None
     ]

@@ -54,6 +54,9 @@ class Translation:
     reads the token before it, the first by the start token. `log_probs` are theirs (nats). `search` is None where the
     user gave the target, `leaf` the place in its tree of the last token. A first token that the target has to begin
     with, as its language's, has probability 1. `languages` are the source's and the target's, where these were chosen.
+
+    A classifier writes nothing: `written` are then the source's tokens, which it reads as its target one token later,
+    `log_probs` are NaN, and `label_logits` are what it says of the source.
     """
 
     model: Seq2SeqTransformer
@@ -65,6 +68,7 @@ class Translation:
     search: BeamSearch | None
     leaf: int | None
     languages: Languages = (None, None)
+    label_logits: Float[Tensor, " label"] | None = None
 
     @property
     def source(self) -> Source:
@@ -90,6 +94,8 @@ class Translation:
     @property
     def read(self) -> list[int]:
         """The tokens that the decoder read: the start token, then all written but the last."""
+        if self.label_logits is not None:
+            return self.model.to_classifier_target(self.source_tokens[None])[0].tolist()
         return [self.model.cfg.start_token, *self.written[:-1].tolist()]
 
     @cached_property
@@ -138,6 +144,10 @@ def translate(
         HeadlightError: the model cannot read the source or the target.
     """
     key = ("" if model.source is None else model.source.name, source, beams, languages)
+    if model.cfg.labels:
+        if target is not None:
+            raise InputError("This model is a classifier: its target is the source itself. Leave the target empty.")
+        return host.keep(("labels", *key), lambda: _classify(model, source, host))
     if target is not None:
         return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host, languages))
     search = host.keep(("beams", *key), lambda: _search(model, source, beams, host, languages))
@@ -194,6 +204,17 @@ def _read(
             log_probs[0] = 0.0
         attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
     return Translation(model, text, source[0], torch.tensor(written), log_probs, attention, search, leaf, languages)
+
+
+def _classify(model: Seq2SeqTransformer, text: str, host: Host) -> Translation:
+    """One forward pass over the source, which is read as the target too."""
+    source = model.to_source_tokens(text)
+    with host.turn(), torch.inference_mode():
+        logits, cache = model.run_with_cache(source, model.to_classifier_target(source))
+        attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
+    written, labels = source[0], logits[0, model.label_position(source[0])]
+    nothing = torch.full(written.shape, torch.nan)
+    return Translation(model, text, source[0], written, nothing, attention, None, None, label_logits=labels)
 
 
 def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:

@@ -17,6 +17,7 @@ from headlight.model.nn.inputs import check_tokens
 from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.embeddings import Embed, PosEmbed, SinusoidalPosEmbed, TiedEmbed
 from headlight.model.nn.layers.norms import NoNorm, build_norm
+from headlight.model.nn.layers.output_heads import LabelHead
 from headlight.model.nn.layers.positions import Positions, place, place_beside
 from headlight.model.nn.layers.unembeddings import BiasedTiedUnembed, TiedUnembed, Unembed
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
@@ -110,7 +111,9 @@ class Seq2SeqTransformer(HookedModel):
         self.decoder = Decoder(cfg)
         shared = cfg.shared_embeddings in ("inputs", "all")
         self.encoder = Encoder(cfg, TiedEmbed(self.decoder.embed) if shared else Embed(cfg.encoder))
-        self.unembed = _build_unembed(cfg, self.decoder.embed)
+        self.unembed = (
+            LabelHead(cfg.d_model, len(cfg.labels)) if cfg.labels else _build_unembed(cfg, self.decoder.embed)
+        )
 
     def forward(
         self,
@@ -121,7 +124,9 @@ class Seq2SeqTransformer(HookedModel):
         *,
         tap: Tap = NO_TAP,
     ) -> Logits:
-        """Logits of the token that follows each target token. A target begins with the config's `start_token`.
+        """Logits of the token that follows each target token, or a classifier's labels at each.
+
+        A target begins with the config's `start_token`; a classifier's is `to_classifier_target` of the source.
 
         Masks are 1 for real tokens and 0 for padding; a row's real tokens get the result that they get alone. `tap`
         sees, and may replace, every named activation on the way.
@@ -252,6 +257,25 @@ class Seq2SeqTransformer(HookedModel):
                 else ids
             )
         return self._row([self.cfg.start_token, *ids])
+
+    def to_classifier_target(self, source: SourceTokens) -> TargetTokens:
+        """The target that a classifier reads: the source, one token later."""
+        first = source[:, -1:] if self.cfg.starts_with_last else torch.full_like(source[:, :1], self.cfg.start_token)
+        return torch.cat([first, source[:, :-1]], 1)
+
+    def label_position(self, source: Int[Tensor, " source"]) -> int:
+        """The position at which a classifier's labels are read: that of the source's last end token.
+
+        Raises:
+            InputError: there is none.
+        """
+        ends = (source == self.cfg.end_token).nonzero()
+        if len(ends) == 0:
+            raise InputError(
+                f"A classifier reads its labels at the token {self.cfg.end_token}, which ends a source, and there is "
+                "none here. Type it at the end, or put the model's own tokenizer beside its weights."
+            )
+        return int(ends[-1])
 
     def first_token(self, language: str | None = None) -> int | None:
         """The token that has to follow the start token: a language's, or what the files beside the weights say.

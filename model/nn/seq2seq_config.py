@@ -24,6 +24,10 @@ class Seq2SeqConfig:
     an output that shares has a bias only with `output_bias`. A target begins with `start_token` and ends with
     `end_token`, a source ends with `source_end_token` if set. The other names are `TransformerConfig`'s.
 
+    A classifier has `labels` in place of tokens to write. It reads the source as the target too, behind `start_token`
+    or, with `starts_with_last`, behind the source's own last token; labels are read at the source's last `end_token`.
+    With `multi_label` a source may have several.
+
     Raises:
         ConfigError: a size that is not a positive integer, an unknown choice, a special token outside its
             vocabulary, or shared embeddings of unequal size.
@@ -58,6 +62,9 @@ class Seq2SeqConfig:
     shared_embeddings: SharedEmbeddings = "target"
     output_bias: bool = False
     logits_scale: float = 1.0
+    labels: tuple[str, ...] = ()
+    multi_label: bool = False
+    starts_with_last: bool = False
     attn_scale: float | None = None
     eps: float = 1e-5
     dropout: float = 0.0
@@ -74,12 +81,15 @@ class Seq2SeqConfig:
             "scale_embed",
             "output_bias",
             "rel_pos_bias_per_layer",
+            "multi_label",
+            "starts_with_last",
         ):
             check_choice(name, getattr(self, name), (True, False))
         check_choice("positions", self.positions, get_args(Positions))
         check_choice("shared_embeddings", self.shared_embeddings, get_args(SharedEmbeddings))
         for name in ("d_vocab_out", "d_value", "d_mlp", "attn_scale"):  # the defaults are the decoder's
             object.__setattr__(self, name, getattr(self.decoder, name))
+        object.__setattr__(self, "labels", tuple(map(str, self.labels)))
         self._check_vocabulary()
 
     @property

@@ -11,10 +11,14 @@ from headlight.app.parts.sides import with_difference
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
 from headlight.model.measure.alignment import on_axis
+from headlight.model.measure.likelihood import probabilities
 
 
 def draw(translations: Translations) -> None:
     """The target of each translation, with its probabilities; of two, how much likelier B's is."""
+    if any(each.label_logits is not None for each in translations.sides.values()):
+        _labels(translations)
+        return
     for side, each in translations.sides.items():
         _target(each, "" if translations.b is None else f"{side}: ", side)
     if translations.b is not None:
@@ -22,6 +26,29 @@ def draw(translations: Translations) -> None:
         st.caption(plain(f"Total log-probability of B's target − A's: {_number(change)} nats."))
         if selection.current().table:
             tables.draw(_side_by_side(translations), "The targets side by side, with every token's log-probability")
+
+
+def _labels(translations: Translations) -> None:
+    """What a classifier says of each source, and where that is read."""
+    heading("Labels", "logits")
+    for side, each in translations.sides.items():
+        if each.label_logits is None:
+            continue
+        named = "" if translations.b is None else f"{side}: "
+        shares = probabilities(each.label_logits, each.model.cfg.multi_label).tolist()
+        logits = each.label_logits.tolist()
+        said = zip(each.model.cfg.labels, shares, logits, strict=True)
+        if len(logits) == 1:
+            st.text(f"{named}{each.model.cfg.labels[0]} {logits[0]:.3f}")
+        else:
+            st.text(named + "  ".join(f"{name} {percent(share)} ({logit:.2f})" for name, share, logit in said))
+        position = each.model.label_position(each.source_tokens)
+        st.caption(
+            plain(
+                f"{named}probability and logit, read where the decoder reads {each.read_labels[position]} (position "
+                f"{position}): it reads the source itself, one token later."
+            )
+        )
 
 
 def _target(translation: Translation, before: str, side: str) -> None:

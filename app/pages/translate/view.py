@@ -1,6 +1,5 @@
 """Translations by encoder-decoders, the attention of their heads, and the beam search trees."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from headlight.app.pages.translate import beams, heads, text
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
 from headlight.app.parts.markdown import plain
-from headlight.model.decoding.translation import Attends
+from headlight.model.decoding.translation import Attends, Translation
 from headlight.model.decoding.translations import Rows, Translations
 
 ATTENDS: dict[Attends, str] = {
@@ -25,7 +24,7 @@ ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
 
 def render(translations: Translations) -> None:
     """The targets, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
-    _options(translations.a.offered_languages)
+    _options(translations.a)
     if selection.current().table:
         text.draw(translations)
         heads.as_tables(translations)
@@ -45,7 +44,9 @@ def _say_what_is_common(translations: Translations) -> None:
         st.caption(plain(f"Here {said}: the heads that both have are shown."))
 
 
-def _options(languages: Iterable[str]) -> None:
+def _options(translation: Translation) -> None:
+    is_classifier = translation.label_logits is not None
+    languages = () if is_classifier else translation.offered_languages
     offered = {"": "model's default", **{name: name for name in languages}}
     from_to = [
         options.bind(
@@ -63,7 +64,7 @@ def _options(languages: Iterable[str]) -> None:
     options.row(
         *from_to,
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
-        rows if selection.current().choices_of(Choices).attends == "cross" else None,
+        rows if selection.current().choices_of(Choices).attends == "cross" and not is_classifier else None,
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
         options.bind(Switch, "own_scale", "Scale per head", folded=True),

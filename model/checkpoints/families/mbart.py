@@ -11,9 +11,12 @@ from headlight.model.checkpoints.keys import ENCODER_DECODER, Keys
 
 
 def settings(config: Any) -> dict[str, Any]:
-    """Translate mBART's config to the fields of `Seq2SeqConfig`; where it names no start, a target begins with <s>."""
+    """Translate mBART's config to the fields of `Seq2SeqConfig`; where it names no start, a target begins with <s>.
+
+    A classifier's begins with the source's last token, its language's.
+    """
     start = config.bos_token_id if config.decoder_start_token_id is None else config.decoder_start_token_id
-    return bart.settings(config) | {"norm_first": True, "start_token": start}
+    return bart.settings(config) | {"norm_first": True, "start_token": start, "starts_with_last": True}
 
 
 KEYS = Keys((*bart.READ, "bos_token_id"), ENCODER_DECODER)

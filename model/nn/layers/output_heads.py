@@ -28,6 +28,23 @@ class Pooler(nn.Module):
         return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
 
 
+class LabelHead(nn.Module):
+    """An encoder-decoder's classifier: a linear layer, tanh, and one more to the labels.
+
+    Source: transformers' BartClassificationHead.
+    """
+
+    def __init__(self, d_model: int, n_labels: int) -> None:
+        super().__init__()
+        self.W, self.b = normal(d_model, d_model), zeros(d_model)
+        self.W_U, self.b_U = normal(d_model, n_labels), zeros(n_labels)
+
+    def forward(self, resid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "batch pos label"]:
+        pre = product(resid, self.W, "batch pos d_model, d_model d_pooled -> batch pos d_pooled", self.b)
+        post = tap("hook_post", tap("hook_pre", pre).tanh())
+        return tap("hook_out", product(post, self.W_U, "batch pos d_model, d_model label -> batch pos label", self.b_U))
+
+
 class ValueHead(nn.Module):
     """A linear layer from each token's normalised stream to its value.
 
