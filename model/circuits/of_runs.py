@@ -1,17 +1,19 @@
-"""The circuit of run A's prediction, against run B or against means of its own, of a comparison."""
+"""The circuit of run A's prediction, against run B, means of its own or zeros, of a comparison."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from headlight.model.base.errors import InputError
-from headlight.model.circuits.finding import Circuit, find_circuit, measure_circuit
-from headlight.model.circuits.running import EdgeRuns, Edges, edge_runs_against_means, edge_runs_of
-from headlight.model.circuits.scoring import edge_scores
+from headlight.model.circuits.finding import Circuit, measure_circuit
+from headlight.model.circuits.preparing import edge_runs_against_means, edge_runs_against_zero, edge_runs_of
+from headlight.model.circuits.running import EdgeRuns, Edges
+from headlight.model.circuits.scoring import Method, score
+from headlight.model.circuits.selection import above_share, select_edges
 from headlight.model.circuits.wiring import Wiring
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
 
-Against = Literal["b", "mean"]
+Against = Literal["b", "mean", "zero"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,34 +26,43 @@ class EdgeCircuit:
 
 
 def circuit_of(
-    comparison: Comparison, measured: LogitDifference, steps: int, least: float, against: Against = "b"
+    comparison: Comparison,
+    measured: LogitDifference,
+    steps: int,
+    least: float,
+    against: Against = "b",
+    method: Method = "eap_ig_inputs",
+    n_edges: int | None = None,
 ) -> EdgeCircuit:
-    """The circuit of A: edges whose score is at least a share of the largest, by so many gradients.
+    """The circuit of A: the `n_edges` with the largest scores, or those with at least a share of the largest.
 
-    An edge's activation is compared with that in run B, or with its mean over A's own positions.
+    An edge's activation is compared with that in run B, with its mean over A's own positions, or with zero.
 
     Raises:
-        InputError: there is no run B, or the runs have no circuit; it says why.
+        InputError: there is no run B, the runs have no circuit, or the method does not fit; it says why.
     """
     a, b = comparison.a, comparison.b
     if against == "b" and b is None:
         raise InputError("There is no prompt B: compare run A with a run B, or hold it against its own means.")
 
     def runs() -> EdgeRuns:
-        if b is None or against == "mean":
-            return edge_runs_against_means(a, measured)
-        return edge_runs_of(a, b, measured, comparison.align)
+        if against == "b" and b is not None:
+            return edge_runs_of(a, b, measured, comparison.align)
+        return (edge_runs_against_zero if against == "zero" else edge_runs_against_means)(a, measured)
 
     def scored() -> tuple[Wiring, Edges]:
         made = runs()
         with a.host.turn():
-            return made.wires, edge_scores(made, steps, a.host).cpu()
+            return made.wires, score(made, method, steps, host=a.host)[0].cpu()
 
     def compute_circuit() -> EdgeCircuit:
-        wires, scores = comparison.keep(("edge scores", measured, steps, against), scored)
-        edges = find_circuit(wires, a.cfg, scores, least)
+        wires, scores = comparison.keep(("edge scores", measured, steps, against, method), scored)
+        if n_edges is None:
+            edges = above_share(wires, scores, least)
+        else:
+            edges = select_edges(wires, scores, min(n_edges, wires.n_edges))
         made = runs()
         with a.host.turn():
             return EdgeCircuit(wires, scores, measure_circuit(made, edges))
 
-    return comparison.keep(("circuit of edges", measured, steps, least, against), compute_circuit)
+    return comparison.keep(("circuit of edges", measured, steps, least, against, method, n_edges), compute_circuit)

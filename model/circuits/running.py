@@ -1,163 +1,183 @@
-"""A run in which every reader has a stream of its own: what comes along an edge can be A's or B's, edge by edge."""
+"""A run in which every reader has a stream of its own: what comes along an edge is the prompt's or the baseline's."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headlight.model.base.errors import InputError
-from headlight.model.circuits.wiring import Receiver, Wiring, wiring
-from headlight.model.measure.alignment import Align
+from headlight.model.circuits.wiring import Receiver, Wiring
 from headlight.model.nn.blocks import AttnOnlyBlock, Block
 from headlight.model.nn.hooks import NO_TAP, Look, Tap
 from headlight.model.nn.layers import place
 from headlight.model.nn.layers.parameters import widened
-from headlight.model.patching.means import AgainstMeans
-from headlight.model.patching.of_runs import patch_runs
-from headlight.model.patching.runs import Patching
-from headlight.model.patching.sides import LogitDifference
-from headlight.model.runs.linear import Behind, check_split, norm_behind
-from headlight.model.runs.run import Run
+from headlight.model.nn.transformer import Transformer
 
 Edges = Float[Tensor, "receiver sender"]
-Streams = Float[Tensor, "some pos d_model"]
+Kept = Float[Tensor, "*row receiver sender"] | Bool[Tensor, "*row receiver sender"]
+Writes = Float[Tensor, "row sender pos d_model"]
+Read = Callable[[Float[Tensor, "row pos d_model"], Sequence[int]], Float[Tensor, " row"]]
+
+
+class Moved(NamedTuple):
+    """The writes of one stage (`Sender.stage`) moved by a share of the way from the prompt's to the baseline's."""
+
+    stage: int
+    share: float
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeRuns:
-    """Runs A and B of one model, ready to be run again with each edge from the one or from the other."""
+    """Prompts of one length, ready to be run with what comes along each edge from the prompt or from the baseline.
 
-    patching: Patching
+    Attributes:
+        model: the model.
+        wires: its edges.
+        clean: what each sender writes in the prompts.
+        other: what it writes in the baseline.
+        streams: the baseline's stream before each layer's heads (2 * layer) and MLP (one more), and the final one.
+        read: what is measured, from final streams and the places of the prompts that they belong to.
+        places: the rows' places among the prompts that `read` knows.
+    """
+
+    model: Transformer
     wires: Wiring
+    clean: Writes
+    other: Writes
+    streams: Float[Tensor, "row stage pos d_model"]
+    read: Read
+    places: tuple[int, ...] = (0,)
 
     @property
-    def changes(self) -> Float[Tensor, "sender pos d_model"]:
-        """Each sender's write in B minus that in A."""
-        patching, differences = self.patching, []
-        for sender in self.wires.senders:
-            if sender.layer is None:
-                differences.append(patching.change("resid_pre", 0))
-            elif sender.head is None:
-                differences.append(patching.change("mlp_out", sender.layer))
-            else:
-                differences.append(patching.heads_change(sender.layer, [sender.head]))
-        return torch.stack(differences)
+    def changes(self) -> Writes:
+        """Each sender's write in the baseline minus that in the prompt."""
+        return self.other - self.clean
 
-    def run(self, edges: Edges, begin: float = 0.0, beside: Streams | None = None) -> Float[Tensor, ""]:
-        """Target less distractor where what comes along an edge is A's by this share, and B's by the rest.
+    def take(self, places: Sequence[int]) -> "EdgeRuns":
+        """The same with these rows, each as often as it is named."""
+        parts = {name: getattr(self, name)[list(places)] for name in ("clean", "other", "streams")}
+        return replace(self, places=tuple(self.places[place] for place in places), **parts)
 
-        A's is what the sender makes in this very run of what it reads. The embeddings are moved by `begin` of the way
-        to B's. `beside` [receiver, pos, d_model] is added to what each receiver reads, to be differentiated.
+    def run(
+        self,
+        edges: Kept | None = None,
+        moved: Moved | None = None,
+        beside: Float[Tensor, "row receiver pos d_model"] | None = None,
+        first: int = 0,
+    ) -> Float[Tensor, " row"]:
+        """Measure the model with what comes along each edge the prompt's by a share, and the baseline's by the rest.
+
+        The prompt's is what the sender makes in this very run of what it reads.
+
+        Args:
+            edges: shares, the same for all rows or a row's own; all 1 by default, which alone can be differentiated.
+            moved: writes that are put in place of what their senders make.
+            beside: added to what each receiver reads, to be differentiated.
+            first: the layer to begin with; the senders before it write what they write in the prompt.
         """
-        return _Pass(self, edges, begin, beside).run()
+        return _Pass(self, edges, moved, beside, first).run()
 
 
-def edge_runs_of(a: Run, b: Run, measured: LogitDifference, align: Align = "tokens") -> EdgeRuns:
-    """Run A and a run of another prompt, made ready for circuits.
-
-    Raises:
-        InputError: a run with edits or of another model, one that cannot be patched, or what `edge_runs` refuses.
-    """
-    if b.edits or not b.same_model(a):
-        raise InputError("A circuit is of one model and two prompts, without edits. Give B a prompt of its own.")
-    return edge_runs(patch_runs(a, b, measured, "A", align))
-
-
-def edge_runs_against_means(run: Run, measured: LogitDifference) -> EdgeRuns:
-    """A run alone, made ready for circuits: what comes along an edge can be its mean over the run's own positions.
-
-    Raises:
-        InputError: a run with edits, one in which the means change nothing, or what `edge_runs` refuses.
-    """
-    if run.edits:
-        raise InputError("A circuit is of a run without edits. Take them out first.")
-    with run.host.turn(), torch.no_grad():
-        return edge_runs(AgainstMeans(run.host.on_device(run.model), run.tokens[None].to(run.host.device), measured))
-
-
-def edge_runs(patching: Patching) -> EdgeRuns:
-    """Run A, into which B's parts are patched, made ready for circuits.
-
-    Raises:
-        InputError: a model in which heads write together, or whose stream is no sum.
-    """
-    model = patching.model
-    check_split(model)
-    behind: tuple[Behind, ...] = ("ln1_post",) if model.cfg.attn_only else ("ln1_post", "ln2_post")
-    if any(norm_behind(model, layer, each) for layer in range(model.cfg.n_layers) for each in behind):
-        raise InputError(
-            "In this model a norm stands behind each layer's heads, which write together: what comes along the edge "
-            "from one of them has no value of its own. Open another model."
-        )
-    return EdgeRuns(patching, wiring(model.cfg))
-
-
-@dataclass(eq=False)
 class _Pass:
-    """One run: what each sender wrote less what it writes in B, sender by sender."""
+    """One run: what each sender wrote less what it writes in the baseline, stage by stage."""
 
-    runs: EdgeRuns
-    edges: Edges
-    begin: float
-    beside: Streams | None
-    written: list[Tensor] = field(default_factory=list)
+    def __init__(
+        self, runs: EdgeRuns, edges: Kept | None, moved: Moved | None, beside: Tensor | None, first: int
+    ) -> None:
+        self.runs, self.edges, self.moved, self.beside, self.first = runs, edges, moved, beside, first
+        self.total = self.before_layer = torch.zeros_like(runs.clean[:, 0])
+        self.written = torch.empty(0) if edges is None else torch.empty_like(runs.clean)
+        self.n_written = 0
 
-    def run(self) -> Float[Tensor, ""]:
-        """The logit difference at the end."""
-        patching = self.runs.patching
-        self.written.append((self.begin - 1) * patching.change("resid_pre", 0))
-        for layer in range(patching.model.cfg.n_layers):
-            block = patching.model.block(layer)
-            pre = patching.other["resid_pre", layer]
-            self._heads(layer, block, pre)
-            if isinstance(block, Block):
-                self._mlp(layer, block, pre)
-        return patching.read(self._read(patching.final_of_other, self.runs.wires.rows[None, False]))[0]
+    def run(self) -> Float[Tensor, " row"]:
+        """What is measured at the end."""
+        runs, cfg = self.runs, self.runs.model.cfg
+        in_layer = cfg.n_heads + (not cfg.attn_only)
+        for stage, start, n_senders in self._stages(in_layer):
+            if stage % 2 == 0:
+                self.before_layer = self.total
+            if stage < 2 * self.first:
+                self._write(stage, runs.clean[:, start : start + n_senders] - runs.other[:, start : start + n_senders])
+            else:
+                self._write(stage, self._made(stage) - runs.other[:, start : start + n_senders])
+        self.before_layer = self.total
+        rows = runs.wires.rows[None, False]
+        return runs.read(self._inputs(2 * cfg.n_layers, rows)[:, 0], runs.places)
 
-    def _read(self, stream: Float[Tensor, "pos d_model"], rows: list[int]) -> Streams:
-        """The input streams of these receivers; in B all of them read `stream`."""
-        kept = self.edges[rows, : len(self.written)]
-        streams = stream + torch.einsum("rs,spd->rpd", kept, torch.stack(self.written))
-        return streams if self.beside is None else streams + self.beside[rows]
+    def _stages(self, in_layer: int) -> list[tuple[int, int, int]]:
+        """Each stage with its first sender and how many write in it."""
+        cfg, stages = self.runs.model.cfg, [(-1, 0, 1)]
+        for layer in range(cfg.n_layers):
+            stages.append((2 * layer, 1 + layer * in_layer, cfg.n_heads))
+            if not cfg.attn_only:
+                stages.append((2 * layer + 1, 1 + layer * in_layer + cfg.n_heads, 1))
+        return stages
 
-    def _heads(self, layer: int, block: AttnOnlyBlock, pre: Float[Tensor, "pos d_model"]) -> None:
-        patching, rows = self.runs.patching, self.runs.wires.rows[layer, True]
-        read = block.attn.read(block.attn_in(self._read(pre, rows)), NO_TAP)
-        own = _Own(read._asdict(), [self.runs.wires.receivers[row] for row in rows], patching)
-        positions = place(patching.model.cfg.attention_dir, None, patching.n_pos, pre.device)
-        block.attn(block.attn_in(pre[None]), positions, own)
-        W_O = widened(block.attn.W_O).to(own.z)
-        for head in range(patching.model.cfg.n_heads):
-            change = (own.z[:, head] - patching.other["z", layer][:, head]) @ W_O[head]
-            self.written.append(change * block.residual_scale)
+    def _write(self, stage: int, change: Writes) -> None:
+        """Add what the senders of a stage write, less what they write in the baseline."""
+        start, stop = self.n_written, self.n_written + change.shape[1]
+        if self.moved is not None and self.moved.stage == stage:
+            change = (1 - self.moved.share) * (self.runs.clean - self.runs.other)[:, start:stop]
+        if self.edges is None:
+            self.total = self.total + change.sum(1)
+        else:
+            self.written[:, start:stop] = change
+        self.n_written = stop
 
-    def _mlp(self, layer: int, block: Block, pre: Float[Tensor, "pos d_model"]) -> None:
-        patching, rows = self.runs.patching, self.runs.wires.rows[layer, False]
-        mid = pre + patching.other["attn_out", layer]
-        beside = patching.model.cfg.parallel_attn_mlp
-        stream = self._read(pre if beside else mid, rows)
-        output = block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[0]
-        self.written.append(output - patching.other["mlp_out", layer])
+    def _inputs(self, stage: int, receivers: list[int]) -> Float[Tensor, "row receiver pos d_model"]:
+        """What these receivers read; in the baseline all of them read its stream of that stage."""
+        stream = self.runs.streams[:, stage, None]
+        if self.edges is None:
+            total = self.before_layer if stage % 2 == 0 else self.total
+            inputs = (stream + total[:, None]).expand(-1, len(receivers), -1, -1)
+        else:
+            kept = self.edges[..., receivers, : self.n_written].to(stream.dtype)
+            rule = "rs,nspd->nrpd" if kept.ndim == 2 else "nrs,nspd->nrpd"
+            inputs = stream + torch.einsum(rule, kept, self.written[:, : self.n_written])
+        return inputs if self.beside is None else inputs + self.beside[:, receivers]
+
+    def _made(self, stage: int) -> Writes:
+        """What the senders of a stage make of what they read."""
+        if stage < 0:
+            return self.runs.clean[:, :1]
+        layer, is_mlp = divmod(stage, 2)
+        block = self.runs.model.block(layer)
+        return self._mlp(layer, block) if is_mlp and isinstance(block, Block) else self._heads(layer, block)
+
+    def _heads(self, layer: int, block: AttnOnlyBlock) -> Writes:
+        rows, model = self.runs.wires.rows[layer, True], self.runs.model
+        inputs = block.attn_in(self._inputs(2 * layer, rows).flatten(0, 1)).unflatten(0, (-1, len(rows)))
+        own = _OwnInputs(inputs, [self.runs.wires.receivers[row] for row in rows], block)
+        stream = self.runs.streams[:, 2 * layer]
+        block.attn(block.attn_in(stream), place(model.cfg.attention_dir, None, stream.shape[1], stream.device), own)
+        written = torch.einsum("nphd,hdm->nhpm", own.z, widened(block.attn.W_O).to(own.z.dtype))
+        return written if block.residual_scale == 1.0 else written * block.residual_scale
+
+    def _mlp(self, layer: int, block: Block) -> Writes:
+        beside = self.runs.model.cfg.parallel_attn_mlp
+        stream = self._inputs(2 * layer + (not beside), self.runs.wires.rows[layer, False])[:, 0]
+        return block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[:, None]
 
 
-class _Own(Tap):
+class _OwnInputs(Tap):
     """Gives each head the query, key and value of its own stream, and keeps what heads mix of the values."""
 
-    def __init__(self, read: dict[str, Tensor], receivers: list[Receiver], patching: Patching) -> None:
-        group = patching.model.cfg.group_of
+    def __init__(
+        self, inputs: Float[Tensor, "row receiver pos d_model"], receivers: list[Receiver], block: AttnOnlyBlock
+    ) -> None:
+        weights, biases = block.attn.keys_and_values()
         self._made: dict[str, Tensor] = {}
-        for part in ("q", "k", "v"):
-            rows = [
-                (row, each.head) for row, each in enumerate(receivers) if each.read == part and each.head is not None
-            ]
-            slots = [read[part][row, :, head if part == "q" else group(head)] for row, head in rows]
-            self._made[f"hook_{part}"] = torch.stack(slots, 1)[None]
+        for part, W, b in zip("qkv", (block.attn.W_Q, *weights), (block.attn.b_Q, *biases), strict=True):
+            rows = [row for row, receiver in enumerate(receivers) if receiver.read == part]
+            made = torch.einsum("nhpm,hmd->nphd", inputs[:, rows], widened(W).to(inputs.dtype))
+            self._made[f"hook_{part}"] = made + widened(b).to(inputs.dtype)
         self.z = torch.empty(0)
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if name == "hook_z":
-            self.z = activation[0]
+            self.z = activation
         return self._made.get(name, activation)
 
     def look(self, name: str) -> Look:

@@ -1,13 +1,15 @@
 """A circuit of edges in tables: what it does alone and what all else does without it, and every edge's score."""
 
-from headlight.model.circuits.finding import strongest
 from headlight.model.circuits.of_runs import Against, EdgeCircuit, circuit_of
+from headlight.model.circuits.scoring import Method
+from headlight.model.circuits.selection import strongest
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.tables import Tables, columns, tokens_of
 
 STEPS, MIN_SHARE = 10, 0.01
 RUNS = ("run", "target less distractor (logits)", "share of the way to A")
+BASELINES = {"b": "B", "mean": "every edge at its mean", "zero": "every edge at zero"}
 EDGES = ("from", "to", "score (logits)")
 
 
@@ -17,29 +19,33 @@ def edge_tables(
     steps: int = STEPS,
     least: float = MIN_SHARE,
     against: Against = "b",
+    method: Method = "eap_ig_inputs",
+    n_edges: int | None = None,
 ) -> Tables:
     """Find the circuit behind A's prediction by edge attribution patching, and tabulate its faithfulness and edges.
 
-    An edge belongs to the circuit if its score is at least `least` times the largest, by absolute value, and it lies on
-    a path from the embeddings to the logits.
+    An edge belongs to the circuit if its score is at least `least` times the largest, by absolute value, or if it is
+    one of the `n_edges` largest, and it lies on a path from the embeddings to the logits.
 
     Args:
         comparison: run A, and run B for `against="b"`.
         measured: the logit difference that the circuit explains.
         steps: interpolation steps from A's embeddings to B's, or to their mean, for integrated gradients.
         least: threshold as a share of the largest score.
-        against: whether ablated edges carry run B's activations ("b") or A's mean activations ("mean").
+        against: whether ablated edges carry run B's activations ("b"), A's mean activations ("mean") or zeros ("zero").
+        method: how edges are scored; see `model.circuits.scoring.score`.
+        n_edges: size of the circuit before pruning, in place of the threshold.
 
     Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 
     Raises:
         InputError: there is no run B, or the runs have no circuit.
     """
-    result = circuit_of(comparison, measured, steps, least, against)
+    result = circuit_of(comparison, measured, steps, least, against, method, n_edges)
     of = result.circuit
     runs = (
         ("A", of.a, 1.0),
-        ("B" if against == "b" else "every edge at its mean", of.b, 0.0),
+        (BASELINES[against], of.b, 0.0),
         (f"the circuit alone ({of.n_edges} of {result.wires.n_edges} edges)", of.alone, of.faithfulness),
         ("all but the circuit", of.without, of.completeness),
     )

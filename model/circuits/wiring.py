@@ -55,12 +55,14 @@ class Receiver:
 class Wiring:
     """All senders and receivers of a model, in the order in which they write and read.
 
-    `before` [receiver, sender] is whether what a sender writes is in what a receiver reads.
+    `before` is whether what a sender writes is in what a receiver reads, `onward` whether the sender writes what the
+    receiver's part makes of what it reads: of shared keys and values all heads of the group do.
     """
 
     senders: tuple[Sender, ...]
     receivers: tuple[Receiver, ...]
     before: Bool[Tensor, "receiver sender"]
+    onward: Bool[Tensor, "receiver sender"]
 
     @cached_property
     def rows(self) -> dict[tuple[int | None, bool], list[int]]:
@@ -74,18 +76,6 @@ class Wiring:
     def n_edges(self) -> int:
         """Number of edges."""
         return int(self.before.sum())
-
-    def continues(self, receiver: Receiver, cfg: TransformerConfig) -> list[int]:
-        """The senders' places that write what a receiver's part makes of what it reads."""
-        if receiver.layer is None:
-            return []
-        if receiver.head is None:
-            return [self.senders.index(Sender(receiver.layer))]
-        heads = [receiver.head]
-        if receiver.read != "q":
-            group = cfg.group_of(receiver.head)
-            heads = [head for head in range(cfg.n_heads) if cfg.group_of(head) == group]
-        return [self.senders.index(Sender(receiver.layer, head)) for head in heads]
 
 
 def wiring(cfg: TransformerConfig) -> Wiring:
@@ -104,4 +94,17 @@ def wiring(cfg: TransformerConfig) -> Wiring:
     receivers.append(Receiver())
     limits.append(2 * cfg.n_layers)
     stages = torch.tensor([sender.stage for sender in senders])
-    return Wiring(tuple(senders), tuple(receivers), stages < torch.tensor(limits)[:, None])
+    onward = [[_is_onward(receiver, sender, cfg) for sender in senders] for receiver in receivers]
+    before = stages < torch.tensor(limits)[:, None]
+    return Wiring(tuple(senders), tuple(receivers), before, torch.tensor(onward))
+
+
+def _is_onward(receiver: Receiver, sender: Sender, cfg: TransformerConfig) -> bool:
+    """Whether a sender writes what a receiver's part makes of what it reads."""
+    if receiver.layer is None or sender.layer != receiver.layer:
+        return False
+    if receiver.head is None or sender.head is None:
+        return receiver.head == sender.head
+    if receiver.read == "q":
+        return receiver.head == sender.head
+    return cfg.group_of(receiver.head) == cfg.group_of(sender.head)

@@ -9,8 +9,8 @@ from headlight.app.parts.labels import number
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import InputError
-from headlight.model.circuits.finding import strongest
 from headlight.model.circuits.of_runs import Against, EdgeCircuit, circuit_of
+from headlight.model.circuits.selection import strongest
 from headlight.model.circuits.wiring import Receiver, Sender
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison

@@ -8,10 +8,12 @@ from torch import Tensor
 
 from headlight.model import Transformer, load, run_prompt
 from headlight.model.base.errors import InputError
-from headlight.model.circuits import Receiver, Sender, edge_scores, find_circuit, measure_circuit
-from headlight.model.circuits.running import EdgeRuns, edge_runs_against_means, edge_runs_of
+from headlight.model.circuits import Receiver, Sender, above_share, measure_circuit, score
+from headlight.model.circuits.preparing import edge_runs, edge_runs_against_means, edge_runs_of
+from headlight.model.circuits.running import EdgeRuns, Moved
 from headlight.model.nn.hooks import Tap
-from headlight.model.patching import LogitDifference
+from headlight.model.patching import LogitDifference, Patching
+from headlight.model.patching.of_runs import patch_runs
 from headlight.model.patching.paths import path_differences
 from headlight.model.runs.edits import AblateHeads
 from tests.tiny import KINDS, open_tiny
@@ -42,6 +44,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
     return Models(tmp_path_factory.mktemp("models"))
 
 
+def patching_of(models: Models, kind: str) -> Patching:
+    a, b = (run_prompt(models[kind], text) for text in (A, B))
+    return patch_runs(a, b, ASKED)
+
+
 def made(models: Models, kind: str) -> EdgeRuns:
     a, b = (run_prompt(models[kind], text) for text in (A, B))
     return edge_runs_of(a, b, ASKED)
@@ -49,18 +56,20 @@ def made(models: Models, kind: str) -> EdgeRuns:
 
 @pytest.mark.parametrize("kind", TAKEN)
 def test_with_all_edges_it_is_run_a_and_with_none_run_b(kind: str, models: Models) -> None:
-    runs = made(models, kind)
+    patching = patching_of(models, kind)
+    runs = edge_runs(patching)
     whole = runs.wires.before.float()
     with torch.inference_mode():
         # Float32 logits of size 10, of streams added up in another order.
-        assert float(runs.run(whole)) == pytest.approx(runs.patching.a, abs=2e-3)
-        assert float(runs.run(torch.zeros_like(whole))) == pytest.approx(runs.patching.b, abs=2e-3)
-        assert float(runs.run(whole, begin=1.0)) == pytest.approx(runs.patching.b, abs=2e-3)
+        assert float(runs.run(whole)) == pytest.approx(patching.a, abs=2e-3)
+        assert float(runs.run(torch.zeros_like(whole))) == pytest.approx(patching.b, abs=2e-3)
+        assert float(runs.run(whole, moved=Moved(-1, 1.0))) == pytest.approx(patching.b, abs=2e-3)
 
 
 def test_one_path_from_b_is_path_patching(models: Models) -> None:
     """With one edge from B, from a head to a later one's key, it is what path patching measures by another way."""
-    runs = made(models, "gpt2-like")
+    patching = patching_of(models, "gpt2-like")
+    runs = edge_runs(patching)
     wires, whole = runs.wires, runs.wires.before.float()
     for read in ("q", "k", "v"):
         edge = wires.receivers.index(Receiver(2, 1, read)), wires.senders.index(Sender(0, 3))
@@ -68,7 +77,7 @@ def test_one_path_from_b_is_path_patching(models: Models) -> None:
         without[edge] = 0
         with torch.inference_mode():
             ours = float(runs.run(without))
-        theirs = float(path_differences(runs.patching, [(0, 3)], (2, 1), read)[0])
+        theirs = float(path_differences(patching, [(0, 3)], (2, 1), read)[0])
         assert ours == pytest.approx(theirs, abs=2e-3)  # as above
 
 
@@ -85,9 +94,10 @@ class Grown(Tap):
 @pytest.mark.parametrize("kind", QUICK)
 def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, models: Models) -> None:
     """By autograd through the model's own forward: of an MLP's write, into the logits, and into all later readers."""
-    runs = made(models, kind)
-    model, wires, scores = runs.patching.model, runs.wires, edge_scores(runs)
-    n_pos, d_model = runs.patching.reach, model.cfg.d_model
+    patching = patching_of(models, kind)
+    runs = edge_runs(patching)
+    model, wires, scores, changes = runs.model, runs.wires, score(runs)[0], runs.changes[0]
+    n_pos, d_model = patching.reach, model.cfg.d_model
     into = {
         "blocks.1.hook_mlp_out": None,
         "blocks.2.hook_resid_post": [wires.receivers.index(Receiver())],
@@ -95,30 +105,30 @@ def test_scores_are_changes_times_gradients_of_the_model_itself(kind: str, model
     for name, rows in into.items():
         zero = Grown(name, torch.zeros(1, n_pos, d_model))
         with torch.enable_grad():
-            resid = model(runs.patching.tokens, tap=zero, stop_at_layer=3)
-            (gradient,) = torch.autograd.grad(runs.patching.read(resid).sum(), zero.change)
+            resid = model(patching.tokens, tap=zero, stop_at_layer=3)
+            (gradient,) = torch.autograd.grad(patching.read(resid).sum(), zero.change)
         if rows is None:  # what an MLP writes reaches all later receivers: their scores add up to it, to first order
             sender = wires.senders.index(Sender(1))
             assert float(scores[:, sender].sum()) == pytest.approx(
-                float((gradient[0] * runs.changes[sender]).sum()), rel=1e-3, abs=1e-3
+                float((gradient[0] * changes[sender]).sum()), rel=1e-3, abs=1e-3
             )
         else:
-            theirs = torch.einsum("pd,spd->s", gradient[0], runs.changes)
+            theirs = torch.einsum("pd,spd->s", gradient[0], changes)
             torch.testing.assert_close(scores[rows[0]], theirs, rtol=1e-3, atol=1e-3)
     whole = Grown("blocks.1.hook_resid_pre", torch.zeros(1, n_pos, d_model))
     with torch.enable_grad():
-        resid = model(runs.patching.tokens, tap=whole, stop_at_layer=3)
-        (gradient,) = torch.autograd.grad(runs.patching.read(resid).sum(), whole.change)
+        resid = model(patching.tokens, tap=whole, stop_at_layer=3)
+        (gradient,) = torch.autograd.grad(patching.read(resid).sum(), whole.change)
     sender = wires.senders.index(Sender(0, 2))
     later = [row for row, receiver in enumerate(wires.receivers) if receiver.layer is None or receiver.layer >= 1]
-    theirs_all = float((gradient[0] * runs.changes[sender]).sum())
+    theirs_all = float((gradient[0] * changes[sender]).sum())
     assert float(scores[later, sender].sum()) == pytest.approx(theirs_all, rel=1e-3, abs=1e-3)
 
 
 def test_a_small_change_is_what_its_score_says(models: Models) -> None:
     """The score is a derivative: a hundredth of an edge from B changes the difference by a hundredth of its score."""
     runs = made(models, "gpt2-like")
-    scores, whole = edge_scores(runs), runs.wires.before.double()
+    scores, whole = score(runs)[0], runs.wires.before.double()
     edges = (scores.abs()).flatten().topk(6).indices.tolist()
     for at in edges:
         nearly = whole.clone().float()
@@ -141,9 +151,9 @@ def test_what_has_no_circuit_is_refused(models: Models) -> None:
         edge_runs_of(a, edited, ASKED)
     runs = made(models, "gpt2-like")
     with pytest.raises(InputError, match="at least 1"):
-        edge_scores(runs, 0)
+        score(runs, steps=0)
     with pytest.raises(InputError, match="above 0 and at most 1"):
-        find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs), 0.0)
+        above_share(runs.wires, score(runs)[0], 0.0)
 
 
 # What is known weight by weight (recipes/teaching_weights.py): the earlier head tells the later one's keys
@@ -168,8 +178,8 @@ def test_of_a_circuit_that_is_known_exactly_its_edges_are_found(name: str) -> No
     right, position = int(a.next_logits.argmax()), len(a.tokens) - 1
     other = int(b.tokens[2])  # what B has in the place of the token that is predicted
     runs = edge_runs_of(a, b, LogitDifference(right, other, position))
-    scores = edge_scores(runs, steps=20)
-    edges = find_circuit(runs.wires, a.cfg, scores, least=1e-3)
+    scores = score(runs, "eap_ig_inputs", 20)[0]
+    edges = above_share(runs.wires, scores, least=1e-3)
     found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
     assert found == KNOWN
     circuit = measure_circuit(runs, edges)
@@ -232,7 +242,7 @@ def against_means(name: str, text: str) -> EdgeRuns:
 def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make(name: str, text: str) -> None:
     """Of one prompt alone: also those that tell places apart, which two prompts share."""
     runs, a = against_means(name, text), run_prompt(load(name), text)
-    edges = find_circuit(runs.wires, a.cfg, edge_scores(runs, steps=20), least=1e-3)
+    edges = above_share(runs.wires, score(runs, "eap_ig_inputs", 20)[0], least=1e-3)
     found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
     assert found == joined(a.model, runs)
     assert len(found) == 8
@@ -245,7 +255,7 @@ def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make
 def test_against_means_the_default_least_score_can_miss_edges() -> None:
     """What the manual says of it: two edges have less than 1% of the largest score, and nothing works without them."""
     runs = against_means("teach-copy", MISSED)
-    edges = find_circuit(runs.wires, runs.patching.model.cfg, edge_scores(runs, steps=10), least=0.01)
+    edges = above_share(runs.wires, score(runs, "eap_ig_inputs", 10)[0], least=0.01)
     circuit = measure_circuit(runs, edges)
     assert circuit.n_edges == 6
     assert circuit.faithfulness == pytest.approx(-0.083, abs=5e-4)  # three digits
@@ -257,11 +267,11 @@ def test_with_no_edge_every_reader_has_the_mean_of_the_streams(kind: str, models
     runs = edge_runs_against_means(run, ASKED)
     *_, final = run.streams()
     mean = final[: ASKED.position + 1].mean(0)
-    logits = run.model.to_logits(mean[None, None])[0, 0]
+    own, logits = run.model.to_logits(torch.stack([final[ASKED.position], mean])[None])[0]
     whole = runs.wires.before.float()
     with torch.inference_mode():
         # Float32 logits of size 10, of streams added up in another order.
-        assert float(runs.run(whole)) == pytest.approx(runs.patching.a, abs=2e-3)
+        assert float(runs.run(whole)) == pytest.approx(float(own[40] - own[90]), abs=2e-3)
         assert float(runs.run(torch.zeros_like(whole))) == pytest.approx(float(logits[40] - logits[90]), abs=2e-3)
 
 
@@ -279,6 +289,6 @@ def test_gradients_in_a_alone_miss_what_saturated_attention_hides() -> None:
     a, b = (run_prompt(load("teach-induction"), text) for text in TAUGHT["teach-induction"])
     asked = LogitDifference(int(a.next_logits.argmax()), int(b.tokens[2]), len(a.tokens) - 1)
     runs = edge_runs_of(a, b, asked)
-    edges = find_circuit(runs.wires, a.cfg, edge_scores(runs), least=1e-3)
+    edges = above_share(runs.wires, score(runs)[0], least=1e-3)
     found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
     assert found == {(Receiver(1, 0, "v"), Sender()), (Receiver(), Sender(1, 0))}
