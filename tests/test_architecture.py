@@ -93,11 +93,12 @@ MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {
     "model": {"torch", "einops", "jaxtyping"},
+    "model.base": {"torch", "jaxtyping", "huggingface_hub lazily"},
     "model.checkpoints": {
         *{"torch", "jaxtyping", "numpy", "safetensors"},
         *{"gguf lazily", "huggingface_hub lazily", "transformers lazily"},
     },
-    "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "pyarrow lazily", "datasets lazily", "ray lazily"},
+    "model.corpus": {"torch", "jaxtyping", "numpy", "safetensors", "ray lazily"},
     "model.experiments": {"torch", "jaxtyping", "numpy"},
     "model.features": {"torch", "jaxtyping", "numpy", "huggingface_hub lazily", "yaml lazily"},
     "model.lens": {"torch", "einops", "jaxtyping", "numpy", "safetensors"},
@@ -105,7 +106,10 @@ THIRD_PARTY = {
     "model.nn": {"torch", "einops", "jaxtyping", "accelerate lazily"},
     "model.prompt_sets": {"torch", "jaxtyping"},
     "model.roles": {"torch", "jaxtyping", "numpy"},
-    "model.text": {"torch", "jaxtyping", "tokenizers", "transformers lazily"},
+    "model.text": {
+        *{"torch", "jaxtyping", "tokenizers"},
+        *{"transformers lazily", "pyarrow lazily", "datasets lazily"},
+    },
     "model.training": {"torch", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
     "recipes": {"torch", "einops", "jaxtyping", "numpy", "tokenizers", "safetensors", "tqdm"},
     "app": {"streamlit"},

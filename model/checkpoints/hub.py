@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from json import JSONDecodeError
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
 
 from headlight.model.base.errors import CheckpointError, ModelNotFoundError, TooLargeError
+from headlight.model.base.network import network_errors
 from headlight.model.checkpoints.folders import weight_files
 from headlight.model.checkpoints.gguf.header import SUFFIX
 from headlight.model.checkpoints.gguf.parts import parts_of
@@ -284,20 +284,6 @@ def _bar(arriving: _Arriving) -> Any:
 def endpoint() -> str | None:
     """The hub's address from the environment, if set."""
     return os.environ.get("HF_ENDPOINT")  # the client itself reads it only once, when it is imported
-
-
-def network_errors() -> tuple[type[Exception], ...]:
-    """The exceptions that the hub's client raises for failures of the network or the hub; OSError covers both."""
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HfHubHTTPError,
-        RevisionResolutionError,
-        XetDownloadError,
-    )
-
-    http: Any = HfHubHTTPError.__bases__  # of its HTTP library, whichever that is
-    # A page of a hotel's network in place of the hub's answer is no JSON.
-    return (*http, OSError, EntryNotFoundError, RevisionResolutionError, XetDownloadError, JSONDecodeError)
 
 
 def _is_of_client(error: RuntimeError) -> bool:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.base.errors import CheckpointError, InputError, nearest
-from headlight.model.base.files import check_regular, refuse_pointer
-from headlight.model.checkpoints.hub import is_hub_name, network_errors
-from headlight.model.corpus.arrow_bounds import check_data_set, rows_at_once
+from headlight.model.base.files import check_regular
+from headlight.model.text.data_sets import data_set_errors, is_data_set_name, is_saved, open_data_set
 from headlight.model.text.encoding import check_text, open_text
+from headlight.model.text.parquet import ParquetTable, parquet_errors
 from headlight.model.text.records import (
     READERS,
     Record,
@@ -27,7 +27,6 @@ from headlight.model.text.records import (
 
 PIECE = 10_000  # characters of a text file that make a document, up to the end of a line
 SURELY_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")  # a .json beside texts may be anything
-SAVED = ("dataset_info.json", "dataset_dict.json")  # one of which the `save_to_disk` of `datasets` leaves
 
 Rows = Iterator[tuple[str, str | None, str]]  # a document's name, its text, and why it has none
 
@@ -73,7 +72,7 @@ class Corpus:
             return sum(1 for _ in islice(self._rows(), most))
         if not Path(self.source).is_dir():
             return None
-        n_rows = len(_data_set(self.source, self.split))
+        n_rows = len(open_data_set(self.source, self.split))
         return n_rows if most is None else min(most, n_rows)
 
     def identity(self) -> dict[str, Any]:
@@ -116,13 +115,13 @@ def open_corpus(source: str, column: str = "text", split: str = "train") -> Corp
         check_regular(path, InputError)
         return Corpus(str(path), (path,), column, split)
     if path.is_dir():
-        if any((path / name).is_file() for name in SAVED):
+        if is_saved(path):
             return Corpus(str(path), (), column, split)
         files = tuple(sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(path, file)))
         if not files:
             raise InputError(f"The folder {source} holds no files. {ALLOWED}")
         return Corpus(str(path), files, column, split)
-    if is_hub_name(source) and "/" in source and not path.suffix and not path.parent.exists():
+    if is_data_set_name(source) and not path.suffix and not path.parent.exists():
         return Corpus(source, (), column, split)
     raise InputError(f"There is no file or folder {source}. {ALLOWED}")
 
@@ -190,65 +189,25 @@ def _table_rows(path: Path, name: str, column: str) -> Rows:
 
 
 def _parquet_rows(path: Path, name: str, column: str) -> Rows:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise InputError("Reading .parquet needs pyarrow: pip install pyarrow.") from error
-    refuse_pointer(path)
-    try:
-        file = ParquetFile(path)
-        at = _column(Record("", 0, file.schema_arrow.names), column)
-        batches = file.iter_batches(rows_at_once(path, file, at), columns=[at])
-        for number, value in enumerate(value for batch in batches for value in batch.column(0)):
-            yield f"{name}:{number}", *_text_of(value.as_py())
-    except (ArrowException, OSError, ValueError) as error:
-        raise InputError(f"It cannot be read as parquet ({error}). Copy it again, or leave it out.") from error
+    with parquet_errors():
+        table = ParquetTable(path)
+        at = _column(Record("", 0, table.names), column)
+        table.check_text(at)
+        for number, (value,) in enumerate(table.rows([at])):
+            yield f"{name}:{number}", *_text_of(value)
 
 
 def _data_set_rows(source: str, column: str, split: str) -> Rows:
     number, name = 0, Path(source).name
     try:
-        for number, row in enumerate(_data_set(source, split)):
+        for number, row in enumerate(open_data_set(source, split)):
             at = column if column in row else _column(Record("", 0, list(row), list(row.values())), column)
             yield f"{split}:{number}", *_text_of(row[at])
-    except _data_set_errors() as error:
+    except data_set_errors() as error:
         raise InputError(
             f"{name} cannot be read further than row {number} ({type(error).__name__}). Check the network, and give "
             "the same command again: it goes on from there."
         ) from error
-
-
-def _data_set(source: str, split: str) -> Any:
-    """A part of a data set that was saved in a folder, or is streamed from the hub."""
-    try:
-        import datasets
-    except ImportError as error:
-        raise InputError("Reading a data set of the hub needs its library: pip install datasets.") from error
-    # The library says by ValueError and RuntimeError what it does not open, and by ImportError what it lacks for it.
-    refusals: tuple[type[Exception], ...] = (ValueError, RuntimeError, ImportError, *_data_set_errors())
-    try:
-        if not Path(source).is_dir():
-            return datasets.load_dataset(source, split=split, streaming=True)
-        check_data_set(Path(source))
-        parts = datasets.load_from_disk(source)
-    except refusals as error:
-        raise InputError(
-            f"The datasets library cannot open {source}, split {split!r} ({error}). Check the name, the split and the "
-            "network, or save the texts as a .jsonl file and give that."
-        ) from error
-    if not isinstance(parts, datasets.DatasetDict):
-        return parts
-    if split not in parts:
-        raise InputError(f"{source} has no split {split!r}.{nearest(split, parts)} Give one of {', '.join(parts)}.")
-    return parts[split]
-
-
-def _data_set_errors() -> tuple[type[Exception], ...]:
-    """The exceptions of `datasets` for a damaged data set, and failures of the hub or the network."""
-    from datasets.exceptions import DatasetsError
-
-    return DatasetsError, *network_errors()
 
 
 def _column(record: Record, column: str) -> str:

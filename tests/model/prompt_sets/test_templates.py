@@ -83,7 +83,7 @@ def test_values_of_one_length_make_prompts_of_one_length() -> None:
     assert tokenizer is not None
     odd = {**VALUES, "A": (*NAMES, "Bartholomew"), "B": (*NAMES, "Bartholomew"), "place": ("store", "park", "zyx qua")}
     template = Template(IOI.text, IOI.corrupted, IOI.answers, IOI.wrong_answers, odd)
-    assert not to_tokens(from_templates("ioi", [template], 100), tokenizer).is_one_length
+    assert not to_tokens(from_templates("ioi", [template], 60), tokenizer).is_one_length
     equal = template.with_equal_tokens(tokenizer)
     assert (equal.values["A"], equal.values["place"]) == (NAMES, ("store", "park"))
     encoded = to_tokens(from_templates("ioi", [equal], 24), tokenizer)

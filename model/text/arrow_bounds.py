@@ -1,4 +1,4 @@
-"""Bounds on the memory that Arrow's file formats take when read, which their size does not tell.
+"""How much memory the files of Arrow's kinds take when they are read, of which their size says nothing.
 
 A page of a Parquet column is the least that is read at once: 33 KB of zstd can be a cell of a gigabyte. How long one
 becomes stands in a header of its own, by which the reader allocates; the file's end only repeats it, and may lie.
@@ -6,6 +6,7 @@ becomes stands in a header of its own, by which the reader allocates; the file's
 Source: Parquet's format, PageHeader in parquet.thrift; Thrift's compact protocol; Arrow's Message.fbs.
 """
 
+import io
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,20 +30,15 @@ COMPRESSION = 3  # number of the field in an Arrow batch's
 INSTEAD = "Write the table again with shorter row groups, or save its texts as a .jsonl file."
 
 
-def rows_at_once(path: Path, file: "ParquetFile", column: str) -> int:
-    """Number of rows of a Parquet text column that can be read at once: none is longer than the longest page.
+def rows_at_once(table: Path | bytes, file: "ParquetFile", column: str) -> int:
+    """How many rows of a Parquet column can be read at once: none is longer than the longest page.
 
     Raises:
-        InputError: one of its pages is longer than any is read, or it is no column of texts.
+        InputError: one of its pages is longer than any is read.
         ValueError: the file is damaged.
     """
-    from pyarrow import types
-
-    kind = file.schema_arrow.field(column).type
-    if types.is_nested(kind):
-        raise InputError(f"Its {column!r} is {kind}, not text: write each as one text.")
     free, longest = memory.free(), 1
-    with open_file(path, InputError) as source:
+    with io.BytesIO(table) if isinstance(table, bytes) else open_file(table, InputError) as source:
         for group in range(file.metadata.num_row_groups):
             chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
             for page, compressed in (page for chunk in chunks for page in _pages(source, chunk, column)):
@@ -54,8 +50,8 @@ def rows_at_once(path: Path, file: "ParquetFile", column: str) -> int:
 
 
 def _pages(source: BinaryIO, chunk: Any, column: str) -> Iterator[tuple[int, int]]:
-    """The bytes of a column's pages, and those that each has in the file."""
-    if chunk.path_in_schema != column:
+    """The bytes of a column's pages, and those that each has in the file; of a nested column those of its parts."""
+    if chunk.path_in_schema != column and not chunk.path_in_schema.startswith(f"{column}."):
         return
     at = min(offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset)
     end = at + chunk.total_compressed_size
@@ -83,7 +79,7 @@ def _header(source: BinaryIO, at: int) -> tuple[int, dict[int, int]]:
 
 
 def _struct(data: bytes, at: int) -> tuple[int, dict[int, int]]:
-    """End of a Thrift struct, and its numbers."""
+    """Where a struct of Thrift's ends, and its numbers."""
     numbers, field = dict[int, int](), 0
     while head := data[at]:
         at += 1
@@ -100,7 +96,7 @@ def _struct(data: bytes, at: int) -> tuple[int, dict[int, int]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """End of a zigzag varint, and its value."""
+    """Where a number that is written in pieces of seven bits, its sign last, ends, and the number."""
     at, value = _unsigned(data, at)
     return at, (value >> 1) ^ -(value & 1)
 
@@ -116,7 +112,7 @@ def _unsigned(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _end(data: bytes, at: int, kind: int) -> int:
-    """End of a value that is no number: a boolean (held in its type), a byte, a double, bytes, or a struct.
+    """Where a value ends that is no number: a truth, which is in its kind, a byte, a double, bytes, or a struct.
 
     Raises:
         ValueError: it is of a kind that no page's header has.
@@ -174,12 +170,12 @@ def _is_compressed(message: Any) -> bool:
 
 
 def _offset(data: bytes, at: int, kind: str) -> int:
-    """Target of a flatbuffer's pointer."""
+    """Where a flatbuffer's pointer leads."""
     return at + int(struct.unpack_from(f"<{kind}", data, at)[0])
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:
-    """Position of a field of a flatbuffer's table; None where the table lacks it."""
+    """Where a field of a flatbuffer's table lies; None where the table has none."""
     fields = table - int(struct.unpack_from("<i", data, table)[0])
     place = 4 + 2 * number
     if struct.unpack_from("<H", data, fields)[0] <= place:
