@@ -1,4 +1,4 @@
-"""How much memory the files of Arrow's kinds take when they are read, of which their size says nothing.
+"""Bounds on the memory that Arrow's file formats take when read, which their size does not tell.
 
 A page of a Parquet column is the least that is read at once: 33 KB of zstd can be a cell of a gigabyte. How long one
 becomes stands in a header of its own, by which the reader allocates; the file's end only repeats it, and may lie.
@@ -79,7 +79,7 @@ def _header(source: BinaryIO, at: int) -> tuple[int, dict[int, int]]:
 
 
 def _struct(data: bytes, at: int) -> tuple[int, dict[int, int]]:
-    """Where a struct of Thrift's ends, and its numbers."""
+    """End of a Thrift struct, and its numbers."""
     numbers, field = dict[int, int](), 0
     while head := data[at]:
         at += 1
@@ -96,7 +96,7 @@ def _struct(data: bytes, at: int) -> tuple[int, dict[int, int]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Where a number that is written in pieces of seven bits, its sign last, ends, and the number."""
+    """End of a zigzag varint, and its value."""
     at, value = _unsigned(data, at)
     return at, (value >> 1) ^ -(value & 1)
 
@@ -112,7 +112,7 @@ def _unsigned(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _end(data: bytes, at: int, kind: int) -> int:
-    """Where a value ends that is no number: a truth, which is in its kind, a byte, a double, bytes, or a struct.
+    """End of a value that is no number: a boolean (held in its type), a byte, a double, bytes, or a struct.
 
     Raises:
         ValueError: it is of a kind that no page's header has.
@@ -170,12 +170,12 @@ def _is_compressed(message: Any) -> bool:
 
 
 def _offset(data: bytes, at: int, kind: str) -> int:
-    """Where a flatbuffer's pointer leads."""
+    """Target of a flatbuffer's pointer."""
     return at + int(struct.unpack_from(f"<{kind}", data, at)[0])
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:
-    """Where a field of a flatbuffer's table lies; None where the table has none."""
+    """Position of a field of a flatbuffer's table; None where the table lacks it."""
     fields = table - int(struct.unpack_from("<i", data, table)[0])
     place = 4 + 2 * number
     if struct.unpack_from("<H", data, fields)[0] <= place:
