@@ -31,7 +31,7 @@ INSTEAD = "Write the table again with shorter row groups, or save its texts as a
 
 
 def rows_at_once(table: Path | bytes, file: "ParquetFile", column: str) -> int:
-    """How many rows of a Parquet column can be read at once: none is longer than the longest page.
+    """Number of rows of a Parquet text column that can be read at once: none is longer than the longest page.
 
     Raises:
         InputError: one of its pages is longer than any is read.

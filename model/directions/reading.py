@@ -1,0 +1,105 @@
+"""What a direction says of a run: how far each token's stream lies along it, and what else points its way."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.model.attribution import direct_effects
+from headlight.model.attribution.direct_effects import Promoted
+from headlight.model.attribution.logits import final_norm, unembedding
+from headlight.model.attribution.parts import parts_at, stream_at
+from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.measure import Measure
+from headlight.model.runs.dictionary import CHUNK, Dictionary
+from headlight.model.runs.direction import Direction
+from headlight.model.runs.linear import check_reading, no_split
+from headlight.model.runs.run import Run
+
+MAX_TOKENS = 10
+MAX_LISTED = 8  # of the parts and the features whose cosine is largest
+
+Cosines = list[tuple[str, str, float]]
+"""What kind of thing it is, its name, and its cosine with the direction."""
+
+
+def projections(run: Run, direction: Direction) -> Measure:
+    """How far the stream lies along the direction, in units of the vector's length: by state and position.
+
+    NaN in layers that the direction has no vector for. The unit is that of an edit's factor.
+    """
+    direction.check_fits(run.cfg.d_model, run.cfg.n_layers)
+    values = torch.full((run.cfg.n_layers + 1, len(run.tokens)), torch.nan)
+    for layer, stream in enumerate(run.streams()):
+        if layer in direction.vectors and bool(direction.vectors[layer].any()):
+            values[layer] = stream @ direction.unit(layer) / direction.vectors[layer].norm()
+    return Measure("projection", "share", ("layer", "pos"), values)
+
+
+def nearest_tokens(run: Run, direction: Direction, layer: int, position: int, by: Lens = LOGIT) -> Promoted:
+    """The tokens that the direction of a layer raises and lowers most, read by a lens through the final norm.
+
+    The norm's scale is the run's own at that position. A tuned or Jacobian lens carries the vector by the linear part
+    of its map.
+
+    Raises:
+        InputError: the model's logits are no sums over what wrote to the stream.
+    """
+    check_reading(run.model)
+    vector = direction.vectors[layer]
+    if layer < run.cfg.n_layers:
+        vector = by.carried(layer, vector) - by.carried(layer, torch.zeros_like(vector))
+    with torch.inference_mode():
+        stream = stream_at(run, position)
+        return direct_effects.promoted(vector, stream, final_norm(run), unembedding(run), MAX_TOKENS)
+
+
+def cosines(
+    run: Run,
+    direction: Direction,
+    layer: int,
+    position: int,
+    others: Mapping[str, Direction] | None = None,
+    dictionary: Dictionary | None = None,
+) -> Cosines:
+    """The cosines of a layer's vector with other directions, with what heads and MLPs write, tokens and features.
+
+    Args:
+        run: the run whose heads and MLPs write.
+        direction: the direction.
+        layer: which of its vectors.
+        position: at which token they write.
+        others: other directions by name.
+        dictionary: a dictionary of the stream, whose decoder rows are compared.
+    """
+    unit, listed = direction.unit(layer), Cosines()
+    for name, other in (others or {}).items():
+        if layer in other.vectors and other.d_model == direction.d_model:
+            listed.append(("direction", name, float(other.unit(layer) @ unit)))
+    if not no_split(run.model):
+        parts = parts_at(run, position, layer)
+        listed += _largest("writes", [part.name for part in parts.parts], _cosine(parts.vectors, unit))
+    W_U = unembedding(run)
+    near = _cosine(W_U.T, unit)
+    best = near.abs().topk(min(MAX_LISTED, len(near))).indices.tolist()
+    names = run.outputs.labels(best)
+    listed += [("unembedding", name, float(near[token])) for name, token in zip(names, best, strict=True)]
+    if dictionary is not None:
+        rows = torch.cat(
+            [
+                _cosine(dictionary.decoder_rows(range(start, min(start + CHUNK, dictionary.n_features))), unit)
+                for start in range(0, dictionary.n_features, CHUNK)
+            ]
+        )
+        listed += _largest("feature", [str(feature) for feature in range(len(rows))], rows)
+    return listed
+
+
+def _cosine(rows: Float[Tensor, "row d_model"], unit: Float[Tensor, " d_model"]) -> Float[Tensor, " row"]:
+    return (rows @ unit) / rows.norm(dim=-1).clamp(min=1e-12)
+
+
+def _largest(kind: str, names: list[str], values: Float[Tensor, " row"]) -> Cosines:
+    best = values.abs().topk(min(MAX_LISTED, len(values))).indices.tolist()
+    return [(kind, names[place], float(values[place])) for place in best]
