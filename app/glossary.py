@@ -629,7 +629,7 @@ TERMS = {
     ),
 }
 
-# What each model that the list knows by its name was trained on, and what it is good for.
+# Training data and purpose of each model that the list knows by name.
 MODELS = {
     "smollm2": (
         "SmolLM2-135M-Instruct, trained on the web's text and code, then to follow instructions: good for watching a "

@@ -20,7 +20,7 @@ from headlight.recipes.mini import REPEATS_UNTIL
 
 TEMPLATE = Path(__file__).with_name("card.md")
 
-# What the page says of this model alone.
+# Facts of this model alone.
 OF_MINI = {
     "name": "mini",
     "introduction": (

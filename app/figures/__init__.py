@@ -50,7 +50,7 @@ __all__ = [
     "training_curves",
 ]
 
-# How Plotly's script shows a figure: nothing of it leads elsewhere, and what is downloaded is drawn by the browser.
+# Plotly's options: no links to its website, and downloads that are drawn by the browser.
 CONFIG: Mapping[str, Any] = {
     "displaylogo": False,
     "displayModeBar": "hover",

@@ -20,7 +20,7 @@ TEXTS = {
     "translation_b": "target B",
 }
 LONG_NAMES = TEXTS | {"edits": "the edits", "mean_over": "the prompts that a mean is over"}
-# What of a selection may be the reason that it cannot be run.
+# Fields of a selection that may be the reason why it cannot be run.
 IN_SHORT = {
     "prompt": "prompt",
     "prompt_b": "prompt B",

@@ -18,7 +18,7 @@ from headlight.model.measure.alignment import Presence
 from headlight.model.measure.difference import Side
 from headlight.model.runs.edits import Head
 
-# What can be chosen of large heads, on the page and in a file.
+# Options of large heads, on the page and in a file.
 CHOICES: Mapping[str, Mapping[str, Any]] = {
     "show": {
         "label": "Cells show",

@@ -3,8 +3,8 @@
 import re
 
 SIGNS = re.compile(r"[\\`*\[\]<>&$~]|(?<![^\W_])_|_(?![^\W_])|^[-+#=]")  # not _ between letters
-# What is looked for in the text once its signs are read: the names of emojis, icons and colours, addresses of pages and
-# mail; and a number that would begin a list. With a character in it that is not seen it is no such thing.
+# Markup that remains once signs are escaped: names of emojis, icons and colours, addresses of pages and mail, and a
+# number that would begin a list. An invisible character inside breaks it.
 NAMES = re.compile(r":(?=\S)|@|(?<=www)(?=\.)|^\d+(?=[.)]\s)", re.IGNORECASE)
 UNSEEN = "\u2060"  # the word joiner
 

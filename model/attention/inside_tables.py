@@ -1,4 +1,4 @@
-"""Inside one head: what a query makes of every key, and every vector from the stream to the head's output."""
+"""Steps of one head: scores and weights of a query, and every vector from the stream to the head's output."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def _components(at: HeadAt) -> Columns:
 
 
 def by_entry(sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
-    """The query's stream, the same vector as the head reads it, and what the head adds to the stream. With B - A."""
+    """The query's stream, the head's input, and the head's write to the stream. With B - A."""
     return _compared(
         {
             side: {
@@ -116,7 +116,7 @@ def by_entry(sides: Mapping[str, HeadAt]) -> dict[str, Columns]:
 
 
 def _compared(sides: dict[str, Columns]) -> dict[str, Columns]:
-    """With B less A where both have as many rows; what is masked in both has no difference."""
+    """Add B - A where both have the same number of rows; masked entries have no difference."""
     if len(sides) < 2:
         return sides
     a, b = sides["A"], sides["B"]

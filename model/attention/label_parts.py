@@ -36,7 +36,7 @@ class LabelParts:
 
 
 def has_label_parts(run: Run) -> bool:
-    """Whether a model has labels whose logits are no plain sums over what was written."""
+    """Whether a model has labels whose logits are not plain sums over the writes to the stream."""
     return run.cfg.output in ("labels", "token labels", "answer span") and bool(no_reading(run.model))
 
 
@@ -64,7 +64,7 @@ def label_parts(run: Run, target: int, distractor: int, position: int) -> LabelP
 
 
 def _before_layers(run: Run, read: Vector, direction: Vector) -> tuple[Vector, float]:
-    """The direction before a head's own layers, and what their biases add."""
+    """Carry the direction back through a head's own layers; return it with the contribution of their biases."""
     for layer in (run.model.pooler, run.model.mlm_head):
         if isinstance(layer, Pooler | MLMHead):
             return _before(layer, read, direction)

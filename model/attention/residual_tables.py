@@ -1,4 +1,4 @@
-"""The residual stream: its norm at every layer, how far its direction turns, and what each part of the model adds."""
+"""Residual stream in tables: its norm and change of direction at every layer, and each component's write."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -75,7 +75,7 @@ def layer_cosines(comparison: Comparison) -> dict[str, Measure]:
 
 
 def component_norms(comparison: Comparison) -> dict[str, Measure]:
-    """The norm of what each component wrote [component, place], of A, B and B - A."""
+    """L2 norm of each component's write [component, place], of A, B and B - A."""
     return _by_component(comparison, lambda parts: parts.norms)
 
 

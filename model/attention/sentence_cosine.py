@@ -1,4 +1,4 @@
-"""The cosine between two prompts' embeddings by a sentence encoder, and what each head and each token adds to it.
+"""Cosine between two prompts' embeddings by a sentence encoder, with the contribution of each head and token.
 
 A sentence is the mean of its tokens' last hidden states, or one of them. That is linear, and so is every norm at the
 scale that it has in the run, and a layer behind the pooling with its activation at the ratio that it has there. The
@@ -63,7 +63,7 @@ def no_cosine(comparison: Comparison) -> str:
 
 
 def pooling_of(run: Run) -> OutputPosition:
-    """Of which tokens a sentence is made: what its files say, or else the mean of all."""
+    """Tokens that are pooled into a sentence: those that the model's files state, or else all, by their mean."""
     return ASSUMED if run.cfg.output_position == "each" else run.cfg.output_position
 
 
@@ -110,7 +110,7 @@ def _pooled(run: Run) -> Float[Tensor, " d_model"]:
 
 
 def _before_dense(run: Run, direction: Float[Tensor, " d_out"]) -> tuple[Float[Tensor, " d_model"], float]:
-    """The direction before the layers behind the pooling, and what their biases add.
+    """Carry the direction back through the layers behind the pooling; return it with their biases' contribution.
 
     An activation function counts as the ratio of what it gave to what it took in this run.
     """
@@ -177,7 +177,7 @@ def parts_along(run: Run, direction: Rows) -> tuple[Float[Tensor, "layer head"],
 
 
 class _Back:
-    """A direction at each position, carried back through norms, and what their biases add on the way."""
+    """A direction at each position, carried back through norms, with the contribution of their biases."""
 
     def __init__(self, direction: Rows) -> None:
         self.direction, self.constant = direction, 0.0
@@ -196,13 +196,13 @@ class _Back:
 
 
 def scales_of(stream: Rows, norm: Norm) -> Float[Tensor, " pos"]:
-    """By what a norm divides a stream at each position."""
+    """Divisor of a norm at each position."""
     centred = stream.double() - stream.double().mean(-1, keepdim=True) if norm.centred else stream.double()
     return (centred.square().mean(-1) + norm.eps).sqrt()
 
 
 def _read_back(direction: Rows, norm: Norm, scales: Float[Tensor, " pos"]) -> Rows:
-    """The vectors whose products with any part are those of the direction with what the norm makes of the part."""
+    """Vectors whose products with a part equal the direction's products with the normalised part."""
     back = (direction if norm.w is None else direction * norm.w.double()) / scales[:, None]
     return back - back.mean(-1, keepdim=True) if norm.centred else back
 

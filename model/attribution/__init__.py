@@ -1,4 +1,4 @@
-"""Why a head looks where it does: a cell's score and write, who made a prediction, and what ablating changes.
+"""Explanation of an attention cell: its score and write, the sources of a prediction, and ablations.
 
 Everything is computed from what a run kept, but for the ablations, for which the model runs on.
 """

@@ -1,4 +1,4 @@
-"""Does it matter: what becomes of a prediction when an edge is cut or a head is replaced, as the model runs on."""
+"""Causal effect on a prediction of cutting an edge or replacing a head, with the rest of the model recomputed."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -80,7 +80,7 @@ def ablation_effects(
     own = before_cap_at(run, question.position)
     replaced = _replacements(run, cell, replacements)
     steps = Steps(run.host, (len(CUTS) + len(replaced)) * (run.cfg.n_layers - cell.layer))
-    # What is done to the whole head is the same whichever of its cells is looked at.
+    # Interventions on the whole head do not depend on the cell.
     key = "ablated", replacements.identity, cell.layer, cell.head, question.position
     ablated = run.keep(key, lambda: _ablated(run, cell, question, replaced, steps))
     logits = torch.cat([_cut(run, cell, question, own, steps), ablated])
@@ -136,7 +136,7 @@ def _direct(
 def _cut(
     run: Run, cell: Cell, question: Question, own: Float[Tensor, " d_vocab"], steps: Steps
 ) -> Float[Tensor, "variant d_vocab"]:
-    """Only what comes after the query can change, so that no more than that is run again."""
+    """Logits with the edge cut; only the query and the positions after it are computed again."""
     causal = run.cfg.attention_dir == "causal"
     if causal and cell.query > question.position:
         return own.expand(2, -1)

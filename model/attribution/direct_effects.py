@@ -1,4 +1,4 @@
-"""Direct logit attribution: what each part of the stream adds to the difference of two logits.
+"""Direct logit attribution: contribution of each part of the stream to the difference of two logits.
 
 The final LayerNorm's scale is fixed to the run's own, which makes the way from the stream to the logits linear: the
 effects of all parts add up to the difference. That is the direct effect alone; what later layers make of a part is

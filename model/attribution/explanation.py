@@ -20,7 +20,7 @@ from headlight.model.runs.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """One run's cell and question, and what can replace its head's output; positions are the run's own."""
+    """One run's cell and question, and the replacements of its head's output; positions are the run's own."""
 
     run: Run
     replacements: Replacements

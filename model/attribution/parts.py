@@ -22,7 +22,7 @@ EDITS = "the run's edits"
 
 @dataclass(frozen=True)
 class Part:
-    """One of those who wrote to a stream; `head` is None for a layer's attention bias, its MLP and its experts.
+    """A component that writes to a stream; `head` is None for a layer's attention bias, its MLP and its experts.
 
     Where a stream is split by a dictionary, `feature` is which of its features it is.
     """
@@ -50,7 +50,7 @@ def logits_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
 @kept
 @torch.inference_mode()
 def before_cap_at(run: Run, position: int) -> Float[Tensor, " d_vocab"]:
-    """The same before any soft cap: up to there, logits are sums over what wrote to the stream."""
+    """The same before any soft cap, where logits are still sums over the writes to the stream."""
     if run.cfg.pools_mean:
         return run.model.before_cap(run.stream(run.cfg.n_layers)[None])[0, 0]
     return run.model.before_cap(stream_at(run, position)[None, None])[0, 0]
@@ -77,7 +77,7 @@ def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
 def with_edits(
     run: Run, parts: tuple[Part, ...], vectors: Float[Tensor, "part d_model"], stream: Float[Tensor, " d_model"]
 ) -> Parts:
-    """The components of a stream and, for a run with edits, what these changed beside them."""
+    """The components of a stream and, for a run with edits, the changes that these made beside them."""
     if run.edits:
         parts, vectors = (*parts, Part(EDITS)), torch.cat([vectors, (stream - vectors.sum(0))[None]])
     return Parts(parts, vectors, stream)

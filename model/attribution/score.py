@@ -1,4 +1,4 @@
-"""Why a query looks at a key: the score of a cell in parts, one for each pair of those who wrote to query and key."""
+"""Attention score of a cell as a sum over pairs of components: one in the query's stream, one in the key's."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -89,7 +89,7 @@ def explain_parts(run: Run, cell: Cell, of_query: Parts, of_key: Parts) -> Why:
 
 
 def _score(run: Run, cell: Cell, score: float) -> tuple[float, float | None, float | None]:
-    """A cell's score before any soft cap, the bias that is part of it, and what a cap makes of the score."""
+    """A cell's score before any soft cap, its bias term, and the score after the cap."""
     rule = run.rule(cell.layer).of_queries([cell.query]).of_heads(slice(cell.head, cell.head + 1))
     bias = None if rule.bias is None else float(rule.bias[0, 0, 0, cell.key])
     if rule.soft_cap is None:

@@ -1,4 +1,4 @@
-"""Why a head looks where it does: a cell's score, its write, what ablating changes, and who made the prediction."""
+"""Explanation of an attention cell in tables: its score, its write, ablations, and direct effects."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -63,7 +63,7 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
 
 
 def summary(at: Explained) -> dict[str, float]:
-    """A cell in a few numbers; of a score or a difference that has a soft cap also what it is before that."""
+    """A cell in a few numbers; a score or difference with a soft cap is also given before the cap."""
     write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
     score, difference = float(at.why.parts.score.values), float(at.effects.difference.values)
     before_caps = {}
@@ -102,7 +102,7 @@ def effect_by_name(at: Explained) -> dict[str, float]:
 
 
 def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
-    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    """Tokens that each run's cell promotes and suppresses and, where there are both, the largest changes in B."""
     tokens = {side: at.written.tokens for side, at in sides.items()}
     if len(sides) < 2:
         return tokens
@@ -141,7 +141,7 @@ def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
 
 
 def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
-    """Each run's rows, and those of B - A for what both have: texts and places say which rows belong together."""
+    """Rows of each run, and of B - A for those in both: texts and places identify matching rows."""
     rows = {side: [tuple(row) for row in entry] for side, entry in sides.items()}
     listed = [(side, *row) for side, entry in rows.items() for row in entry]
     if differs and len(rows) == 2:
@@ -192,7 +192,7 @@ def _sources(comparison: Comparison, at: Explained) -> Iterator[NamedPart]:
 
 
 def promoted_rows(promoted: Promoted, names: Outputs) -> Iterator[Row]:
-    """Rank by rank the token that is raised, by how much, the one that is lowered, and by how much."""
+    """By rank the promoted token with its effect, and the suppressed token with its effect."""
     yield from ((rank, *row) for rank, row in enumerate(zip(*promoted_columns(promoted, names), strict=True), 1))
 
 

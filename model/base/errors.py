@@ -17,7 +17,7 @@ class ConfigError(HeadlightError):
 
 
 class CheckpointError(HeadlightError):
-    """A checkpoint cannot be read, or its tensors are not those that its settings ask for."""
+    """A checkpoint cannot be read, or its tensors do not match its settings."""
 
 
 class ModelNotFoundError(HeadlightError):
@@ -63,7 +63,7 @@ def exit_on_error() -> Iterator[None]:
 
 @contextmanager
 def naming(files: Iterable[str]) -> Iterator[None]:
-    """Say which files were read where an error about what they hold names none of them.
+    """Name the files that were read in errors about their contents.
 
     A tensor is called by its name, and what it is of by its kind; where it contradicts the settings, either may be
     wrong.

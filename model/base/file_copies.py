@@ -1,4 +1,4 @@
-"""Weights that somebody else may write to while a model is open: read into memory, not mapped where they lie.
+"""Copies in memory of weight files that another process may write to while a model is open.
 
 Of a file that is mapped and cut short the process is ended by the system (SIGBUS), and of one that is written over a
 model's numbers change; nothing that this process does keeps that from happening. A server has its models' files copied
@@ -22,7 +22,7 @@ _copies = False
 
 
 def copy_files() -> None:
-    """From now on have files copied into memory in this process, except what comes with the project."""
+    """From now on copy files into memory in this process, except those of the project itself."""
     global _copies
     _copies = sys.platform == "linux"  # which alone has files in memory without a name
 
@@ -57,7 +57,7 @@ def mappable(path: Path) -> Iterator[Path]:
 
 
 def _copy(source: int, target: int) -> None:
-    """Copy a file's data and leave its holes: what takes no room on the disk takes none in memory."""
+    """Copy a file's data and leave its holes, which take no memory either."""
     at, size = 0, os.fstat(source).st_size
     while at < size:
         try:

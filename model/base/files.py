@@ -56,7 +56,7 @@ def open_file(path: Path, error: type[HeadlightError] = CheckpointError) -> Bina
 
 
 def check_regular(path: Path, error: type[HeadlightError] = CheckpointError) -> None:
-    """Refuse what is no regular file, before another library opens it by its path.
+    """Refuse a path that is not a regular file, before another library opens it.
 
     Raises:
         HeadlightError: it is a folder, a pipe, a socket or a device; of the class `error`.
@@ -72,7 +72,7 @@ def _check_mode(mode: int, path: Path, error: type[HeadlightError]) -> None:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Refuse what lies in a repository's place for a large file where that was cloned without git-lfs.
+    """Refuse the pointer that stands for a large file in a repository cloned without git-lfs.
 
     Raises:
         CheckpointError: the file is a pointer, or no regular file.
@@ -137,7 +137,7 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-# What torch and safetensors say where the disk is full, neither in an OSError.
+# Messages of torch and safetensors for a full disk, neither in an OSError.
 OF_THE_DISK = ("inline_container", "PytorchStreamWriter", "os error")
 PART = ".part"  # ends the name of a file that is being written
 
@@ -169,7 +169,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say plainly what fails within because a file cannot be written.
+    """Turn failures to write a file into plain errors.
 
     Raises:
         WriteError: the disk is full, or the folder cannot be written to.

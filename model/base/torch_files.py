@@ -1,4 +1,4 @@
-"""Reading what torch.save wrote: no code in it is run, and nothing is allocated on its word.
+"""Reader of torch.save's files: no code in them is run, and no size in them is trusted.
 
 `torch.load` keeps the first promise (`weights_only`) but not the second: a tensor of stride 0 is as large as its pickle
 says, compressed entries are inflated, and a key can be a tuple of tuples that takes forever to hash.
@@ -49,7 +49,7 @@ MAX_PICKLE = 2**20  # bytes, about 5,000 tensors'
 MAX_AXES = 64  # of a tensor of torch's
 ALIGNED = 64  # bytes that torch.save gives a tensor at least
 MAX_USES = 4  # of a file's bytes by all its tensors: T5 names its one embedding four times
-# How torch.save began a file before 2020: the pickle of a number that stands for the format.
+# Start of torch.save's files before 2020: the pickle of the format's number.
 BEFORE_2020 = pickle.PROTO + b"\x02" + pickle.LONG1 + b"\x0al\xfc\x9cF\xf9 j\xa8P\x19" + pickle.STOP
 COUNT = 8  # bytes before each storage in such a file
 

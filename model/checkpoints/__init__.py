@@ -1,1 +1,1 @@
-"""Opening models: files of weights, adapters and tokenizers of every kind, and what may be wrong with them."""
+"""Opening models: files of weights, adapters and tokenizers of every kind, and checks of them."""

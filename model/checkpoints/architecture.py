@@ -175,7 +175,7 @@ def read(
 def filled(
     weight_map: WeightMap, tensors: dict[str, Tensor], ignored: str, how: Opening, skeleton: Module
 ) -> dict[str, Tensor]:
-    """Return the state dict of a skeleton model from a checkpoint's tensors, without those that are ignored.
+    """Return the state dict of a skeleton model from a checkpoint's tensors, without the ignored ones.
 
     Raises:
         CheckpointError: the tensors are not those that the weight map needs.

@@ -161,7 +161,7 @@ def check_language_model(architectures: object, names: Iterable[str], needed: It
 
 
 def _body(tensors: Mapping[str, Tensor]) -> Head:
-    """A body: its last hidden state is what it gives, and its pooler, where it has one, stands beside that."""
+    """A body: its output is the last hidden state, with the pooler beside it where it has one."""
     layer = next((name for name in ("pooler.dense", "pooler") if f"{name}.weight" in tensors), None)
     settings = {"output": "none"} | ({} if layer is None else {"pooler_act_fn": "tanh"})
     return Head(settings, lambda cfg: {} if layer is None else _pooler(cfg, layer))

@@ -189,7 +189,7 @@ def _ask_once(repository: str, revision: str | None) -> None:
 
 
 def _patterns(repository: str, commit: str) -> list[str]:
-    """Choose what to download, pickles only where there are no safetensors, and refuse what the disk does not hold."""
+    """Choose the files to download, pickles only where there are no safetensors, and check the free disk space."""
     for patterns in (FILES, [*FILES, *PICKLED]):
         planned = _planned(repository, commit, patterns)
         if any(file.filename.endswith(".safetensors") for file in planned):
@@ -212,7 +212,7 @@ def _planned(repository: str, commit: str, patterns: list[str]) -> list[Any]:
 
 
 def _check_room(repository: str, planned: list[Any]) -> None:
-    """Refuse what the disk does not hold, before any of it is fetched."""
+    """Refuse files that do not fit on the disk, before any of them is fetched."""
     from huggingface_hub import constants
 
     needed = sum(file.file_size or 0 for file in planned if file.will_download)

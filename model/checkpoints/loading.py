@@ -157,7 +157,7 @@ def load(
 
 
 def _of_gguf(path: Path, d_vocab: int) -> tuple[Tokenizer | None, tuple[int, ...]]:
-    """The tokenizer in a GGUF file, and the tokens that end what its model writes."""
+    """The tokenizer in a GGUF file, and the model's end tokens."""
     header = whole_header(path)
     files = read_gguf_tokenizer(path.name, header.architecture, header.metadata)
     tokenizer = None if files is None else _fitting(Tokenizer.of_files(files), d_vocab, [path.name])
@@ -179,7 +179,7 @@ def _dequantised(path: Path, dtype: DType) -> str:
 
 
 def _inferred(path: Path, family: str) -> str:
-    """By what a family is known where config.json does not name it."""
+    """Keys by which a family is recognised where config.json does not name it."""
     known = _recognised(path, FAMILIES)
     return "" if known else f"config.json has no model_type; by the names of its tensors a {family}"
 
@@ -193,7 +193,7 @@ def _refuse_pickles(path: Path) -> None:
 
 
 def _names(path: Path) -> Iterator[str]:
-    """The names of the files that say what a model is: a file's own, or settings and weights, of a LoRA its base's too.
+    """Names of the files that define a model: a single file, or settings and weights, and for a LoRA its base's.
 
     Which of several weights holds a tensor its index says.
     """
@@ -339,7 +339,7 @@ def _value(text: str) -> Any:
 
 
 def questions(source: str | Path) -> Questions | None:
-    """Return what neither a checkpoint on this machine nor its name tells; None if nothing is missing.
+    """Return the questions that a local checkpoint and its name leave open; None if nothing is missing.
 
     Raises:
         CheckpointError: damaged files, or an unknown format.

@@ -28,7 +28,7 @@ HEAD = re.compile(r"(.*\.)?(score|classifier|classification_head|qa_outputs|v_he
 
 
 def is_adapter(folder: Path) -> bool:
-    """Whether a path is a folder of what peft trained, without the weights of the base."""
+    """Whether a path is a folder of peft's adapters, without the weights of the base."""
     whole = (f"{name}{index}" for name in ("model.safetensors", "pytorch_model.bin") for index in ("", ".index.json"))
     return (folder / CONFIG).is_file() and not any((folder / name).is_file() for name in whole)
 
@@ -168,7 +168,7 @@ class Base:
 
 
 def merge(folder: Path, base: Base, adapter: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Merge an adapter into its base: add its low-rank products, and replace what it stores whole.
+    """Merge an adapter into its base: add its low-rank products, and replace tensors that it stores whole.
 
     Raises:
         CheckpointError: a tensor of the adapter has no place in the base.

@@ -119,7 +119,7 @@ class LoraSettings:
 
     @property
     def ties(self) -> bool:
-        """Whether what is added to the token embedding is added to the unembedding that is tied to it."""
+        """Whether the update of the token embedding also applies to the unembedding tied to it."""
         return bool(self.config.get("ensure_weight_tying"))
 
     def is_saved(self, module: str) -> bool:
@@ -128,7 +128,7 @@ class LoraSettings:
         return any(re.match(rf"(^|.*\.){name}($|\..*)", module) for name in names)
 
     def is_target(self, module: str, model_type: str, is_linear: bool) -> bool:
-        """Whether the settings let a module have halves; peft leaves out what a file holds for any other.
+        """Whether the settings target a module; peft ignores tensors in the file for any other.
 
         A module that a list has by its whole name is one in whichever layer. `model_type` is the base's, and
         `is_linear` says that the module is a linear layer and not the unembedding.
@@ -177,7 +177,7 @@ class LoraSettings:
 
 
 def _refuse_kinds(config: Mapping[str, Any]) -> None:
-    """Refuse what is no LoRA of a whole model on its unchanged base, and say what it is."""
+    """Refuse adapters other than a LoRA of a whole model on its unchanged base, and name their kind."""
     kind, begun = config.get("peft_type"), config.get("init_lora_weights")
     if kind in PROMPTS:
         raise ConfigError(

@@ -45,7 +45,7 @@ def text_part(raw_config: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def note(kind: str) -> str:
-    """Say of a kind of model that what opens is its text part."""
+    """Note that only the text part of a kind of model is opened."""
     return f"the text's part of a {kind}, which reads images as well{NOTES.get(kind, '')}"
 
 

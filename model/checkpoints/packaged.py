@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Packaged:
-    """A model's file in a package: what it is, and how to install it without the programs that the package asks for."""
+    """A model's file in a package: its description, and how to install it without the package's dependencies."""
 
     module: str
     file: str

@@ -52,7 +52,7 @@ def _is_of_folder(path: Path) -> bool:
 
 
 def _current_snapshot(folder: Path) -> Path | None:
-    """Of a repository in the hub's cache, the folder of what its main branch was when it was last fetched."""
+    """Snapshot folder in the hub's cache of a repository's main branch when it was last fetched."""
     branch = folder / "refs" / "main"
     if not branch.is_file() or branch.stat().st_size > 100:
         return None

@@ -113,7 +113,7 @@ def _logits(outputs: Any, output: Output) -> Float[Tensor, "batch pos d_vocab"]:
 
 
 def _class_of(folder: Path, masked: bool, output: Output) -> str:
-    """The class to open a folder with: the one that it names where transformers has no Auto class of its outputs."""
+    """Class to open a folder with: the one that it names where transformers has no Auto class for its outputs."""
     named = named_class(read_config_file(folder))
     return named if named.endswith(BY_NAME) else "AutoModelForMaskedLM" if masked else KINDS[output]
 

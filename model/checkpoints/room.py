@@ -114,7 +114,7 @@ class Estimate:
 
 
 def estimate(files: Sequence[Path], tensors: Collection[Tensor], dtype: DType) -> Estimate:
-    """Estimate what opening a checkpoint takes; a few samples of a large one are read to time the disk."""
+    """Estimate time and memory for opening a checkpoint; samples of a large one are read to time the disk."""
     stored = _bytes(tensors)
     mapped = sum(stored_bytes(tensor) for tensor in tensors if not is_converted(tensor, kept_in(tensor, dtype)))
     kinds = kinds_of(tensors)

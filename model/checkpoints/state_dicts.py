@@ -1,4 +1,4 @@
-"""Files of tensors by name, as safetensors or as torch.save wrote them, and what surrounds the tensors in them."""
+"""Files of tensors by name, by safetensors or torch.save, and the wrappers around the tensors in them."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ BEFORE = (
 
 @dataclass(frozen=True)
 class StateDict:
-    """A file's tensors by name, what else the file holds, and what was taken off to get at them, in words."""
+    """A file's tensors by name, its other entries, and a description of the wrappers that were removed."""
 
     tensors: dict[str, Tensor]
     beside: dict[str, Any] = field(default_factory=dict)

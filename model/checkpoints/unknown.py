@@ -1,4 +1,4 @@
-"""Describe a file or folder that is not a supported model: what it looks like, and what to do."""
+"""Describe a file or folder that is not a supported model, and say what to do."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ MAX_NAMED = 3
 
 
 def unknown(path: Path, called: str) -> str:
-    """A sentence on what a path looks like, and another on what would open.
+    """A sentence that describes a path, and one about paths that would open.
 
     Raises:
         CheckpointError: the file, or weights in the folder, are a pointer of Git LFS.

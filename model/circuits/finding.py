@@ -34,7 +34,7 @@ class Circuit:
 
     @property
     def completeness(self) -> float:
-        """The same of all but the circuit: 0 where nothing outside it can do what it does."""
+        """Completeness: the same for all edges but the circuit; 0 where nothing outside it can replace it."""
         return (self.without - self.b) / (self.a - self.b)
 
 

@@ -1,4 +1,4 @@
-"""A circuit of edges in tables: what it does alone and what all else does without it, and every edge's score."""
+"""A circuit of edges in tables: its effect alone, that of all other edges, and every edge's score."""
 
 from headlight.model.circuits.of_runs import Against, EdgeCircuit, circuit_of
 from headlight.model.circuits.scoring import Method

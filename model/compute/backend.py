@@ -44,7 +44,7 @@ class Backend:
 
 
 def default(x: Rows, W: Matrix, b: Bias | None) -> Float[Tensor, "row d_out"]:
-    """x @ W + b by what torch itself takes."""
+    """x @ W + b by torch's default kernel."""
     return x @ W if b is None else torch.addmm(b, x, W)
 
 
@@ -56,7 +56,7 @@ def onednn(x: Rows, W: Matrix, b: Bias | None) -> Float[Tensor, "row d_out"]:
 
 
 class Backends:
-    """The backends that there are here, measured once by whoever asks first, and the one in use."""
+    """Available backends, measured once on first use, and the one in use."""
 
     def __init__(self, candidates: Callable[[], Sequence[Candidate]]) -> None:
         self._candidates = candidates
@@ -107,7 +107,7 @@ class Backends:
             self.force(before)
 
     def _chosen(self, backends: Sequence[Backend]) -> Backend:
-        """The one that is forced, else the fastest of those within the bound, else torch's own."""
+        """The forced backend, else the fastest within the error bound, else torch's own."""
         for each in backends:
             if each.name == self._forced:
                 return each
@@ -116,7 +116,7 @@ class Backends:
 
 
 def measure(candidates: Sequence[Candidate], device: str = "cpu") -> tuple[Backend, ...]:
-    """Each candidate's error and speed on a product of GPT-2-small's size, without those that cannot compute it."""
+    """Error and speed of each working candidate on a product of GPT-2-small's size."""
     n_rows, d_in, d_out = PROBE
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n_rows, d_in, generator=generator).to(device)

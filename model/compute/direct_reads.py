@@ -71,7 +71,7 @@ class Buffer:
                 done += read
 
     def layer(self, block: nn.Module, extents: Sequence[Extent]) -> nn.Module:
-        """A layer whose matrices are those that were read."""
+        """A layer with the matrices that were read."""
         own = {id(parameter): parameter for parameter in block.parameters()}
         return copy.deepcopy(block, {**own, **{id(extent.matrix): self._matrix(extent) for extent in extents}})
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from headlight.model.compute.backend import backend, default
 from headlight.model.compute.quantised import Quantised, plain
 
-# Where the other ways were measured to be faster than a plain matrix product, on an AMD EPYC with torch 2.13:
+# Bounds within which the other ways were measured to be faster than a plain product, on an AMD EPYC with torch 2.13:
 FEW = 4  # rows of x; for 8 they are as fast
 LARGE = 2**18  # elements of a matrix; a smaller one stays in the processor's cache
 MANY = 2**23  # elements of a matrix times rows of x, from which a smaller one is worth it too
@@ -101,7 +101,7 @@ def products(
 
 @cache
 def _axes(equation: str) -> tuple[tuple[int, ...], int]:
-    """The order of W's axes in which those that are summed come first, and how many these are."""
+    """Order of W's axes with the summed ones first, and the number of summed axes."""
     inputs, output = equation.split("->")
     of_x, of_W = (each.split() for each in inputs.split(","))
     summed, kept = [axis for axis in of_x if axis in of_W], [axis for axis in output.split() if axis in of_W]
@@ -134,7 +134,7 @@ def _matrix(W: Float[Tensor, "..."], n_summed: int) -> Float[Tensor, "d_in d_out
 
 
 def _few_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"] | None:
-    """x @ W, if W is of a kind for which there is a faster way.
+    """x @ W by a faster way, if W's kind has one.
 
     By rows: they lie a whole number of their lengths apart. By columns: they lie side by side, more of them than rows.
     """
@@ -164,7 +164,7 @@ def _woven(parts: Sequence[Float[Tensor, "..."]]) -> Float[Tensor, "heads ..."] 
 
 
 def _follow(parts: Sequence[Float[Tensor, "..."]], step: int) -> bool:
-    """Whether they are alike, and each begins so many elements after the one before it in the same memory."""
+    """Whether the tensors have one layout, and lie at equal distances in the same memory."""
     first = parts[0]
     memory, begin = first.untyped_storage().data_ptr(), first.data_ptr()
     for index, part in enumerate(parts[1:], 1):
@@ -178,7 +178,7 @@ def _follow(parts: Sequence[Float[Tensor, "..."]], step: int) -> bool:
 
 
 def _weighted_rows(x: Float[Tensor, "few d_in"], W: Float[Tensor, "d_in d_out"]) -> Float[Tensor, "few d_out"]:
-    """x @ W as the sum of W's rows, each weighted by its component of x, which is what an embedding bag sums.
+    """x @ W as the sum of W's rows weighted by x, which is an embedding bag.
 
     A bag is a block of W's rows for one row of x. Where W's rows lie further apart than they are long, as slices of
     one matrix do, they are every second or third of a longer table.

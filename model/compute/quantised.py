@@ -96,7 +96,7 @@ class Quantised(Tensor):
         return Quantised(self.stored.rows(pick))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Quantised":
-        """The same storage, which nobody writes to."""
+        """Share the storage, which is read only."""
         copied = Quantised(self.stored, self._views, self._shell(), self._is_changed)
         memo[id(self)] = copied
         return nn.Parameter(copied, requires_grad=False) if isinstance(self, nn.Parameter) else copied  # type: ignore[return-value]  # one by its type
@@ -176,7 +176,7 @@ def changed(tensor: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def converted(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
-    """A tensor in another dtype, or with None as it is stored; what cannot stay quantised is float32 then."""
+    """Convert a tensor to a dtype, or keep its own with None; values that cannot stay quantised become float32."""
     if not isinstance(tensor, Quantised):
         return tensor if dtype is None else tensor.to(dtype)
     return tensor if dtype is None and tensor.stored.stays else tensor.dequantised(dtype or torch.float32)

@@ -26,17 +26,17 @@ def is_large(model: nn.Module) -> bool:
 
 
 def advise(parameter: Tensor, advice: int) -> None:
-    """Tell the system what is to become of a parameter's pages."""
+    """Advise the system on the future use of a parameter's pages."""
     if sys.platform != "linux":
         return
     begin = parameter.data_ptr() // mmap.PAGESIZE * mmap.PAGESIZE
     length = parameter.data_ptr() + parameter.nbytes - begin
-    # What fails, as an older Linux does, changes nothing.
+    # The advice may fail, as on an older Linux; that changes no result.
     ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(length), advice)
 
 
 def in_turn(blocks: nn.ModuleList, after: Tensor, advise: Advise = advise) -> Iterator[nn.Module]:
-    """The blocks, each while a thread reads what comes next: a block, or what is needed `after` them all.
+    """Yield the blocks while a thread reads ahead: the next block, or the tensors needed `after` all of them.
 
     What memory can keep is read by the system, which keeps it; what is larger, by direct reads, as long as there are
     any: of 6.4 GB under a limit of 4 GiB (`make bench ARGS=large`) a pass takes half as long by these.

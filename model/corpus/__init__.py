@@ -1,1 +1,1 @@
-"""Scan a corpus for what every head does, and read and write the results."""
+"""Scan a corpus for the behaviour of every head, and read and write the results."""

@@ -1,4 +1,4 @@
-"""Values of somebody's JSON files, each of the type that it has to be, or a plain sentence about where it is not."""
+"""Type checks of values in untrusted JSON files, with plain messages about where a value is wrong."""
 
 import json
 import math
@@ -88,7 +88,7 @@ class JsonValue:
         return None if self.value is None else read(self)
 
     def wrong(self, wanted: str) -> ScanError:
-        """The error for a value that is not what it has to be."""
+        """Error for a value of the wrong kind."""
         said = json.dumps(self.value)
         return ScanError(f"{self.where} is {said[:60]}{'…' if len(said) > 60 else ''}; it has to be {wanted}.")
 

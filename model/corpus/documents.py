@@ -76,7 +76,7 @@ class Corpus:
         return n_rows if most is None else min(most, n_rows)
 
     def identity(self) -> dict[str, Any]:
-        """Return what identifies this corpus: its files' names and sizes."""
+        """Return the identity of this corpus: its files' names and sizes."""
         folder = Path(self.source)
         names = {_name(folder, path): path.stat().st_size for path in self.files}
         return {"corpus": self.name, "column": self.column, "split": self.split, "files": names}
@@ -141,7 +141,7 @@ def _name(root: Path, path: Path) -> str:
 
 
 def runs(lines: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Consecutive runs of lines, each of about so many characters, up to the end of a line."""
+    """Consecutive lines in groups of about this many characters."""
     run: list[str] = []
     length = 0
     for line in lines:

@@ -39,7 +39,7 @@ class Here:
         return ((job.number, self._worker(job)) for job in jobs)
 
     def close(self) -> None:
-        """There is nobody to let go."""
+        """Nothing has to be released."""
 
 
 class Processes:

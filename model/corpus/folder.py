@@ -16,8 +16,8 @@ from headlight.model.corpus.tree import CONFIG, HEADS, SCATTER
 
 WORK, IDENTITY = ".scan", "identity.json"
 SERVER, MANIFEST, UNITS = "server_config.json", "attributions/manifest.json", "units"
-# What a scan writes, by the folders within its own, in the order in which they are emptied: what tells whose they are,
-# and folders that hold others, come after the rest.
+# Files of a scan by its subfolders, in the order of removal: files that identify the folder as a scan's, and folders
+# with subfolders, come last.
 WRITTEN = {
     HEADS: r"L\d+H\d+\.json",
     "attributions": r"manifest\.json",
@@ -42,7 +42,7 @@ def identity_of(folder: Path) -> Mapping[str, Any] | None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a place where a scan would write over what is not its own.
+    """Refuse a place where a scan would overwrite files that are not a scan's.
 
     Raises:
         ScanError: it is no folder, or holds files with the names that a scan writes, and no scan of ours.
@@ -57,7 +57,7 @@ def check_folder(folder: Path) -> None:
 
 
 def empty(folder: Path) -> None:
-    """Remove what a scan of ours has written in a folder; all else that lies there stays.
+    """Remove a scan's files from a folder; all other files stay.
 
     Raises:
         ScanError: the folder holds something, and no scan of ours, or links in the places of a scan's files.
@@ -78,7 +78,7 @@ def empty(folder: Path) -> None:
 
 
 def clear(folder: Path, *within: str) -> None:
-    """Remove what a scan writes in the named folders of its own, and each of them that is empty then."""
+    """Remove a scan's files from its named subfolders, and those that are empty afterwards."""
     for name in within:
         for path in _written(folder, name):
             path.unlink()
@@ -87,7 +87,7 @@ def clear(folder: Path, *within: str) -> None:
 
 
 def _written(folder: Path, *within: str) -> Iterator[Path]:
-    """The files there that have the names of a scan's, finished or not; those that tell whose it is come last."""
+    """Existing files of a scan, finished or not; those that identify the folder as a scan's come last."""
     for name in within or WRITTEN:
         kept = re.compile(rf"{WRITTEN[name]}|\.({WRITTEN[name]}){re.escape(PART)}")
         there = sorted((folder / name).iterdir()) if WRITTEN[name] and (folder / name).is_dir() else []

@@ -1,4 +1,4 @@
-"""Every head's figures on a batch, taken as the patterns pass: sums over the cells of a sequence, and over what.
+"""Figures of every head on a batch, computed as the patterns pass: sums over cells, and their numbers of terms.
 
 A figure of the corpus is a ratio of two such sums over all its documents. Six are HeadVis's, by its own definitions.
 
@@ -48,7 +48,7 @@ NAMES = ("hook_resid_pre", "attn.hook_v", "attn.hook_pattern", "attn.hook_z", "l
 
 @dataclass(frozen=True, eq=False)
 class Attended:
-    """A layer's patterns on a batch, the rows of padding zero, with what is gathered from them once.
+    """A layer's patterns on a batch, with padding rows zero and with derived arrays computed once.
 
     `by_distance` are sums of diagonals, `to_key` those of columns. `strongest` is each query's largest weight without
     the first row and column, which many heads rest on, and `strongest_key` where that is; both begin at query 1.

@@ -48,7 +48,7 @@ def refusing_damage(name: str, what_to_do: str = "Delete it, and scan again.") -
 
 
 def by_prefix(arrays: Arrays) -> Mapping[str, Arrays]:
-    """The arrays whose names are made of two, as "neurons.0:sums", by the first of these."""
+    """Arrays with names such as "neurons.0:sums", grouped by the part before the colon."""
     groups: dict[str, dict[str, Shaped[np.ndarray, ...]]] = {}
     for name, each in arrays.items():
         first, colon, rest = name.partition(":")

@@ -146,7 +146,7 @@ def _rows(value: JsonValue, n_layers: int, n_heads: int) -> Mapping[Head, HeadRo
 
 def _row(value: JsonValue, n_layers: int, n_heads: int) -> HeadRow:
     layer, head = value.get("layer").whole(0, n_layers - 1), value.get("head").whole(0, n_heads - 1)
-    # What is no number is no figure: others may stand there too, such as coordinates of a map.
+    # Entries other than numbers are no figures: files of others also have coordinates of a map, for example.
     figures = {name: each.number() for name, each in value.named() if name not in ("layer", "head") and each.is_number}
     return HeadRow(layer, head, figures, {name: _interval(each) for name, each in value.get("intervals").named()})
 

@@ -74,7 +74,7 @@ class Samples:
         self.sequences = {identity: self.sequences[identity] for identity in sorted(used)}
 
     def bars(self) -> Bars:
-        """Return what a further sequence needs where a bucket is full."""
+        """Return the thresholds for a further sequence where a bucket is full."""
         strengths = np.full((self.n_layers, self.n_heads), -np.inf)
         sampling_keys = np.full((self.n_layers, self.n_heads, self.n_intervals), NO_BAR)
         for (layer, head, interval), samples in self.kept.items():
@@ -106,7 +106,7 @@ class Samples:
         }
 
     def fill(self, arrays: Arrays) -> "Samples":
-        """These samples with what `arrays` gave."""
+        """Fill these samples from `arrays`'s output."""
         names, tokens = to_texts(arrays["sequence_names"]), apart(arrays, "sequence_tokens")
         for place, name, row in zip(arrays["sequence_places"].tolist(), names, tokens, strict=True):
             document, number, start = place

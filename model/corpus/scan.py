@@ -63,7 +63,7 @@ class Scan:
         return True
 
     def run(self, engine: Engine, watch: Watch = lambda progress: None) -> ScanResults:
-        """Scan what is left of the corpus, and write the tree.
+        """Scan the rest of the corpus, and write the tree.
 
         Raises:
             ScanError: the folder is another scan's, the disk is full, or there is nothing in the corpus to scan.
@@ -115,12 +115,12 @@ class Scan:
         return None
 
     def _shards(self) -> Iterator[tuple[int, tuple[Document, ...]]]:
-        """The corpus in shards of so many documents."""
+        """The corpus in shards of this many documents."""
         documents = islice(self._corpus.documents(), self._settings.documents or None)
         return enumerate(iter(lambda: tuple(islice(documents, self._settings.shard)), ()))
 
     def _jobs(self, calibration: Calibration) -> Iterator[Job]:
-        """The shards that are not finished yet, each with what is known when it is taken."""
+        """Jobs of the unfinished shards, with the state at the time they are taken."""
         sampling_keys: list[int] = []  # the smallest so far, negative, the largest of them first
         predicts = self._model.cfg.attention_dir == "causal"  # there is a next token
         for number, documents in self._shards():

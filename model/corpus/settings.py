@@ -1,4 +1,4 @@
-"""The settings of a scan: those that change its results, and so may not change while it is in progress."""
+"""Settings of a scan that change its results, and so must not change while it is in progress."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args

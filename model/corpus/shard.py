@@ -31,7 +31,7 @@ from headlight.model.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A shard's documents with what is known when it starts; without `calibration` it is a calibration job.
+    """A shard's documents with the state at its start; without `calibration` it is a calibration job.
 
     `ablated` are the documents on which heads are ablated.
     """

@@ -11,7 +11,7 @@ from headlight.model.corpus.tree import Tree
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure's title and unit, and what our own scans say that it means; one that is `signed` can be below zero."""
+    """Title, unit and description of a figure; one that is `signed` can be below zero."""
 
     title: str
     unit: str = ""

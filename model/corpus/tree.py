@@ -181,7 +181,7 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A scan: its model and corpus, its figures with what they mean, and every head's row.
+    """A scan: its model and corpus, its figures with descriptions, and every head's row.
 
     `provenance` is None in a tree that is not ours. One head's dashboard is read by `reading.read_dashboard`.
     """

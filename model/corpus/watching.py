@@ -25,7 +25,7 @@ See = Callable[[Key, CutSequence, Float[Tensor, "pos unit"]], None]
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """Some units of one layer, and what makes their activations of the activation by that name."""
+    """Recorded units of one layer, and the function that computes them from the named activation."""
 
     key: Key
     name: str
@@ -70,7 +70,7 @@ def _encoded(dictionary: Dictionary, count: int) -> Callable[[Tensor], Tensor]:
 
 
 class UnitTap(Tap):
-    """Shows `see` what is watched of every sequence of a batch, all but the first token."""
+    """Tap that passes the recorded units of every sequence of a batch to `see`, without the first token."""
 
     def __init__(self, units: Sequence[Watched], batch: Batch, see: See) -> None:
         self._by_name: dict[str, list[Watched]] = {}

@@ -1,4 +1,4 @@
-"""A scan written as the tree that HeadVis's own page reads, with what only we have beside it.
+"""Write a scan as the tree that HeadVis's own page reads, with further entries of ours.
 
 The same findings give the same bytes. Figures and weights have four digits behind the point, small effects four in all.
 
@@ -216,10 +216,10 @@ def _matters(matters: Matters, layer: int, head: int) -> dict[str, Any] | None:
 
 
 def _rounded(number: float | None) -> float | None:
-    """Four digits behind the point, as HeadVis has them; None for what is no number."""
+    """Rounded to four digits after the point, as in HeadVis; None for NaN."""
     return None if number is None or not math.isfinite(number) else round(number, 4)
 
 
 def _four(number: float) -> float | None:
-    """Four digits in all, for what may be small; None for what is no number."""
+    """Rounded to four significant digits, for values that may be small; None for NaN."""
     return float(f"{number:.4g}") if math.isfinite(number) else None

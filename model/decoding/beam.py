@@ -80,7 +80,7 @@ def beam_search(
     stop_tokens: Collection[int] | None = None,
     tap: Tap = NO_TAP,
 ) -> tuple[BeamSearch, ...]:
-    """The `n_best` continuations of best score among those that `n_beams` beams find, for each row of the prompt.
+    """The `n_best` highest-scoring continuations found with `n_beams` beams, for each row of the prompt.
 
     The score is the sum of log-probabilities divided by (number of new tokens) ** `length_power`, the stop token
     counted: 0 compares sums, which favours the short, 1 compares means. The search goes on until no longer continuation

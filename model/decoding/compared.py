@@ -34,7 +34,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Continuations:
-    """A's continuation and, with a run B, B's `own` and `b`, the one that is compared with A's step by step.
+    """A's continuation and, with a run B, B's `own` and `b`, which is compared with A's step by step.
 
     That is B's own text, or B made to write the tokens that A wrote.
     """
@@ -66,7 +66,7 @@ class Continuations:
         return self.comparison.positions(self.a.run).index(self.a.query(step))
 
     def candidates(self) -> dict[str, Candidates]:
-        """For each step the tokens that are the likeliest in A or in B, those that were written among them."""
+        """For each step the most likely tokens in A or in B, and the generated ones."""
         key = tuple(each.key for each in self.sides.values())
         return self.a.run.host.keep(("candidates", *key), self._candidates)
 

@@ -47,7 +47,7 @@ class Writing:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A prompt and what was written behind it; immutable.
+    """A prompt and its continuation; immutable.
 
     `run` is one pass over the prompt's tokens and all that were written, with the edits that the prompt's run has. The
     first `n_given` of these were put there by the user. Each was written at the position before its own, with these
@@ -149,7 +149,7 @@ def _check_given(run: Run, prefix: tuple[int, ...]) -> None:
 def _continued(
     run: Run, prefix: tuple[int, ...], how: Writing, ends: tuple[int, ...], means: Means
 ) -> tuple[tuple[int, ...], Reason]:
-    """The tokens so far and those that are drawn behind them."""
+    """The tokens so far and their sampled continuation."""
     n_more = how.n_new - len(prefix)
     if prefix and prefix[-1] in ends:
         return prefix, "stop token"
@@ -170,7 +170,7 @@ def _continued(
 
 
 def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
-    """The logits of the prompt and what is written behind it, with the run's edits."""
+    """Logits of the prompt and its continuation, with the run's edits."""
     editing = tap(run.model, text, run.edits, run.bos, len(run.tokens), means, run.tap.opened)
     return run.model(text, tap=editing)
 
@@ -178,7 +178,7 @@ def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor,
 def _read(
     run: Run, written: tuple[int, ...], n_given: int, sampling: Sampling, reason: Reason, means: Means
 ) -> Written:
-    """One pass over the prompt and what is written behind it."""
+    """One pass over the prompt and its continuation."""
     on = run.host.on_device(run.model)
     opened = run.tap.opened
     made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, opened=opened)

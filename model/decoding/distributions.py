@@ -48,7 +48,7 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Probabilities of the next token: the model's own, and those that it is drawn with; 0 where it was dropped."""
+    """Next-token probabilities: the model's own, and those sampled from, 0 for dropped tokens."""
 
     before: Float[Tensor, "*row d_vocab"]
     after: Float[Tensor, "*row d_vocab"]

@@ -68,7 +68,7 @@ def generate_tables(
 
 
 def step_tables(continuations: Continuations, step: int, heads: Sequence[Head]) -> Tables:
-    """The tables of what was written."""
+    """Tables of the generated tokens."""
     tables = {
         "tokens": tokens_of(continuations.comparison),
         "steps": columns(STEPS, _steps(continuations)),

@@ -30,7 +30,7 @@ class KeyValueCache(Tap):
         return _Within(self, prefix)
 
     def clear(self) -> None:
-        """Forget all, before a run of the whole text anew."""
+        """Clear the cache, before a run of the whole text."""
         self._kept.clear()
 
     def select(self, rows: Int[Tensor, " chosen"]) -> None:

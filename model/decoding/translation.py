@@ -48,7 +48,7 @@ class Attention:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A source, the target that is looked at, and what the model computes of both; immutable.
+    """A source, its target, and the model's activations for both; immutable.
 
     `written` are the target's tokens, the end token included where it was written; each was written by the row that
     reads the token before it, the first by the start token. `log_probs` are theirs (nats). `search` is None where the

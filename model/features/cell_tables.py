@@ -1,4 +1,4 @@
-"""A cell's score and what its head moves, by the features of a dictionary of the stream that it reads, in tables."""
+"""An attention cell in tables by features of a dictionary of the head's input: its score and the head's effect."""
 
 from collections.abc import Iterator, Mapping
 
@@ -33,7 +33,7 @@ def why_feature_tables(comparison: Comparison, question: CellQuestion, dictionar
 
 
 def explained_by_features(comparison: Comparison, sides: Mapping[str, Explained], dictionary: Dictionary) -> Tables:
-    """The scores and what the heads move, by the features of a dictionary of the stream that they read."""
+    """Scores and effects of the heads, by features of a dictionary of the stream that they read."""
     scores = {side: explain_cell_by_features(at.run, at.cell, dictionary) for side, at in sides.items()}
     return {
         "score by features": parts_table(
@@ -49,7 +49,7 @@ def explained_by_features(comparison: Comparison, sides: Mapping[str, Explained]
 def moved_by_part(
     at: Explained, dictionary: Dictionary, effects: Measure
 ) -> tuple[tuple[str, ...], Float[Tensor, "part pos"], Float[Tensor, " part"]]:
-    """The effects of what a head moves by the name of each part: by the position that it is from, and from none."""
+    """Effects of the head by part: by the position of origin, and those of no position."""
     moved = moved_by_features(at.run, at.head, at.question.position, dictionary)
     names = tuple(dict.fromkeys(part.name for part in moved.parts))
     rows = {name: row for row, name in enumerate(names)}

@@ -125,7 +125,7 @@ def _numbered(folder: Path, pattern: str) -> dict[int, Path]:
 
 
 def _files(folder: Path, settings: dict[str, Any]) -> dict[int, Path]:
-    """The file of each layer: those that the config names, where they lie beside it, or layer_<i>.safetensors.
+    """File of each layer: those named in the config, where they lie beside it, or layer_<i>.safetensors.
 
     Raises:
         CheckpointError: one is missing, or would lie outside the folder.

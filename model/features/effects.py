@@ -1,4 +1,4 @@
-"""A dictionary's features in a run: parts of a stream, of a score, and of what a head moves.
+"""Features of a dictionary in a run: as parts of a stream, of a score, and of a head's effect.
 
 What no feature says is the dictionary's error. It is a part like any other, and so is the decoder's bias: the parts of
 a stream add up to the stream, those of a score to the score, and those of a write to the write.
@@ -54,7 +54,7 @@ def strongest(run: Run, dictionary: Dictionary, position: int) -> tuple[list[int
 
 
 def layer_after(dictionary: Dictionary) -> int | None:
-    """The layer whose heads read the stream that an autoencoder is of; None where it is of no such stream."""
+    """Layer whose heads read the stream that an autoencoder reconstructs; None for other activations."""
     layer, _, name = dictionary.hook_in.removeprefix("blocks.").partition(".")
     if not dictionary.is_autoencoder or name not in ("hook_resid_pre", "hook_resid_post"):
         return None
@@ -85,7 +85,7 @@ def feature_parts(run: Run, dictionary: Dictionary, position: int) -> Parts:
 
 @kept
 def explain_cell_by_features(run: Run, cell: Cell, dictionary: Dictionary) -> Why:
-    """A cell's score as a sum over pairs of what the query's stream and the key's are made of, by feature.
+    """A cell's score as a sum over pairs of parts of the query's and the key's stream, by feature.
 
     Norms' scales are the run's own; biases, positions and errors are parts of their own, and nothing is left.
 

@@ -1,11 +1,11 @@
-"""Whether a dictionary belongs to a model; where it does not, what does not fit."""
+"""Check whether a dictionary belongs to a model, and describe mismatches."""
 
 from headlight.model.base.errors import CheckpointError, nearest
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.runs.dictionary import Dictionary
 
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")
-# What the MLP and the heads themselves read, as TransformerLens 3, SAELens and circuit-tracer call it, and the norms.
+# Names of the MLP's and the heads' inputs in TransformerLens 3, SAELens and circuit-tracer, and their norms.
 BEHIND_NORM = {"mlp.hook_in": "ln2", "attn.hook_in": "ln1"}
 WIDE = ("hook_embed", "hook_pos_embed", "hook_attn_out", "hook_mlp_out", "ln1.hook_normalized", "ln2.hook_normalized")
 

@@ -1,4 +1,4 @@
-"""Folding what SAELens does to activations in training, and to a decoder's lengths, into a dictionary's weights.
+"""Fold SAELens's scaling of activations and of decoder norms into a dictionary's weights.
 
 A training checkpoint's weights are of activations times a constant or whitened, and it chooses features by what they
 would write. Those that SAELens saves for use have all that folded in.
@@ -97,7 +97,7 @@ def _unwhitened(folder: Path, tensors: dict[str, Tensor], *, reads_b_dec: bool) 
 
 
 def _norms_folded(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Decoder rows of length 1, with their lengths in the encoder: the most active are chosen by what they write."""
+    """Normalised decoder rows, with their norms moved into the encoder: top-k then ranks by size of the write."""
     norms = tensors["W_dec"].float().norm(dim=-1)
     return tensors | {
         "W_enc": tensors["W_enc"].float() * norms,

@@ -75,7 +75,7 @@ def translated(name: str, cfg: TransformerConfig) -> str:
 
 
 def _sided(name: str) -> tuple[str, str]:
-    """The module of a name, and whether it is of its input or its output; TransformerLens's own names are whole."""
+    """Module of a name, and whether its input or its output is meant; TransformerLens's names are whole."""
     if bridged := BRIDGE.fullmatch(name):
         return bridged[1], f"{bridged[2]}put"
     module, _, side = name.rpartition(".")

@@ -40,7 +40,7 @@ def named(dictionary: Dictionary, model: Transformer) -> Dictionary:
 
 
 def before_gain(dictionary: Dictionary, model: Transformer) -> Dictionary:
-    """A dictionary of what heads or an MLP read as one of `hook_normalized`: the norm's gain and bias are its reading.
+    """A dictionary of heads' or an MLP's input as one of `hook_normalized`, with the norm's gain and bias folded in.
 
     Any other dictionary is returned as it is.
     """

@@ -1,4 +1,4 @@
-"""Reading numpy's .npz without running what may be in it: arrays are mapped where they lie in the file.
+"""Reader of numpy's .npz that runs no code from it; arrays are memory-mapped.
 
 An .npz is a zip of .npy files; those that are stored as they are, as numpy.savez writes them, lie there in one piece.
 """

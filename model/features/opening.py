@@ -1,4 +1,4 @@
-"""Opening dictionaries: a folder of one or of several, those that come with the project, or a name on the hub."""
+"""Open dictionaries: a folder of one or of several, those that come with the project, or a name on the hub."""
 
 import os
 from pathlib import Path
@@ -75,7 +75,7 @@ def open_dictionary(name: str | Path, model: Transformer | None = None) -> Dicti
 
 
 def _read(folder: Path, name: str) -> list[Dictionary]:
-    """The dictionaries of one folder; none where it is of no kind that is known."""
+    """Dictionaries of one folder; none where it is of no known kind."""
     dictionary_learning.refuse(folder)
     with naming(path.name for path in folder.glob("*.*")):
         if sparsify.recognises(folder):

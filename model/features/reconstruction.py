@@ -21,7 +21,7 @@ ROWS = 256  # positions that are read at once: their features take 16 MB of a di
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """The features of a dictionary that are active in a run, and what the dictionary does not explain.
+    """Active features of a dictionary in a run, and its reconstruction error.
 
     Entry i says that feature `features[i]` is active at `positions[i]` with `values[i]`. `lengths` [pos] are the norms
     of what the dictionary stands for, `errors` [pos] those of what it misses of that; `explained` [] is the share of

@@ -1,4 +1,4 @@
-"""Reading what SAELens writes: cfg.json and sae_weights.safetensors, one folder a dictionary.
+"""Reader of SAELens's format: cfg.json and sae_weights.safetensors, one folder a dictionary.
 
 Source: the files that SAELens 6.54 writes, its description of older ones, and its directory of those on the hub.
 """
@@ -45,7 +45,7 @@ OLDER_NAMES = {
 
 
 NORMALIZATIONS = ("none", "expected_average_only_in", "covariance_whitening", "layer_norm", "constant_norm_rescale")
-# What each setting that changes the arithmetic can say. Older versions wrote True for the constant factor.
+# Supported values of settings that change the computation. Older versions wrote True for the constant factor.
 ALLOWED: dict[str, tuple[object, ...]] = {
     "architecture": tuple(ARCHITECTURES),
     "activation_fn": (None, "relu", "topk"),

@@ -1,4 +1,4 @@
-"""One feature of a dictionary: who made it active, the tokens that it promotes, and the heads that read it."""
+"""One feature of a dictionary: the sources of its activation, the tokens that it promotes, and heads that read it."""
 
 from dataclasses import dataclass, replace
 
@@ -34,7 +34,7 @@ CONSTANT = "encoder's bias"
 
 @dataclass(frozen=True, eq=False)
 class MadeBy:
-    """A feature's encoder at one position, as a sum over who wrote to the stream that it reads.
+    """Activation of a feature at one position, as a sum over the components of the stream that it reads.
 
     `parts` and `values` [part] are all of it, the constant last: they add up to what the encoder gives before it cuts
     off what is not active (`before` []), which is the feature's activation where it is active.
@@ -93,7 +93,7 @@ def _parts_read(run: Run, dictionary: Dictionary, position: int) -> Parts | None
 
 
 def _before_mlp(run: Run, layer: int, position: int) -> Parts:
-    """The stream between a layer's attention and its MLP in parts; what edits have changed of it is one of them."""
+    """Components of the stream between a layer's attention and its MLP; the change by edits is one of them."""
     parts = parts_at(run, position, layer + 1)
     stream = activation(run, f"blocks.{layer}.hook_resid_mid")[position]
     before = [slot for slot, part in enumerate(parts.parts) if _is_before_mlp(part, layer) and part.name != EDITS]
@@ -195,7 +195,7 @@ def read_by(run: Run, dictionary: Dictionary, feature: int) -> dict[Through, Mea
 
 
 def _first_reader(hook: str) -> int:
-    """The first layer whose heads see what is written to an activation."""
+    """First layer whose heads can read a write to an activation."""
     if not hook.startswith("blocks."):
         return 0  # an embedding
     return int(hook.split(".")[1]) + (not hook.endswith("hook_resid_pre"))

@@ -1,4 +1,4 @@
-"""Reading what EleutherAI's sparsify writes: cfg.json and sae.safetensors, in a folder called as the module it is of.
+"""Reader of EleutherAI's sparsify format: cfg.json and sae.safetensors, in a folder named after the hooked module.
 
 Source: sparsify's SparseCoder, SparseCoderConfig and fused_encoder, of October 2025.
 """

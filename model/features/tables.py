@@ -191,7 +191,7 @@ def summary(run: Run, opened: Dictionaries, layer: int) -> dict[str, tuple[float
 def heads_reading(
     run: Run, opened: Dictionaries, layer: int, feature: int
 ) -> list[tuple[tuple[int, int], list[float]]]:
-    """The heads that read what a feature writes, with how much by query, key and value, the largest of them first."""
+    """Heads that read a feature's write, with scores by query, key and value, the largest first."""
     compositions = read_by(run, opened[layer], feature)
     if compositions is None:
         return []

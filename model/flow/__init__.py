@@ -1,1 +1,1 @@
-"""Information flow: the graph of the nodes and edges that a token's last state was made of."""
+"""Information flow: the graph of nodes and edges from which a token's last state was computed."""

@@ -60,7 +60,7 @@ class EdgePair:
 
     @property
     def heads(self) -> tuple[tuple[int, float, float], ...]:
-        """Each head's share in A and in B, those that have changed most first."""
+        """Each head's share in A and in B, by size of the change."""
         pairs = [
             (head, self.heads_a.get(head, 0.0), self.heads_b.get(head, 0.0))
             for head in sorted(self.heads_a.keys() | self.heads_b.keys())
@@ -70,7 +70,7 @@ class EdgePair:
 
 @dataclass(frozen=True)
 class FlowChange:
-    """The nodes that either start draws on, and the edges into those that both runs have, from the start down."""
+    """Nodes that either start depends on, and the edges into those in both runs, from the start down."""
 
     start: Place
     threshold: float
@@ -163,7 +163,7 @@ class _Walk:
     edges: list[EdgePair] = field(default_factory=list)
 
     def down(self, depth: int, a: _Side, b: _Side) -> None:
-        """Note the nodes of a state, and follow what they take."""
+        """Record the nodes of a state, and follow their inputs."""
         places = sorted(a.arriving.keys() | b.arriving.keys())
         into_a, into_b = a.into(depth, places), b.into(depth, places)
         below: tuple[dict[int, float], dict[int, float]] = ({}, {})

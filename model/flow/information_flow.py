@@ -27,7 +27,7 @@ def state_names(cfg: TransformerConfig) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Node:
-    """A node that the start draws on: what it takes from no node, and how much of the start passes through it.
+    """A node that the start depends on: its share of the start, and the part of it that comes from no other node.
 
     `bias` and `rest` are shares of the node. `flow` is the sum over all ways from the start, along edges that are kept,
     of the product of their shares; the start's is 1.
@@ -72,7 +72,7 @@ Supply = Callable[[int, list[int]], Summands]
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse what is no share.
+    """Refuse a threshold that is not a share.
 
     Raises:
         InputError: it is below 0 or above 1.
@@ -82,7 +82,7 @@ def check_threshold(threshold: float) -> None:
 
 
 def flow(supply: Supply, n_layers: int, states: int, start: int, threshold: float) -> Flow:
-    """The graph of what the stream after `n_layers` layers of 1 or 2 `states` each at position `start` was made of.
+    """Flow graph of the stream after `n_layers` layers of 1 or 2 `states` each at position `start`.
 
     An edge is kept where its share of its target is at least `threshold`; an attention edge's share is the sum of its
     heads'. `supply(layer, positions)` gives what a layer adds up at these positions, in this order; it is called from

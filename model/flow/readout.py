@@ -26,7 +26,7 @@ class Readout:
 def readout(
     logits: Float[Tensor, " d_vocab"], below: Float[Tensor, " d_vocab"] | None, k: int, multi_label: bool = False
 ) -> Readout:
-    """What a node would say, from its logits and those of the node below it, both read off by the logit lens.
+    """Logit lens readout of a node, from its logits and those of the node below it.
 
     Raises:
         InputError: k is below 1.
@@ -53,7 +53,7 @@ class ReadoutPair:
 def readout_pair(
     a: Float[Tensor, " d_vocab_a"], b: Float[Tensor, " d_vocab_b"], k: int, multi_label: bool = False
 ) -> ReadoutPair:
-    """What a state would say in A and in B, from its logits in both, over the tokens that both can say.
+    """Logit lens readout of a state in A and in B, over the tokens that both vocabularies have.
 
     Raises:
         InputError: k is below 1.

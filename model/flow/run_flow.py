@@ -26,7 +26,7 @@ MAX_TOKENS = 10
 @kept
 @torch.inference_mode()
 def flow_of(run: Run, position: int, threshold: float) -> Flow:
-    """The graph of what the last stream at a position was made of, of edges of at least that share of their target.
+    """Flow graph of the last stream at a position, with the edges of at least that share of their target.
 
     Raises:
         InputError: the threshold is no share.

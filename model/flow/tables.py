@@ -1,4 +1,4 @@
-"""Information flow: the nodes, edges and heads that a token's last state was made of, and what changes from A to B."""
+"""Information flow in tables: nodes, edges and heads, and their changes from A to B."""
 
 from collections.abc import Mapping
 

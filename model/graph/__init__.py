@@ -1,4 +1,4 @@
-"""Attribution graphs: what a prediction was made of, through tokens, heads' writes, and neurons or features."""
+"""Attribution graphs: the paths to a prediction through tokens, heads' writes, and neurons or features."""
 
 from headlight.model.graph.building import Aim, graph_of
 from headlight.model.graph.graph import Graph, Node, Target

@@ -1,4 +1,4 @@
-"""Whether a graph holds: its nodes are ablated in the model, and what that does is put beside what it predicts."""
+"""Check of a graph: its nodes are ablated in the model, and the effects are compared with its predictions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ def can_ablate(node: Node) -> bool:
 
 
 def top_nodes(graph: Graph, pruned: Pruned, most: int = N_CHECKED) -> tuple[int, ...]:
-    """The nodes with the most influence of those that are kept and that the model can be run without, most first."""
+    """The most influential nodes of those that are kept and can be ablated, most influential first."""
     order = pruned.influence.argsort(descending=True).tolist()
     return tuple(place for place in order if pruned.nodes[place] and can_ablate(graph.nodes[place]))[:most]
 

@@ -1,4 +1,4 @@
-"""An attribution graph: what a prediction was made of, node by node, and what each gave to the next."""
+"""Attribution graph: the nodes that contributed to a prediction, and the direct effect along each edge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ UNEXPLAINED: tuple[Kind, ...] = (*LEFT_OUT, "error", "edits")
 
 @dataclass(frozen=True)
 class Node:
-    """One node: what it is, its layer (None for tokens and logits) and position.
+    """One node: its kind, its layer (None for tokens and logits) and its position.
 
     `index` is the head, neuron or feature, or the id of a token or of the logit's token; of all else it is None.
     """

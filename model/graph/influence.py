@@ -144,7 +144,7 @@ def _largest(values: Float[Tensor, " n"], share: float) -> Bool[Tensor, " n"]:
 
 
 def _connected(graph: Graph, nodes: Tensor, edges: Tensor, ends: Tensor) -> tuple[Tensor, Tensor]:
-    """Nodes and edges without those that lie on no way to a target, or are followed and have no edge into them.
+    """Nodes and edges without those on no path to a target, and without followed nodes that nothing feeds.
 
     With a node its edges go, which may leave others without any; each node goes once.
     """

@@ -56,7 +56,7 @@ class Heads:
 
 @dataclass(frozen=True, eq=False)
 class LinearizedRun:
-    """A run up to the last position that has a say in what is predicted at `position`."""
+    """A run up to the last position that can affect the prediction at `position`."""
 
     run: Run
     position: int

@@ -1,4 +1,4 @@
-"""The edges of a graph: what each node gives to each node that is followed."""
+"""Edges of a graph: the direct effect of each node on each followed node."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ ERRORS: dict[str, Kind] = {str(number): kind for kind, number in REST.items()}
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A graph from a file, what its nodes were called there ("" where they were not), and how they were grouped.
+    """A graph from a file, its nodes' names there ("" where they had none), and their groups.
 
     Biases are what the file's edges leave of an activation; with edges cut away they hold these too. `n_unclear` are
     the links out of an id that a feature and an error share of which nothing tells whose they are; the error has them.

@@ -1,4 +1,4 @@
-"""The attribution graph in tables: its target, nodes and edges, and what is measured when its nodes are ablated."""
+"""Attribution graph in tables: its target, nodes and edges, and measured effects of ablating its nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ def edge_rows(graph: Graph, pruned: Pruned, n_layers: int, places: Sequence[int]
 
 
 def node_changes(*sides: tuple[Graph, Pruned, Sequence[int]]) -> Table:
-    """The nodes that are kept in A or in B, by what they do to the target in A, in B, and by how much more in B.
+    """Nodes kept in A or in B, with their effects on the target in A, in B, and the difference.
 
     A node of A and one of B are the same if their tokens have the same of their `places` on the common axis.
     """

@@ -32,7 +32,7 @@ UnitKind = Literal["neuron", "feature"]
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """A layer's neurons or active features: how active each is, what it reads, and what it writes to which MLP's place.
+    """A layer's neurons or active features: their activations, input weights, and writes with the MLP written to.
 
     `activations` are `gates` times what `reads` (with the norm before folded in, but for its `read_scales`) picks from
     the stream, and a constant. `writes` are what each adds at an activation of 1, at the places of the MLPs of these
@@ -68,7 +68,7 @@ class Skip:
 
 @dataclass(frozen=True, eq=False)
 class Mlp:
-    """One layer's MLP in parts: its units, what it writes whatever these do, and a skip connection past the units."""
+    """One layer's MLP in parts: its units, a constant write, and a skip connection past the units."""
 
     units: Units
     bias: Stream
@@ -118,7 +118,7 @@ def _neurons(linearized: LinearizedRun, layer: int) -> Mlp:
     mlp, (stream, norm, limit) = mlp_of(linearized.run.model, layer), linearized.reads(layer)
     pre, post, own = _activations(linearized, layer)
     W_in, W_out = (widened(weights.detach()).double() for weights in (mlp.W_in, mlp.W_out))
-    # What an edit has put in a neuron's place is a constant; at 0 the gate is of no account.
+    # A neuron's activation set by an edit is a constant; at 0 the gate does not matter.
     gates = torch.where((post == own) & (pre != 0), post / pre, 0.0)
     units = Units(
         kind="neuron",
@@ -185,7 +185,7 @@ def _skip(dictionary: Dictionary, read: Stream, norm: Norm | None) -> Skip | Non
 
 
 def _read_by(linearized: LinearizedRun, layer: int, hook: str) -> tuple[Stream, Norm | None, int]:
-    """The stream that a transcoder reads, what is done to it first, and the stage from which on nothing is in it."""
+    """Stream that a transcoder reads, the transformation before it, and the first stage that is not in it."""
     stream, norm, limit = linearized.reads(layer)
     if hook == f"blocks.{layer}.ln2.hook_normalized":
         return stream, None if norm is None else Norm(norm.eps, centred=norm.centred), limit

@@ -29,7 +29,7 @@ TYPES: dict[Kind, str] = {
     "heads left out": "lorsa error",
     "edits": "mlp reconstruction error",
 }
-# What stands in an id where a feature has its number; circuit-tracer's errors have -1.
+# Index in ids of nodes that are no features; circuit-tracer's errors have -1.
 REST: dict[Kind, int] = {
     "error": -1,
     "features left out": -2,
@@ -122,7 +122,7 @@ def _slug(graph: Graph, thresholds: tuple[float, float]) -> str:
 
 
 def _cumulative(pruned: Pruned) -> list[float]:
-    """For each node the share of influence of all that have at least as much: what circuit-tracer calls influence."""
+    """Cumulative share of influence of the nodes with at least as much, as circuit-tracer's `influence`."""
     ordered, order = pruned.influence.sort(descending=True)
     cumulative = pruned.influence.clone()
     cumulative[order] = ordered.cumsum(0) / max(float(ordered.sum()), 1e-12)

@@ -1,1 +1,1 @@
-"""Lenses: what each layer's state says of the next token, read as it is, or carried to the end by a map made for it."""
+"""Lenses: each layer's state decoded to next-token logits, directly or after a fitted map to the last layer."""

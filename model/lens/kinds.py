@@ -31,7 +31,7 @@ class Affine(NamedTuple):
 
 @dataclass(frozen=True)
 class Lens:
-    """A lens by its kind, the name it was opened by, and the SHA-256 of what it was read from; the last tells it apart.
+    """A lens: its kind, the name it was opened by, and the SHA-256 of its files, by which it is identified.
 
     `maps` are those of the states that it was made for. The logit lens has none and reads every state as it is. A tuned
     lens adds its map of a state to the state, a Jacobian lens puts the map of the state in its place. `metadata`
@@ -54,7 +54,7 @@ class Lens:
         return TITLES[self.kind]
 
     def reads(self, n_layers: int) -> tuple[int, ...]:
-        """The states of a model that it reads: all of them, or those that it has a map for and the last."""
+        """States of a model that it reads: all of them, or those with a map and the last."""
         own = set(range(n_layers)) if self.kind == "logit" else {state for state in self.maps if state < n_layers}
         return (*sorted(own), n_layers)
 

@@ -1,4 +1,4 @@
-"""The logit lens: what the model would predict if it stopped after each layer.
+"""Logit lens: the model's predictions if it stopped after each layer.
 
 All layers' logits are never in memory at once: they are computed once, a tile of positions x vocabulary at a time. All
 layers of a position are in the same tile, because they are compared with the last one's distribution.

@@ -61,7 +61,7 @@ def no_scope(run: Run) -> str:
 
 
 def patchscopes(run: Run, position: int, scope: Scope) -> Patchscopes:
-    """Put each state of a run's position into the scope's prompt in turn, and read what the model says.
+    """Insert each state at a run's position into the scope's prompt in turn, and generate from it.
 
     The run's edits are in its states; the scope's prompt is read without any.
 

@@ -1,4 +1,4 @@
-"""The lens of a run: what the model would say after each layer, and how likely one token is there.
+"""Lens of a run: the prediction after each layer, and the probability of one token there.
 
 Each function takes the lens that the states are read by; without one it is the logit lens.
 """

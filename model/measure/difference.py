@@ -1,4 +1,4 @@
-"""A, B and B - A: what the three are called, and how numbers of two runs are subtracted.
+"""Names of A, B and B - A, and subtraction of two runs' numbers.
 
 States, such as the norm after a layer, are subtracted where both runs have them. Parts of a sum are matched by name,
 and one that a run lacks counts as 0 in it, so that the differences of all parts add up to the difference of the sums.

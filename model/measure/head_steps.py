@@ -1,4 +1,4 @@
-"""Every step by which one head makes one query's output: from the residual stream to what is written back to it."""
+"""Every step of one head for one query: from the residual stream to the write back to it."""
 
 from dataclasses import dataclass
 

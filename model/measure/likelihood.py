@@ -15,7 +15,7 @@ def probabilities(logits: Float[Tensor, "*rest output"], multi_label: bool = Fal
 def kl_divergence(
     logits: Float[Tensor, "*#rest output"], edited: Float[Tensor, "*#rest output"], multi_label: bool = False
 ) -> Measure:
-    """KL(run || edited) in nats [variant]: what is lost by taking an edited run's distribution for the run's own.
+    """KL(run || edited) in nats [variant]: the loss from taking an edited run's distribution for the run's own.
 
     Labels that a text may have several of are independent, so that it is the sum over all of them.
     """

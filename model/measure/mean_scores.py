@@ -10,7 +10,7 @@ from headlight.model.measure import Measure, attention
 
 
 class MeanScores:
-    """The mean scores of patterns of one prompt, one a head; what all need of the prompt is made once."""
+    """Mean scores of one prompt's patterns, one a head; values that all share are computed once."""
 
     def __init__(self, tokens: Int[Tensor, " pos"]) -> None:
         self._tokens, self._cells = tokens, attention.scored_cells(tokens)

@@ -1,4 +1,4 @@
-"""Whether a head copies: what its OV circuit makes of a token, read off eigenvalues."""
+"""Copying by a head, measured by the eigenvalues of its OV circuit."""
 
 import torch
 from jaxtyping import Float

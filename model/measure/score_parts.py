@@ -29,7 +29,7 @@ def normalized(parts: Parts, stream: Float[Tensor, " d_model"], norm: Norm | Non
 
 
 def scale_of(stream: Float[Tensor, " d_model"], norm: Norm) -> Float[Tensor, ""]:
-    """By what a norm divides a stream, in float64."""
+    """Divisor of a norm for a stream, in float64."""
     centred = stream.double() - stream.double().mean() if norm.centred else stream.double()
     return (centred.square().mean() + norm.eps).sqrt()
 
@@ -45,7 +45,7 @@ def rescaled(
 def read_back(
     direction: Float[Tensor, " width"], norm: Norm, scale: float | Float[Tensor, ""]
 ) -> Float[Tensor, " width"]:
-    """The vector whose product with any part is that of the direction with what `rescaled` makes of the part."""
+    """Vector whose product with a part equals the direction's product with the part after `rescaled`."""
     back = (direction if norm.w is None else direction * norm.w.to(direction)) / scale
     return back - back.mean() if norm.centred else back
 

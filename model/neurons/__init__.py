@@ -1,1 +1,1 @@
-"""Neurons of a run and of a model: activations, effects on a prediction, and what their weights say."""
+"""Neurons of a run and of a model: activations, effects on a prediction, and analyses of their weights."""

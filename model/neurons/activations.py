@@ -1,4 +1,4 @@
-"""Neurons of a run: what each reads and gives, all of them at a position or one over the prompt.
+"""Neurons of a run: inputs and activations, of all neurons at a position or of one over the prompt.
 
 A run keeps what MLPs wrote and no neuron's activation. They are computed anew from the stream, at the positions that
 are read; of a run with edits by another pass, because an edit finds a position by its place among all.

@@ -74,7 +74,7 @@ def direct_effects(run: Run, question: Question) -> DirectEffects:
 
 
 def _edits_behind(run: Run, layer: int) -> bool:
-    """Whether an edit changes something between a layer's neurons and the stream; else what is left is rounding."""
+    """Whether an edit acts between a layer's neurons and the stream; if none does, a remainder is rounding."""
     return any(run.tap.look(f"blocks.{layer}.{name}") for name in BEHIND)
 
 

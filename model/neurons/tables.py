@@ -1,4 +1,4 @@
-"""Neurons: the first of them at a token, what they add to a prediction, and one in full."""
+"""Neurons in tables: the first at a token, their effects on a prediction, and one in full."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def mlp_tables(comparison: Comparison, question: NeuronQuestion) -> Tables:
 
 
 def reads_logits(comparison: Comparison) -> bool:
-    """Whether every run's logits are sums over what is written, so that neurons have direct effects."""
+    """Whether every run's logits are sums over the writes to the stream, so that neurons have direct effects."""
     return not any(no_reading(run.model) for run in comparison.runs)
 
 

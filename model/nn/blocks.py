@@ -1,4 +1,4 @@
-"""The blocks that a transformer is stacked from: what is normalised when, and what is added to the stream."""
+"""Transformer blocks: the order of norms, attention, MLP and additions to the stream."""
 
 from collections.abc import Callable
 from dataclasses import replace

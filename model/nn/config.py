@@ -60,7 +60,7 @@ class RotaryScaling:
             check_size("rotary_scaling.original_n_ctx", self.original_n_ctx)
 
     def check(self, rotary_dim: int, base: float) -> None:
-        """Refuse what has no frequencies for so many components and this base.
+        """Refuse settings that give no frequencies for this number of components and this base.
 
         Raises:
             ConfigError: longrope's factors are not one for each pair, or a formula would divide by 0.
@@ -303,7 +303,7 @@ class TransformerConfig:
 
     @property
     def d_read(self) -> int:
-        """The width of what the unembedding, or a classifier's last layer, reads."""
+        """Width of the input of the unembedding, or of a classifier's last layer."""
         return (self.d_embed or self.d_model) if self.output == "tokens" else self.d_model
 
     @property

@@ -11,7 +11,7 @@ from headlight.model.nn.hooks import Collect, CollectOnDemand, Edit, HookFunctio
 
 
 class HookedModel(nn.Module):
-    """A model whose forward pass takes a tap. A subclass says what a shortest run is."""
+    """Model whose forward pass takes a tap. A subclass defines its shortest input."""
 
     @abstractmethod
     def _shortest_run(self, tap: Tap) -> object:

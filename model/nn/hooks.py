@@ -1,4 +1,4 @@
-"""Taps: what a forward pass does with the activations it passes by.
+"""Taps: hooks that read or replace the activations of a forward pass.
 
 A tap is an argument of one forward pass, never state of a module, so that one model can serve many sessions at once.
 At every named point the pass calls `tap(name, activation)` and goes on with what comes back. Reading, editing and
@@ -27,10 +27,10 @@ class Look(IntEnum):
 
 
 class Tap:
-    """The tap that does nothing; the parent of those that do something."""
+    """Tap that does nothing; the base class of the others."""
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
-        """Take the activation of that name and give the one that the pass goes on with."""
+        """Take the named activation and return the one with which the pass continues."""
         return activation
 
     def look(self, name: str) -> Look:
@@ -41,7 +41,7 @@ class Tap:
         return Look.NEVER if name.endswith("hook_result") else Look.WHOLE
 
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
-        """Take what computes an activation when the pass is over, where that is how it looks at it."""
+        """Receive a function that computes an activation after the pass, for taps that ask for it later."""
 
     def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
         """The keys and values of all positions so far, where those of earlier ones are to stand before the new.
@@ -110,7 +110,7 @@ class Collect(Tap):
 
 
 class CollectOnDemand(Collect):
-    """Keeps each of the names, and of those `on_demand` what computes them if nobody else looks at them."""
+    """Keep the named activations; for those `on_demand` a function that computes them, unless a tap needs them."""
 
     def __init__(self, names: Iterable[str], on_demand: Iterable[str]) -> None:
         self._on_demand = frozenset(on_demand)

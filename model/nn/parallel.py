@@ -83,12 +83,12 @@ class Divided:
         return DTensor.from_local(own, self.mesh, [Shard(axis)], run_check=False).full_tensor()
 
     def own(self, whole: Float[Tensor, "..."], axis: int) -> Float[Tensor, "..."]:
-        """This process's part of what all have."""
+        """This process's part of a tensor that all processes have."""
         divided = DTensor.from_local(whole, self.mesh, [Replicate()], run_check=False)
         return divided.redistribute(placements=[Shard(axis)]).to_local()
 
     def summed(self, own: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The sum of what each process gives."""
+        """Sum over the processes."""
         return DTensor.from_local(own, self.mesh, [Partial()], run_check=False).full_tensor()
 
     def shared(self, whole: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -278,7 +278,7 @@ class Seq2SeqTransformer(HookedModel):
         return int(ends[-1])
 
     def first_token(self, language: str | None = None) -> int | None:
-        """The token that has to follow the start token: a language's, or what the files beside the weights say.
+        """Token forced after the start token: a language's, or the one in the files beside the weights.
 
         Raises:
             InputError: the model has no such language.
@@ -286,7 +286,7 @@ class Seq2SeqTransformer(HookedModel):
         return self.forced_token if language is None else _language(self.target_tokenizer, language)
 
     def _ids(self, side: str, tokenizer: Tokenizer | None, text: str) -> list[int]:
-        """A text's ids, and those that the tokenizer puts around it."""
+        """Ids of a text, with the special tokens that the tokenizer puts around it."""
         if tokenizer is None:
             raise InputError(f"This model came without a tokenizer of the {side}: give token ids.")
         around = tokenizer.adds_special

@@ -184,7 +184,7 @@ class Transformer(HookedModel):
         tap: Tap = NO_TAP,
         real: Bool[Tensor, "batch pos"] | None = None,
     ) -> Logits:
-        """The logits of a final stream before any soft cap: up to there they are sums over what wrote to it."""
+        """Logits of a final stream before any soft cap, where they are sums over the writes to it."""
         return self.unembed(self.to_unembed(resid, tap, real), tap.within("unembed")).to(resid.device)
 
     def capped(self, logits: Float[Tensor, "*rest d_vocab_out"]) -> Float[Tensor, "*rest d_vocab_out"]:
@@ -243,7 +243,7 @@ class Transformer(HookedModel):
 
     @property
     def stop_tokens(self) -> tuple[int, ...]:
-        """The tokens that end a text: its files', its tokenizer's, and what ends an answer in its chat template."""
+        """End tokens: those of the files, of the tokenizer, and of an answer in the chat template."""
         ends = (*self.end_tokens, *(self.tokenizer.ends if self.tokenizer else ()))
         return tuple(dict.fromkeys(token for token in ends if token < self.cfg.d_vocab))
 

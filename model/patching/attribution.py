@@ -1,4 +1,4 @@
-"""Attribution patching: what patching would change, estimated from one run's gradients."""
+"""Attribution patching: the effects of patching, estimated from one run's gradients."""
 
 import torch
 from jaxtyping import Float

@@ -92,7 +92,7 @@ def operations(cfg: TransformerConfig, variants: Sequence[Variant], n_pos: int) 
 
 
 def row_bytes(cfg: TransformerConfig, n_pos: int) -> int:
-    """About what one variant in flight takes at its most: streams, a layer's heads, their patterns and its MLP."""
+    """Approximate peak memory of one variant: streams, a layer's heads, their patterns and its MLP."""
     heads, d_mlp = cfg.n_heads * cfg.d_head, cfg.d_mlp or 0
     attending = 4 * heads + 2 * cfg.n_heads * n_pos
     return FLOAT * n_pos * (4 * cfg.d_model + max(attending, 2 * d_mlp))

@@ -1,4 +1,4 @@
-"""Activation patching: what each part of a run, put into the other, changes in what that predicts.
+"""Activation patching: the effect on one run's prediction of inserting each part of the other run.
 
 Source: Vig et al. 2020 and Meng et al. 2022 (causal tracing); Heimersheim and Nanda 2024 on how to read it.
 """

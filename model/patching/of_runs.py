@@ -35,7 +35,7 @@ def matches_of(a: Run, b: Run, align: Align) -> Matches:
 
 
 def mismatch(a: Run, b: Run, align: Align) -> str:
-    """Why no part of one run can stand in for the other's, and what to do; nothing where it can."""
+    """Reason why no part of one run can replace the other's, and what to do; empty where it can."""
     if reason := differing(a.cfg, b.cfg):
         return reason
     if matches_of(a, b, align):

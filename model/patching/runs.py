@@ -34,7 +34,7 @@ AT_ONCE = 2**30  # bytes that variants in flight may take
 
 
 class Patching:
-    """Runs A and B, one of which (`into`) is to be patched with what the other computed.
+    """Runs A and B, one of which (`into`) is patched with activations of the other.
 
     `a` and `b` are the logit difference in the two runs. `matches` says which positions of A and B belong together:
     equal ones by default; what has no match is not patched. B can be the run of `model_b`, which has the same
@@ -110,7 +110,7 @@ class Patching:
         return sum(kept.nbytes for cache in (self.base, self.other) for kept in cache.values())
 
     def read(self, resid: Streams, model: Transformer | None = None) -> Float[Tensor, " variant"]:
-        """Target less distractor of streams after the last layer, of all positions or of the one that is measured."""
+        """Target minus distractor of streams after the last layer, of all positions or of the measured one."""
         model = model or self.model
         if resid.shape[1] > 1:
             resid = model.read_from(resid, self.position)
@@ -142,7 +142,7 @@ class Patching:
         return self.other[part, layer] - self.base[part, layer]
 
     def differences(self, variants: Sequence[Variant], at_once: int = AT_ONCE) -> Float[Tensor, " variant"]:
-        """The logit difference of each variant, as many of them in flight as take no more than so many bytes.
+        """Logit difference of each variant, in batches of at most this many bytes.
 
         Raises:
             InputError: a variant that there is not, or not even one would fit.
@@ -151,7 +151,7 @@ class Patching:
         return torch.cat(pieces) if pieces else torch.empty(0)
 
     def pieces(self, variants: Sequence[Variant], at_once: int = AT_ONCE) -> Iterator[Sequence[Variant]]:
-        """The variants in as many pieces as fit in so many bytes each, with the run itself.
+        """The variants in chunks that fit into this many bytes each, with the run itself.
 
         Raises:
             InputError: as `differences`.
@@ -201,7 +201,7 @@ class Patching:
         return f"blocks.{layer}.hook_resid_{'mid' if self.model.cfg.states > 1 else 'post'}"
 
     def _written(self, variant: Variant) -> Float[Tensor, "pos d_model"]:
-        """By how much a variant's stream differs where it joins; what is put in place later makes no difference yet."""
+        """Change of a variant's stream where it joins; later replacements do not change it yet."""
         if self.tap is not NO_TAP and variant.part != "resid_pre":
             return torch.zeros_like(self.base["resid_pre", variant.layer])
         if variant.part == "z":
@@ -216,7 +216,7 @@ class Patching:
         return alone
 
     def heads_change(self, layer: int, heads: Sequence[int]) -> Float[Tensor, "pos d_model"]:
-        """By how much the stream changes where these heads' z are the other run's; a norm behind them is run anew."""
+        """Change of the stream with these heads' z from the other run; a norm behind them is recomputed."""
         block, dtype = self.model.block(layer), self.base["z", layer].dtype
         change, W_O = self.change("z", layer), block.attn.W_O.to(dtype)
         change_written = torch.stack([change[:, head] @ W_O[head] for head in heads]).sum(0)
@@ -228,7 +228,7 @@ class Patching:
 
     @torch.inference_mode()
     def resume_from(self, layer: int, joining: Mapping[str, Streams], tap: Tap = NO_TAP) -> Float[Tensor, " variant"]:
-        """The logit differences of those that join a run that starts at a layer, by the streams' names, in order.
+        """Logit differences of the variants that join a run at a layer, by their streams' names, in order.
 
         What joins is how much a variant's stream differs from the run's own there; `tap` sees what the others leave.
         """

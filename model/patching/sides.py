@@ -74,7 +74,7 @@ def aligned(base: ActivationCache, other: ActivationCache, matches: Matches) -> 
 
 
 def check(a: RunSide, b: RunSide, measured: LogitDifference, matches: Matches | None) -> Matches:
-    """The positions that belong together; what cannot be patched or measured is refused.
+    """Matched positions; inputs that cannot be patched or measured are refused.
 
     Raises:
         InputError: it says what there is.
@@ -119,7 +119,7 @@ SHAPE: Sequence[str] = ("n_layers", "n_heads", "d_model", "d_head", "d_value", "
 
 
 def differing(a: TransformerConfig, b: TransformerConfig) -> str:
-    """In what two models' shapes differ, so that a part of one cannot stand in for the other's; nothing if they agree.
+    """Shapes in which two models differ, so that their parts cannot replace each other; empty if they agree.
 
     Nothing says whether the parts mean the same: they do where one model was trained from the other.
     """

@@ -1,4 +1,4 @@
-"""Activation patching in tables: what is measured of both runs, and the map, cell by cell."""
+"""Activation patching in tables: both runs' logit differences, and the map, cell by cell."""
 
 from headlight.model.base.errors import InputError
 from headlight.model.measure import Measure

@@ -1,4 +1,4 @@
-"""Detect what the heads of a model do on repeated random tokens or on prompts, a sequence at a time."""
+"""Detection of head types on repeated random tokens or on prompts, a sequence at a time."""
 
 from headlight.model.roles.ablating import ABLATIONS, Effects, Losses, ablation_losses, effect_differences, effects
 from headlight.model.roles.copying import copying

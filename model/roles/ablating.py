@@ -73,7 +73,7 @@ def effects(losses: Sequence[Losses | None]) -> Effects:
 
 
 def effect_differences(pairs: Iterable[tuple[Losses, Losses]]) -> Effects:
-    """B - A of what ablating a head changes, repeat by repeat."""
+    """B - A of the effects of ablating a head, repeat by repeat."""
     return _estimates(subtract(_changes(a), _changes(b)) for a, b in pairs)
 
 

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 MIN_SCORES: dict[Kind, float] = dict.fromkeys(KINDS, 0.5) | {"induction": 0.3, "duplicate_token": 0.3}
 TIMES_CHANCE = 2  # and so many times what a head has there that looks at all alike: few keys, or many punctuation marks
 
-# What loses by an ablation on repeats if the label is right: the copy, and what tells which token stood before.
+# Kinds for which an ablation lowers the accuracy on repeats if the label is right.
 TESTED_BY_REPEATS: tuple[Kind, ...] = ("induction", "previous_token")
 
 Verdict = Literal["supported", "not supported", "not measured", "not tested"]
@@ -131,7 +131,7 @@ def _within(theta: float, degrees: int) -> float:
 
 
 def ranks(scores: Measure) -> Measure:
-    """Every head's place by a score, 1 for the largest; equal ones share the better place, 0 for what is NaN."""
+    """Rank of every head by a score, 1 for the largest; ties share the better rank, NaN has 0."""
     flat = scores.values.flatten()
     places = (flat[None] > flat[:, None]).sum(-1) + 1
     values = torch.where(flat.isnan(), 0, places).reshape(scores.values.shape)

@@ -30,5 +30,5 @@ def repeat_accuracy(
 def next_token_loss(
     logits: Float[Tensor, "batch pos d_vocab"], tokens: Int[Tensor, "batch pos"]
 ) -> Float[Tensor, " batch"]:
-    """Mean loss (nats) on each row's tokens, from its second token on: of a second copy, those that can be foretold."""
+    """Mean loss (nats) per row, from its second token on: for a second copy, over the predictable tokens."""
     return -logits[:, :-1].log_softmax(-1).gather(-1, tokens[:, 1:, None])[..., 0].mean(-1)

@@ -23,7 +23,7 @@ from headlight.model.runs.run import tokenizer_of
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Every head's scores on one sequence, and what a head would score there that looks at all alike."""
+    """Scores of every head on one sequence, and the score of uniform attention."""
 
     n_tokens: int
     scores: dict[Kind, Measure]

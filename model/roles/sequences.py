@@ -68,7 +68,7 @@ def random_repeat(
 def repeated_halves(
     n_rows: int, repeat_length: int, symbols: Int[np.ndarray, " symbol"], rng: np.random.Generator
 ) -> Int[Tensor, "batch pos"]:
-    """Rows of `repeat_length` different random tokens, twice: what repeats are measured on.
+    """Rows of `repeat_length` different random tokens, twice, on which repeats are measured.
 
     Different, because a token that stands twice in one half would leave open what follows it.
 

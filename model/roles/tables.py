@@ -125,7 +125,7 @@ def head_tables(
 
 
 def role_tables(sides: Mapping[str, Roles]) -> Tables:
-    """The tables of what is known of A's heads, or of A's and B's."""
+    """Tables of the results for A's heads, or for A's and B's."""
     labels = (
         (side, head_name(head), TITLES[kind], ablating.verdict(kind, roles.effects.get(head, {})))
         for side, roles in sides.items()

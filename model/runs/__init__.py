@@ -1,1 +1,1 @@
-"""One forward pass and what is kept of it, two of them side by side, and edits of them."""
+"""Forward passes with their cached activations, comparisons of two, and edits."""

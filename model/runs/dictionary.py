@@ -23,7 +23,7 @@ CHUNK = 16384  # features whose rows are widened to float32 at a time
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """One of the activations that a dictionary stands for, by its name, and what features write to it."""
+    """An activation that a dictionary reconstructs, by its name, and the decoder for it."""
 
     hook: str
     W_dec: Float[Tensor, "feature d_out"]
@@ -118,7 +118,7 @@ class Dictionary:
 
     @property
     def hooks_out(self) -> tuple[str, ...]:
-        """The names of the activations that it stands for; of an autoencoder, of the one that it reads."""
+        """Names of the activations that it reconstructs; for an autoencoder, of its input."""
         return tuple(output.hook for output in self.outputs)
 
     @property
@@ -128,18 +128,18 @@ class Dictionary:
 
     @property
     def d_in(self) -> int:
-        """The width of what it reads."""
+        """Width of its input."""
         return self.W_enc.shape[0]
 
     @property
     def layer(self) -> int:
-        """The layer of what it reads; 0 where that belongs to none."""
+        """Layer of its input; 0 where that belongs to none."""
         match = re.search(r"(?<![^.])\d{1,4}(?![^.])", self.hook_in)
         return int(match[0]) if match else 0
 
     @property
     def is_autoencoder(self) -> bool:
-        """Whether it stands for what it reads."""
+        """Whether it reconstructs its own input."""
         return self.hooks_out == (self.hook_in,)
 
     def encode(self, x: Float[Tensor, "*at d_in"]) -> Float[Tensor, "*at feature"]:
@@ -201,7 +201,7 @@ class Dictionary:
         return rows if self.gates is None else rows * widened(self.gates.r_mag[list(features)]).exp()[:, None]
 
     def offsets(self, features: Sequence[int]) -> Float[Tensor, " some"]:
-        """The constant part of features' activations: their encoder's bias, and what it reads of other biases."""
+        """Constant part of features' pre-activations: the encoder's bias, and its product with other biases."""
         read = torch.zeros(self.d_in) if self.reading.shift is None else self.reading.shift
         read = read - self.b_dec() if self.b_dec_from_input else read
         return widened(self.b_enc[list(features)]) + self._rows(features) @ read

@@ -1,4 +1,4 @@
-"""One head of a run, on demand: its attention, its weights, what it writes, and every step between them."""
+"""One head of a run, on demand: its attention, its weights, its write, and every step between them."""
 
 from dataclasses import dataclass
 

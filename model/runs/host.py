@@ -49,7 +49,7 @@ def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Conca
 
 
 class Host:
-    """The host of a notebook or script: computes everything anew, on the model itself, without a cache.
+    """Host of a notebook or script: computes everything on the model itself, without a cache.
 
     A server passes its runs a subclass with a cache, a bound on concurrent passes and a device.
     """

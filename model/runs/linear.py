@@ -46,7 +46,7 @@ def norm_before_mlp(model: Transformer, layer: int) -> Norm | None:
 
 
 def norm_behind(model: Transformer, layer: int, behind: Behind = "ln1_post") -> Norm | None:
-    """The norm between what a layer's heads, or its MLP, give and the stream; None where they write to it directly."""
+    """Norm between a layer's heads or MLP and the stream; None where they write to it directly."""
     return norm_of(model.block(layer).get_submodule(behind))
 
 
@@ -100,7 +100,7 @@ def has_mlp_bias(model: Transformer, layer: int) -> bool:
 def mlp_read_back(
     run: Run, layer: int, direction: Float[Tensor, " d_model"], position: int
 ) -> Float[Tensor, " d_model"]:
-    """The vector whose product with what a layer's MLP gives at a position is that of `direction` with its write."""
+    """Vector whose product with an MLP's output at a position equals that of `direction` with its write."""
     norm, scales = norm_behind(run.model, layer, "ln2_post"), write_scales(run, layer, "ln2_post")
     back = direction * run.cfg.residual_scale
     return back if norm is None or scales is None else read_back(back, norm, scales[position])
@@ -120,7 +120,7 @@ def writes_at_unit_scale(model: Transformer, layer: int, output: Written, behind
 
 
 def write_scales(run: Run, layer: int, behind: Behind = "ln1_post") -> Float[Tensor, " pos"] | None:
-    """By what the norm behind a layer's heads, or its MLP, divides at each position; None where there is none."""
+    """Divisor at each position of the norm behind a layer's heads or MLP; None without one."""
     kept = f"blocks.{layer}.{behind}.hook_scale"
     return run.cache[kept][:, 0] if kept in run.cache else None
 
@@ -169,7 +169,7 @@ def turning(model: Transformer, layer: int, distance: int) -> Float[Tensor, "d_h
 
 
 def no_split(model: Transformer) -> str:
-    """Why no stream of a model is the sum of what its parts wrote, where none is; a sentence for the user."""
+    """Reason why no stream of a model is the sum of its components' writes; a sentence for the user, or empty."""
     if not model.cfg.post_norm:
         return ""
     return (
@@ -179,7 +179,7 @@ def no_split(model: Transformer) -> str:
 
 
 def no_reading(model: Transformer) -> str:
-    """Why no logit is a sum over what wrote to the final stream, where none is; a sentence for the user."""
+    """Reason why no logit is a sum over writes to the final stream; a sentence for the user, or empty."""
     if model.cfg.output == "none":
         return "This model has no head, and so no logits."
     if model.cfg.mlm_act_fn is None and model.cfg.pooler_act_fn is None:
@@ -201,7 +201,7 @@ def check_split(model: Transformer) -> None:
 
 
 def check_reading(model: Transformer) -> None:
-    """Refuse a model whose logits are no sums over what was written.
+    """Refuse a model whose logits are not sums over the writes to the stream.
 
     Raises:
         InputError: it says why.

@@ -1,4 +1,4 @@
-"""One forward pass over one prompt, and what is kept of it.
+"""One forward pass over one prompt, and the activations that are kept.
 
 A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
 demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
@@ -90,7 +90,7 @@ class Run:
         return self.model.source
 
     def same_model(self, other: "Run") -> bool:
-        """Whether both are of one model; that may have been closed and opened again between them."""
+        """Whether both are of one model, even if it was closed and opened again between them."""
         return self.source == other.source
 
     @property
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def edits_stream(self) -> bool:
-        """Whether an edit changes the residual stream itself, beside what is written to it."""
+        """Whether an edit changes the residual stream itself, beyond the components' writes."""
         return any(name.endswith(STREAMS) for name in self.cache)
 
     def writes(self) -> Iterator[tuple[str, Stream]]:
@@ -212,7 +212,7 @@ class Run:
         return next(itertools.islice(self.streams(positions), layer, None))
 
     def _edited(self, name: str, positions: slice, summed: Stream) -> Stream:
-        """A stream as the edits have left it, where they change it; what was summed elsewhere."""
+        """A stream after the edits where they change it; else the sum computed elsewhere."""
         return self.cache[name][positions] if self.tap.look(name) else summed
 
 

@@ -1,4 +1,4 @@
-"""Processes of their own for what may never end: a chat template is anybody's program, and so is a pattern.
+"""Child processes for code that may never end: chat templates and patterns are programs of others.
 
 One is begun with the first request, which takes up to two seconds, and stays: another costs about a millisecond. A
 request that takes too much time or memory ends it, and the next begins a new one.

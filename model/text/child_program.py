@@ -1,4 +1,4 @@
-"""The program that does what a model's files ask for: a request a line comes in as JSON, and an answer a line goes out.
+"""Child program that runs code from a model's files: one JSON request a line, one answer a line.
 
 Its argument is which of `KINDS` it is: rendering chat templates, or splitting texts by a tokenizer's patterns. It runs
 in a process of its own (see `child_process`), which ends when what it takes passes the limits, or when its input does.

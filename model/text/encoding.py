@@ -1,4 +1,4 @@
-"""Text files in UTF-8, with or without a byte order mark, and what is said of any other."""
+"""Text files in UTF-8, with or without a byte order mark, and messages about others."""
 
 import io
 import re
@@ -14,7 +14,7 @@ HEAD = 4096  # bytes that tell what a file is
 BAD = re.compile("[\udc80-\udcff]")  # a byte that is no UTF-8, as surrogateescape gives it
 SAVE_AS = "Save it as UTF-8: “CSV UTF-8” in a spreadsheet, “Save as…” with the encoding UTF-8 in a text editor."
 UNPACK = "Unpack it, and give the file that is in it."
-# What files begin with that are no text, and what to do with each.
+# Signatures of files that are no text, and advice for each.
 MAGIC = {
     b"\x1f\x8b": ("is compressed by gzip", UNPACK),
     b"BZh": ("is compressed by bzip2", UNPACK),

@@ -1,4 +1,4 @@
-"""The token ids that begin and end what a model writes, as the files beside its weights say."""
+"""Start and end tokens of a model's output, by the files beside its weights."""
 
 from pathlib import Path
 from typing import Any

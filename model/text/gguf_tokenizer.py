@@ -77,7 +77,7 @@ def read_gguf_tokenizer(name: str, architecture: str, metadata: Mapping[str, Any
 
 
 def gguf_end_tokens(metadata: Mapping[str, Any], d_vocab: int) -> tuple[int, ...]:
-    """The ids that end what the model writes."""
+    """Ids of the model's end tokens."""
     ids = (metadata.get(AT + name) for name in ENDS)
     return tuple(dict.fromkeys(token for token in ids if type(token) is int and 0 <= token < d_vocab))
 

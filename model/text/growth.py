@@ -94,7 +94,7 @@ def _steps_per_byte(backend: "tokenizers.Tokenizer") -> int:
 
 
 def check_length(text: str, most: int) -> None:
-    """Refuse a text of more bytes than so many.
+    """Refuse a text with more bytes than the maximum.
 
     Raises:
         InputError: it has more.

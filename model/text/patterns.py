@@ -93,7 +93,7 @@ def _is_quick(steps: str, texts: Sequence[str] = (), names: Sequence[str] = (), 
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """All texts in what JSON says, names too."""
+    """All texts in a JSON value, keys included."""
     left = [content]
     while left:
         match left.pop():

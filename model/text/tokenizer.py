@@ -112,7 +112,7 @@ class Tokenizer:
 
     @classmethod
     def of_files(cls, files: TokenizerFiles) -> "Tokenizer":
-        """The tokenizer of what a model's files say of it.
+        """The tokenizer defined by a model's files.
 
         Raises:
             CheckpointError: it cannot be used.
@@ -170,7 +170,7 @@ class Tokenizer:
         return sorted(set(self._backend.get_vocab().values()) - set(self._added))
 
     def unknown_words(self, text: str) -> list[str]:
-        """The words of a text that the vocabulary lacks, in order; none where it is made of bytes.
+        """Words of a text that the vocabulary lacks, in order; none for a byte-level vocabulary.
 
         Of a vocabulary of words none that is spelled like a special token is one.
         """
@@ -442,7 +442,7 @@ class Tokenizer:
 
 @contextmanager
 def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
-    """Whatever the `tokenizers` library raises as an error of ours; in the message {} stands for what it says."""
+    """Turn any exception of the `tokenizers` library into our error; {} in the message stands for its text."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):

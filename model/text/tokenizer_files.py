@@ -228,7 +228,7 @@ def _config(folder: Path, settings: dict[str, Any]) -> Any:
 
 
 def _check_complete(folder: Path, made: Any) -> None:
-    """Refuse what transformers makes of a part of the files: a tokenizer of letters, or of nothing but special tokens.
+    """Refuse tokenizers that transformers builds from incomplete files: of single letters, or of special tokens only.
 
     Any file of SentencePiece's or of tiktoken's, whatever its name, has been read for the class's own.
     """
@@ -244,7 +244,7 @@ def _check_complete(folder: Path, made: Any) -> None:
 
 @contextmanager
 def _refusing(folder: Path, what_to_do: str = "") -> Iterator[None]:
-    """Whatever another library raises while it reads a tokenizer, as an error that says what to do."""
+    """Turn any exception of another library, while it reads a tokenizer, into an error that says what to do."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):

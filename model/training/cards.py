@@ -24,7 +24,7 @@ SEEDS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Figure(Generic[Model]):
-    """One line of a card: what is measured, the bound it keeps, and the measurement for a seed."""
+    """One line of a card: the measured quantity, its bound, and the measurement for a seed."""
 
     meaning: str
     measure: Callable[[Model, int], float]

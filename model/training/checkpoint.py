@@ -60,7 +60,7 @@ def save_whole(path: Path, saved: dict[str, Any]) -> None:
 
 @contextmanager
 def saved_whole(path: Path, identity: str, another: str, damaged: str) -> Iterator[dict[str, Any]]:
-    """Load what `save_whole` saved, to resume from.
+    """Load `save_whole`'s checkpoint, to resume from.
 
     Raises:
         TrainingError: it belongs to `another`, by its identity, or is `damaged`: it cannot be read or taken up.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headlight.model.training.log import TRAINING_LOG, read_rows
 
-# What a log's columns are called, by unit; the others are no measure of what was learned.
+# Columns of a log by unit; the others do not measure learning.
 MEASURED = {
     "share or probability": {
         "held_out_accuracy": "right tokens, held out",

@@ -140,7 +140,7 @@ class Task:
 
 
 def fine_tune(classifier: Transformer, task: Task, settings: Settings, run: Path) -> None:
-    """Train what takes a gradient, in place, from the checkpoint in `run` if there is one; log.csv is kept there.
+    """Train all parameters that require a gradient, in place, from `run`'s checkpoint if there is one, with a log.csv.
 
     Raises:
         InputError, TrainingError: as `encode`; or the loss became NaN, or the checkpoint is of another run.

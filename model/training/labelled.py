@@ -1,4 +1,4 @@
-"""Texts with labels: read from a table and split into what is trained on and what is held out."""
+"""Labelled texts: read from a table and split into training and held-out data."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -81,7 +81,7 @@ def is_log(path: Path) -> bool:
 
 
 def drop_rows_after(folder: Path, step: int) -> None:
-    """Forget what a killed run logged after its last checkpoint, which will be logged again, half a line included.
+    """Remove rows logged after the last checkpoint, which will be logged again, a partial line included.
 
     Raises:
         TrainingError: the folder's log is another program's.

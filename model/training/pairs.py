@@ -1,4 +1,4 @@
-"""Sentences and their translations as token ids: padded batches, and what training asks of its data."""
+"""Sentences and their translations as token ids: padded batches, and the data interface of training."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -80,5 +80,5 @@ def padded(rows: Sequence[list[int]]) -> tuple[Int[Tensor, "batch pos"], Int[Ten
 
 
 def in_parts(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
-    """Items so many at a time, in the last part as many as are left."""
+    """Items in parts of this size, the last one with the rest."""
     return [items[start : start + size] for start in range(0, len(items), size)]

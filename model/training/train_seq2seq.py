@@ -77,7 +77,7 @@ class Seq2SeqRecipe(SetRecipe[Seq2SeqTransformer, PairBatch]):
         return {"tokens_per_step": batch.n_tokens, "padding_per_sentence": padded / (2 * len(batch.source))}
 
     def figures(self, model: Seq2SeqTransformer) -> Row:
-        """Loss (nats, not smoothed) and share of right tokens on held-out pairs, and what is measured `also`."""
+        """Loss (nats, not smoothed) and accuracy on held-out pairs, and the measures `also`."""
         loss, accuracy = held_out_scores(model, self.data)
         return {"held_out_loss": loss, "held_out_accuracy": accuracy, **self.also(model)}
 

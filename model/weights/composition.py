@@ -73,7 +73,7 @@ def size(product: Product) -> Float[Tensor, "*head"]:
 def read_by(
     earlier: Product, direction: Float[Tensor, " d_model"], sizes: Float[Tensor, "*head"]
 ) -> Float[Tensor, "*head"]:
-    """The `composition` of each of the earlier with what reads the stream along one direction, as a neuron does.
+    """The `composition` of each earlier head with a reader of the stream along one direction, such as a neuron.
 
     `sizes` are those of the earlier, which are the same for every direction.
     """
@@ -84,7 +84,7 @@ def read_by(
 def reading_of(
     direction: Float[Tensor, " d_model"], later: Product, sizes: Float[Tensor, "*head"]
 ) -> Float[Tensor, "*head"]:
-    """The `composition` of what writes along one direction, as a neuron does, with each of the later."""
+    """The `composition` of a writer along one direction, such as a neuron, with each later head."""
     products = ((direction.double() @ later.reads.double())[..., None, :] @ later.writes.double())[..., 0, :]
     return (products.norm(dim=-1) / (sizes * direction.double().norm())).float()
 

@@ -185,7 +185,7 @@ def _scores_apart(model: Transformer, head: Head, pairs: Pairs, n: int) -> Float
 
 
 def value_and_output(model: Transformer, layer: int) -> tuple[Tensor, Tensor]:
-    """W_V and W_O of a layer's heads, with what stands between them and the stream."""
+    """W_V and W_O of a layer's heads, with the norms between them and the stream."""
     attn = model.block(layer).attn
     return widened(attn.W_V), writes_at_unit_scale(model, layer, widened(attn.W_O))
 

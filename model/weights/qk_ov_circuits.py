@@ -139,7 +139,7 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """The strongest singular directions: strengths in the circuit's unit [direction], and who stands at their ends.
+    """Strongest singular directions: strengths in the circuit's unit [direction], and the tokens at their ends.
 
     Entry [i, j] of the circuit is the sum over directions of strength x load of i x load of j, the loads of a direction
     having length 1 over the vocabulary. So row tokens at one end act up on column tokens at the same end, and down on

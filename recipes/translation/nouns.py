@@ -175,7 +175,7 @@ lang long: letter story
 interessant interesting: book letter story
 billig cheap: food meal drink clothes vehicle thing
 """
-# What somebody is at the moment.
+# Temporary states of persons.
 _STATES = """
 müde tired: person animal
 krank sick: person animal

@@ -26,7 +26,7 @@ from headlight.recipes.translation.nouns import Adjective, Noun
 from headlight.recipes.translation.phrases import PRONOUNS, WE, Gap, I, Name, Nominal, NounPhrase
 from headlight.recipes.translation.predicate import Tense
 
-# How often each determiner is drawn.
+# Relative frequency of each determiner.
 SUBJECT = {THE: 12, A: 2, THIS: 2, MY: 3, OUR: 1, EVERY: 1, TWO: 1, THREE: 1, MANY: 1}
 OBJECT = {THE: 10, A: 5, THIS: 2, MY: 2, OUR: 1, TWO: 1, THREE: 1, MANY: 1, BARE: 3}
 RECEIVER = {THE: 6, THIS: 1, MY: 2, OUR: 1}

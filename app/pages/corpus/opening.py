@@ -22,7 +22,7 @@ PAGES = {
     "flow": "Flow",
     "generate": "Generate",
 }
-# What a sequence of a model begins with that is not open, and whose tokenizer is not at hand.
+# Beginning of sequences for a model that is not open and whose tokenizer is unavailable.
 BEGINNINGS = ("<|endoftext|>", "<|begin_of_text|>", "<bos>", "<s>", "[CLS]", "<|begin▁of▁sentence|>", "<BOS_TOKEN>")
 
 

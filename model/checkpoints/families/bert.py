@@ -1,4 +1,4 @@
-"""BERT folders, and what other encoders share with BERT.
+"""BERT folders, and the parts that other encoders share with BERT.
 
 Source: transformers' BertConfig and modeling_bert.
 """

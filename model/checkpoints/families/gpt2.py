@@ -110,7 +110,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
 
 
 def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors without a prefix; what is quantised is [out, in] whatever it was made of, and turned around here."""
+    """Tensors without a prefix; quantised matrices are [out, in] and are transposed here."""
     return {
         name: tensor.T if isinstance(tensor, Quantised) and name.startswith("h.") else tensor
         for name, tensor in plain_names(without_other_prefix(raw), PREFIX).items()
@@ -151,7 +151,7 @@ def has_linear_layers(tensors: Mapping[str, Tensor]) -> bool:
 
 
 def around(cfg: TransformerConfig) -> WeightMap:
-    """Map what is outside the layers, in GPT-2 and its variants: embeddings, the final norm, the unembedding."""
+    """Map the tensors outside the layers of GPT-2 and its variants: embeddings, final norm, unembedding."""
     positions = {"pos_embed.W_pos": table("wpe.weight", cfg.n_ctx, cfg.d_model)}
     return positions | outside(cfg, "ln_f", EMBEDDING)
 

@@ -1,4 +1,4 @@
-"""Granite folders: Llama's layers with a multiplier each of embeddings, scores, what layers write, and logits.
+"""Granite folders: Llama's layers with multipliers of embeddings, scores, writes to the stream, and logits.
 
 Source: transformers' GraniteConfig and modeling_granite.
 """

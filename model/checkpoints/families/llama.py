@@ -1,4 +1,4 @@
-"""Llama folders, and what the families of its kind share with it.
+"""Llama folders, and the parts that similar families share with it.
 
 Source: transformers' LlamaConfig and modeling_llama.
 """
@@ -51,7 +51,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def outside(cfg: TransformerConfig) -> WeightMap:
-    """Map what is outside the layers: embedding, final norm, and the unembedding where it is not tied."""
+    """Map the tensors outside the layers: embedding, final norm, and the unembedding where it is not tied."""
     return embedding(cfg, "embed_tokens.weight") | {"ln_final.w": vector("norm.weight", cfg.d_model)}
 
 
@@ -62,7 +62,7 @@ def attention(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
 
 
 def gated_mlp(cfg: TransformerConfig, config: Any, layer: str, names: Sequence[str] = NAMES) -> WeightMap:
-    """A layer's MLP, with the biases that the config asks for; the names are of gate, linear part and output."""
+    """Map a layer's MLP, with biases if the config sets them; the names are of gate, linear part and output."""
     (gate, into, out), d_mlp = (f"{layer}mlp.{name}" for name in names), cfg.d_mlp_dense or 0
     weights = {
         "mlp.W_gate": linear(f"{gate}.weight", cfg.d_model, d_mlp),

@@ -59,7 +59,7 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
 
 
 def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
-    """Queries, keys and values lie in one tensor, and so do the MLP's gate and what it multiplies."""
+    """Map a layer: queries, keys and values are one tensor, and so are the MLP's gate and its linear part."""
     bias = config.attention_bias
     attention = heads(cfg, f"{at}attn.", "Wo", bias, bias, read=["Wqkv"] * 3)
     weights = fused(attention | llama.gated_mlp(cfg, config, at, ("Wi", "Wi", "Wo")))

@@ -27,7 +27,7 @@ from headlight.model.checkpoints.tensors import check_depth
 from headlight.model.nn.config import Activation, TransformerConfig
 
 INTO = "h.0.mlp.c_fc.weight"
-# What nanoGPT writes beside its state dict, under our names.
+# Entries that nanoGPT writes beside its state dict, by our names.
 MODEL_ARGS = {"n_layer": "n_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "n_ctx"}
 MODEL_ARGS |= {"vocab_size": "d_vocab"}
 ACTIVATIONS = ("gelu", "gelu_new")  # nanoGPT's today, and that of minGPT, GPT-2 and nanoGPT until 2023
@@ -46,7 +46,7 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[TransformerConfig]:
-    """Read a state dict's config, by what lies beside it in the file and by its shapes, and its tensors as views.
+    """Read the config and tensors of a state dict: settings from its shapes and from the file's other entries.
 
     Raises:
         CheckpointError: a damaged file, or tensors that are not a GPT-2's.
@@ -87,7 +87,7 @@ FAMILY = Family(recognises, read, questions=questions)
 
 
 def _named(file: StateDict) -> tuple[dict[str, Tensor], str]:
-    """The tensors by the names of GPT-2's body, and what wrapped them."""
+    """Tensors by the names of GPT-2's body, and the wrappers that were removed."""
     tensors, prefix = without_shared(file.tensors, PREFIXES)
     tensors = plain_names(tensors, PREFIX)
     for name, n_axes in {FUSED: 2, INTO: 2, EMBEDDING: 2, "wpe.weight": 2}.items():
@@ -97,7 +97,7 @@ def _named(file: StateDict) -> tuple[dict[str, Tensor], str]:
 
 
 def _known(file: StateDict, tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """The settings that shapes tell, and those that nanoGPT writes beside its tensors."""
+    """Settings determined by shapes, and those that nanoGPT stores beside its tensors."""
     (d_vocab, d_model), of_mlp = tensors[EMBEDDING].shape, tensors[INTO].shape
     known: dict[str, Any] = {
         "n_layers": len({name.split(".")[1] for name in tensors if name.startswith("h.")}),

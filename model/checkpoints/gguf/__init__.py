@@ -1,1 +1,1 @@
-"""GGUF files, as llama.cpp and what is built on it keep models: settings, tokenizer and tensors in one file."""
+"""GGUF files of llama.cpp and programs built on it: settings, tokenizer and tensors in one file."""

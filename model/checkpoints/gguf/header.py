@@ -164,7 +164,7 @@ class _Reader:
         return list(self._numbers(f"{length}{SCALARS[inner]}"))
 
     def _count(self, number: int, n_bytes: int) -> None:
-        """Take note of so many items of at least so many bytes each, before they are read."""
+        """Count items of at least this many bytes each before they are read."""
         self._items += number
         if self._items > MAX_ITEMS or number * n_bytes > self._size - self._at:
             raise _DamageError(f"it lists {number} things, more than it holds or any model has")

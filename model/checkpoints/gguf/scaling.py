@@ -10,13 +10,13 @@ from headlight.model.checkpoints.gguf.header import Header
 from headlight.model.checkpoints.gguf.parts import all_tensors
 
 ROPE_FACTORS = "rope_freqs.weight"
-# What Llama 3.1 and later scale rotary positions by; a file has the resulting factors, which are compared with these.
+# Rotary scaling of Llama 3.1 and later; a file has the resulting factors, which are compared with these.
 LLAMA3: dict[str, Any] = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 LLAMA3_CONTEXT = 8192
 
 
 def scaling(path: Path, header: Header) -> dict[str, Any]:
-    """What config.json says of scaled rotary positions; nothing where they are not.
+    """Entries of config.json for scaled rotary positions; empty where they are not scaled.
 
     Raises:
         CheckpointError: they are scaled in a way that is not known.

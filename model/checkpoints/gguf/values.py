@@ -1,4 +1,4 @@
-"""What llama.cpp's conversion does to the values of tensors, undone."""
+"""Inverse of the changes that llama.cpp's conversion makes to tensors' values."""
 
 import re
 from functools import partial

@@ -56,7 +56,7 @@ def _4bit(table: Tensor, scale: Any, stored: Tensor, blocks: Tensor, scales: Ten
 
 
 def _scales(parts: Parts, quant_state: dict[str, Any], n_blocks: int) -> tuple[Tensor, Any]:
-    """The blocks' scales as they are stored, and what makes numbers of them."""
+    """The blocks' stored scales, and the function that decodes them."""
     if "nested_blocksize" not in quant_state:
         return parts.check(".absmax", (n_blocks,), torch.float32), lambda blocks, scales: scales
     for end in NESTED:

@@ -21,7 +21,7 @@ STORED = (torch.uint8, torch.int8, torch.int32, torch.uint32, torch.float8_e4m3f
 
 @dataclass(frozen=True)
 class Method:
-    """A way of quantising: how its matrices are stored, and what refuses settings that are not read."""
+    """A quantization method: how its matrices are stored, and a check that refuses unsupported settings."""
 
     schemes: tuple[Scheme, ...]
     check: Callable[[Settings], None] = lambda settings: None

@@ -30,7 +30,7 @@ class Parts:
         return self.tensors.get(end)
 
     def require(self, is_right: bool, end: str, what: str) -> None:
-        """Refuse a tensor that is not what it has to be.
+        """Refuse a tensor of another shape or dtype than required.
 
         Raises:
             CheckpointError: it is not.

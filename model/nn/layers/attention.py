@@ -57,12 +57,12 @@ class Attention(nn.Module):
         self.dropout = Dropout(cfg.dropout)
 
     def _store(self, name: str, parameter: nn.Parameter) -> None:
-        """Register what makes keys or values, under the name by which it is stored."""
+        """Register the module of keys or values under its checkpoint name."""
         self.register_parameter(name, parameter)
 
     @property
     def compared(self) -> tuple[str, str]:
-        """The names of queries and keys as scores are made of them."""
+        """Hook names of queries and keys as they enter the product."""
         return ("hook_q", "hook_k") if self.rotary is None else ("hook_rot_q", "hook_rot_k")
 
     def keys_and_values(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
@@ -222,7 +222,7 @@ class Attended:
         self._scores: Tensor | None = None
 
     def leave(self, tap: Tap) -> None:
-        """Give the tap what computes those that it looks at later."""
+        """Give the tap functions that compute the activations it needs later."""
         for name, compute in (("hook_attn_scores", self.scores), ("hook_pattern", self.pattern)):
             if tap.look(name) is Look.LATER:
                 tap.later(name, compute)

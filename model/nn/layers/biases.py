@@ -29,7 +29,7 @@ class Alibi(nn.Module):
 
 
 class RoundedAlibi(Alibi):
-    """ALiBi in bfloat16: what a key's position adds is rounded, so that it is not the distance alone that counts.
+    """ALiBi in bfloat16: the bias of a key's position is rounded, so that it depends on more than the distance.
 
     Source: transformers' modeling_falcon.
     """
@@ -79,7 +79,7 @@ class RelativePositionalBias(nn.Module):
 
 
 class DisentangledBias(nn.Module):
-    """Adds to each score what its query gives to the distance, and what its key does.
+    """Disentangled attention: the query's and the key's products with distance embeddings, added to each score.
 
     `K` and `Q` are keys and queries of distances, from the farthest behind a query's token to the farthest before it.
 

@@ -31,5 +31,5 @@ class MLMHead(nn.Module):
 
 
 def build_mlm_head(cfg: TransformerConfig) -> nn.Module:
-    """The head that the config asks for; where there is none, what gives the stream as it is."""
+    """Build the head that the config asks for, or the identity."""
     return NoNorm() if cfg.mlm_act_fn is None else MLMHead(cfg)

@@ -63,7 +63,7 @@ class MLP(nn.Module):
         return product(self.post(normalized_resid_mid, tap), self.W_out, FROM_MLP, self.b_out)
 
     def post(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "_ pos d_mlp"]:
-        """The neurons' activations: what W_out multiplies."""
+        """Activations of the neurons: the input of W_out."""
         pre = product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in)
         return tap("hook_post", self.act_fn(tap("hook_pre", pre)))
 
@@ -84,7 +84,7 @@ class GatedMLP(MLP):
         self.W_gate, self.b_gate = normal(cfg.d_model, d_mlp), zeros(d_mlp)
 
     def post(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "_ pos d_mlp"]:
-        """The neurons' activations: the gate's times what it lets through."""
+        """Activations of the neurons: the gate times the linear part."""
         gate = tap("hook_pre", product(normalized_resid_mid, self.W_gate, TO_MLP, self.b_gate))
         linear = tap("hook_pre_linear", product(normalized_resid_mid, self.W_in, TO_MLP, self.b_in))
         return tap("hook_post", self._gated(gate, linear))
@@ -116,7 +116,7 @@ class ClippedGatedMLP(GatedMLP):
 
 
 class MoE(nn.Module):
-    """Several MLPs, of which a router chooses some for each token and weights what they give.
+    """Mixture of experts: a router chooses some MLPs for each token and weights their outputs.
 
     The activations of an expert are those of the tokens that chose it: [batch=1, token, d_mlp]. Where one more expert
     is shared by all tokens, what it gives is weighted by the sigmoid of a product of its own.

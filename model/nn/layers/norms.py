@@ -1,4 +1,4 @@
-"""LayerNorm and RMSNorm, with gain and bias and without, and what stands where there is none."""
+"""LayerNorm and RMSNorm, with gain and bias and without, and the identity."""
 
 import torch
 from jaxtyping import Float
@@ -110,7 +110,7 @@ def build_norm(cfg: TransformerConfig, width: int | None = None) -> nn.Module:
 
 
 def build_head_norm(cfg: TransformerConfig, n_heads: int) -> nn.Module:
-    """The normalisation of the queries or keys of so many heads, where the config asks for one."""
+    """Build the normalisation of queries or keys for this many heads, where the config asks for one."""
     if cfg.use_qk_norm and cfg.qk_norm_per_head:
         return HeadwiseLayerNorm(n_heads, cfg.d_head, cfg.eps)
     if cfg.use_qk_norm and cfg.qk_norm_across_heads:

@@ -86,5 +86,5 @@ def build_sentence_dense(cfg: TransformerConfig) -> nn.ModuleList:
 
 
 def build_pooler(cfg: TransformerConfig) -> nn.Module:
-    """The pooler that the config asks for; where there is none, what gives the stream as it is."""
+    """Build the pooler that the config asks for, or the identity."""
     return NoNorm() if cfg.pooler_act_fn is None else Pooler(cfg)

@@ -16,7 +16,7 @@ def widened(tensor: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 
 def _drawn(*shape: int) -> Tensor:
     values = torch.empty(shape)
-    # Where there is no memory to fill, as before a checkpoint is read, torch would import a second of modules for it.
+    # On the meta device, as before a checkpoint is read, torch would import modules for a second to fill nothing.
     return values if values.is_meta else values.normal_(std=INIT_STD)
 
 

@@ -44,7 +44,7 @@ class Positions:
         return Positions(self.mask.to(device), self.query.to(device), self.key.to(device), self.causal)
 
     def mask_within(self, window: int | None) -> Mask:
-        """The mask of a layer whose queries see so many tokens back, or half of them to both sides."""
+        """Mask of a layer whose queries see this many tokens back, or half of them to either side."""
         if window is None or self.key.shape[-1] <= (window if self.causal else window // 2):
             return self.mask
         return self.once(window, lambda: self.mask & self._near(window))

@@ -74,7 +74,7 @@ class BiasedTiedUnembed(_Transposed):
 
 
 class NoUnembed(_Logits):
-    """Stands where a model has no head: what it gives is its last hidden state."""
+    """Identity for models without a head, whose output is the last hidden state."""
 
     def forward(self, normalized: Float[Tensor, "batch pos d_model"], tap: Tap = NO_TAP) -> Logits:
         return normalized

@@ -1,4 +1,4 @@
-"""Edits of a run as plain data: what is changed on the way, where, whether that fits a run, and the same as a text.
+"""Edits of a run as plain data: their kinds, checks against a run, and their text form.
 
 `headlight.model.runs.edits.editing` makes taps of them.
 """

@@ -23,7 +23,7 @@ MAX_CLAMP = 1e6
 
 
 def check(edit: Edit, cfg: TransformerConfig, n_tokens: int) -> None:
-    """Refuse an edit that names what this model or this prompt does not have.
+    """Refuse an edit that refers to something that this model or this prompt lacks.
 
     Raises:
         InputError: it says what was named, and what there is.

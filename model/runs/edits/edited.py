@@ -1,4 +1,4 @@
-"""The run that is edited, and what its edits take from runs of other prompts."""
+"""The run to be edited, and the activations that its edits take from runs of other prompts."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ Opened = Mapping[str, Dictionaries | Direction]
 
 
 class EditedRun:
-    """The run that is edited: its model and tokens, and what was taken from runs of other prompts."""
+    """The run to be edited: its model and tokens, and activations from runs of other prompts."""
 
     def __init__(
         self, model: Transformer, tokens: Tokens, prepend_bos: Begin, n_prompt: int, means: Means, opened: Opened

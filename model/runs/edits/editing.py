@@ -1,4 +1,4 @@
-"""Runs with edits: the taps that do what `model.runs.edits` says, and the runs of other prompts that they take from."""
+"""Runs with edits: the taps that apply `model.runs.edits`, and runs of the prompts that they take from."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -90,7 +90,7 @@ def run_with_edits(
     prepend_bos: Begin = False,
     n_prompt: int | None = None,
 ) -> tuple[Float[Tensor, "1 pos d_out"], ActivationCache]:
-    """`run_with_cache` of a run with edits; what is kept is what the edits have left.
+    """`run_with_cache` with edits; the cache has the activations after the edits.
 
     Raises:
         HeadlightError: as `tap`.
@@ -106,7 +106,7 @@ def _all_but_results(name: str) -> bool:
 
 
 def _numbered(number: int, run: EditedRun, edit: Edit) -> Tap:
-    """The tap of an edit; what is wrong with it is said of that edit."""
+    """Tap of an edit; its errors name the edit by number."""
     try:
         check(edit, run.model.cfg, run.n_prompt)
         return _tap(run, edit)

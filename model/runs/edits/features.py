@@ -1,4 +1,4 @@
-"""The tap that edits a feature: what the feature writes is changed, and what its dictionary does not explain stays."""
+"""Tap that edits a feature: its write is changed, and the dictionary's reconstruction error stays."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Interventions as taps: one edge of a head's pattern is cut, or what a whole head gives is replaced.
+"""Interventions as taps: cut one edge of a head's pattern, or replace a head's whole output.
 
 They act on every row of the batch. `abreast` lets several of them run side by side, each on a row of its own.
 """
@@ -39,7 +39,7 @@ def ablate_head(
     replacement: Float[Tensor, "#pos d_value"] | None = None,
     n_prompt: int | None = None,
 ) -> Tap:
-    """The tap that replaces what a head gives (its z, before W_O): at every position the same mode.
+    """Tap that replaces a head's output (its z, before W_O), in the same mode at every position.
 
     - zero: nothing.
     - mean: the mean of z over this run's positions, or `replacement` [1, d_value] where the mean is taken elsewhere.

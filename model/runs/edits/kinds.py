@@ -1,4 +1,4 @@
-"""The kinds of edits: what is changed on the way, and where.
+"""Kinds of edits: the activation that is changed, and where.
 
 In every edit, no positions means every position, and no layers every layer.
 """
@@ -284,7 +284,7 @@ def patched_heads(edit: Edit, cfg: TransformerConfig) -> tuple[int, ...]:
 
 
 def told_sharing(edit: Edit, cfg: TransformerConfig) -> str:
-    """With which heads a patched head shares what is patched, in a sentence; nothing where it shares it with none."""
+    """Sentence on the heads that share the patched activation with a head; empty where none does."""
     heads = patched_heads(edit, cfg)
     if len(heads) < 2:
         return ""
@@ -292,7 +292,7 @@ def told_sharing(edit: Edit, cfg: TransformerConfig) -> str:
 
 
 def touches(edit: Edit, head: Head, cfg: TransformerConfig) -> bool:
-    """Whether an edit changes something between what a head reads and what it gives."""
+    """Whether an edit acts between a head's input and its output."""
     match edit:
         case AblateHeads(heads=heads):
             return head in heads

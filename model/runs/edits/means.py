@@ -23,7 +23,7 @@ def sum_z(model: Transformer, tokens: Tokens) -> Heads:
 
 
 def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: Begin = False) -> Heads:
-    """The mean of what every head gives (z) over all positions of these prompts, in which each token counts once.
+    """Mean of every head's output (z) over all positions of these prompts, each token counted once.
 
     Raises:
         InputError: a prompt that the model does not take.
@@ -33,5 +33,5 @@ def mean_z(model: Transformer, prompts: Sequence[str], prepend_bos: Begin = Fals
 
 
 def z_name(layer: int) -> str:
-    """The full name of what the heads of a layer give."""
+    """Full name of the heads' outputs of a layer."""
     return f"blocks.{layer}.attn.hook_z"

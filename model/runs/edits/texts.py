@@ -18,7 +18,7 @@ MAX_PROMPTS = 2000  # that a mean is taken over
 _MAX_INDICES = 4096
 _MAX_UNPACKED = 1_000_000  # bytes; more is no list of prompts but an attack
 
-# What stands for the fields that links of before do not have.
+# Defaults for fields that older links lack.
 _SINCE_ADDED = {"ablate": ("", "tokens"), "patch": ("tokens",)}
 
 

@@ -1,1 +1,1 @@
-"""Training sparse dictionaries of a model's activations, and measuring what they leave out."""
+"""Training of sparse dictionaries of a model's activations, and measures of their reconstruction error."""

@@ -25,7 +25,7 @@ from headlight.model.training.outputs import check_out
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags, with what `--help` says of each."""
+    """The flags, with their help."""
     made = argparse.ArgumentParser(prog="train-dictionary", description="Train dictionaries of a model's activations.")
     made.add_argument("model", help="an embedded model's name, a folder or a hub name")
     made.add_argument(

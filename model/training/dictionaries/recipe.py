@@ -77,7 +77,7 @@ class Bundle(nn.Module):
 
 
 class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
-    """Dictionaries lowered towards what they stand for, on activations of rows from a corpus."""
+    """Dictionaries trained to reconstruct their targets, on activations of rows from a corpus."""
 
     weight_decay = 0.0
 
@@ -118,7 +118,7 @@ class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
             sparse.begin(*both)
 
     def loss(self, model: Bundle, batch: dict[str, Tensor], step: int) -> Float[Tensor, ""]:
-        """The sum over the dictionaries of what each lowers."""
+        """Sum of the dictionaries' losses."""
         total, self._last = torch.zeros(()), {}
         for sparse, place in zip(model.each, self.places, strict=True):
             assert isinstance(sparse, Sparse)
@@ -130,7 +130,7 @@ class DictionaryRecipe(Recipe[Bundle, dict[str, Tensor]]):
         return total
 
     def counts(self, batch: dict[str, Tensor]) -> Row:
-        """Tokens, and of each dictionary what the loss before this step was made of."""
+        """Tokens, and the terms of each dictionary's loss before this step."""
         return {"tokens_per_step": TOKENS_PER_STEP, **self._last}
 
     def measure(self, model: Bundle, step: int) -> Row:

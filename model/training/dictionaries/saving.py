@@ -18,7 +18,7 @@ from headlight.model.training.dictionaries.sparse import Sparse
 FORMAT = "6.54.12"  # SAELens's version whose files these are
 
 
-# What tells models apart that are as wide and as deep.
+# Settings that distinguish models of equal width and depth.
 SETTINGS = ("n_layers", "d_model", "n_heads", "d_vocab", "act_fn", "normalization_type", "positional_embedding_type")
 
 

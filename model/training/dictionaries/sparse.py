@@ -152,7 +152,7 @@ def _scale(activations: Float[Tensor, "token width"]) -> Float[Tensor, ""]:
 
 
 class _Step(torch.autograd.Function):
-    """1 above a threshold; the threshold's gradient is estimated in a band around it, what is compared gets none."""
+    """Step function at a threshold; the threshold's gradient is estimated in a band around it, the input has none."""
 
     @staticmethod
     def forward(ctx: Any, pre: Tensor, threshold: Tensor) -> Tensor:

@@ -1,1 +1,1 @@
-"""Fitting lenses: the text they are fitted on, the tuned lens and the Jacobian lens, and the card of what they give."""
+"""Fitting lenses: their training text, the tuned lens and the Jacobian lens, and the card of their results."""

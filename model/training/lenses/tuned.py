@@ -1,4 +1,4 @@
-"""Fitting a tuned lens: an affine map of each layer's state by which it says what the model will say."""
+"""Fit a tuned lens: an affine map of each layer's state that predicts the model's output."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ Rows = Int[Tensor, "row pos"]
 
 
 class Translators(nn.ModuleList):
-    """For each layer, what is added to the state before it; all zero at first, so that it is the logit lens."""
+    """Update of each layer's state before the logit lens; all zero at first, which is the logit lens itself."""
 
     def __init__(self, n_layers: int, d_model: int) -> None:
         super().__init__(nn.Linear(d_model, d_model) for _ in range(n_layers))
@@ -54,7 +54,7 @@ class TunedRecipe(Recipe[Translators, Rows]):
         return 1e-2 * min(1.0, (step + 1) / 20) * (1 - step / self.steps)
 
     def batch(self, step: int) -> Rows:
-        """Rows drawn anew at each step."""
+        """Rows drawn at random for each step."""
         chosen = np.random.default_rng((self.seed, step)).integers(len(self.rows), size=self.rows_a_step)
         return self.rows[torch.from_numpy(chosen)]
 
