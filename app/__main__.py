@@ -1,4 +1,4 @@
-"""The command `headlight`: checks the settings, and starts Streamlit's server with those that concern it."""
+"""Command `headlight`: checks the settings, and starts Streamlit's server with its share of them."""
 
 import gc
 import os
@@ -11,7 +11,7 @@ from headlight.app.server.guard import guard
 
 
 def server_options(chosen: Settings) -> list[str]:
-    """Streamlit's own flags for what its server, not the page, has to know."""
+    """Streamlit's own flags for those settings that concern the server rather than the page."""
     options = [f"--server.address={chosen.address}", f"--server.maxUploadSize={chosen.upload_mb}"]
     # The address to be printed: for one that is everywhere, Streamlit would else ask another machine for its own.
     options += [f"--browser.serverAddress={'localhost' if chosen.address in EVERYWHERE else chosen.address}"]

@@ -79,7 +79,7 @@ def _shown(kind: Kind, changed: list[str]) -> Any:
 
 
 def _runs(kind: Kind, chosen: selection.Selection, changed: list[str]) -> Any:
-    """The runs of a selection, begun anew where files have changed, so that all are of the same ones."""
+    """Runs of a selection, all repeated where a model's files have changed, so that they are of the same files."""
     for _ in range(MAX_MODELS):
         try:
             return kind.runs_for(chosen)

@@ -1,4 +1,4 @@
-"""The command that finds out what every head does over a corpus: `python -m headlight.app.scan`, `make scan`."""
+"""Command that scans a corpus for the behaviour of every head: `python -m headlight.app.scan`, `make scan`."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ the engine and the number of workers."""
 
 
 def parser() -> ArgumentParser:
-    """The flags, with what `--help` says of each."""
+    """The flags, with their help."""
     made = ArgumentParser("scan", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
     made.add_argument("model", help="a model's name, folder, file or hub name")
     made.add_argument("corpus", help="text, .jsonl, .json, .csv, .tsv, .parquet; a folder of these; a hub name")

@@ -1,4 +1,4 @@
-"""A scan as the command makes it: its bar, what it will take, and who computes it."""
+"""Scan by the command: its progress bar, its cost, and its workers."""
 
 import multiprocessing
 import os
@@ -26,7 +26,7 @@ SCANS = Path("scans")
 
 
 def scan(flags: Namespace, settings: ScanSettings) -> Path:
-    """Scan what is left of a corpus, and give the folder.
+    """Scan the rest of a corpus, and return the folder.
 
     Raises:
         HeadlightError: a model, corpus or engine is missing or does not work.

@@ -167,7 +167,7 @@ def _panel(cells: Float[np.ndarray, "layer head query key"], head: Head) -> Head
 
 
 def _patterns(patterns: Any) -> Float[np.ndarray, "layer head query key"]:
-    """The patterns as one array, with what a causal mask hides as NaN."""
+    """The patterns as one array, with NaN where a causal mask hides a cell."""
     if isinstance(patterns, Mapping) or hasattr(patterns, "cache_dict"):
         patterns = _of_cache(patterns)
     layers = [_array(layer) for layer in patterns] if isinstance(patterns, list | tuple) else _array(patterns)
@@ -207,7 +207,7 @@ def _array(values: Any) -> Float[np.ndarray, "..."]:
 
 
 def heads(values: Any, *, title: str = "score", signed: bool | None = None, height: int = 420) -> Shown:
-    """A number of every head `[layer, head]` as a map; `title` is what the numbers are, with their unit."""
+    """Number of every head `[layer, head]` as a map; `title` names the measure, with its unit."""
     cells = _array(values)
     if cells.ndim != 2:
         raise InputError(f"Give a number for each head as [layer, head]; this has {cells.ndim} axes.")
@@ -217,7 +217,7 @@ def heads(values: Any, *, title: str = "score", signed: bool | None = None, heig
 
 
 def tokens(labels: Sequence[str], values: Any, *, title: str = "value", height: int = 260) -> Shown:
-    """Tokens coloured by a number each `[pos]`, or lines of them, by name; `title` is what the numbers are."""
+    """Tokens coloured by a number each `[pos]`, or lines of them, by name; `title` names the measure."""
     named = values if isinstance(values, Mapping) else {"": values}
     lines = {str(name): _array(line) for name, line in named.items()}
     for name, line in lines.items():
@@ -279,7 +279,7 @@ class OfRun:
         self.comparison = comparison
 
     def __getattr__(self, page: str) -> Callable[..., Shown]:
-        """The page of that name, with what is chosen on it as keywords."""
+        """The page of that name, with its choices as keywords."""
         if page not in self.PAGES:
             raise AttributeError(f"There is no page {page!r} of a run: there are {', '.join(self.PAGES)}.")
         return partial(self._show, self.PAGES[page])

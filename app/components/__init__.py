@@ -1,4 +1,4 @@
-"""Canvas components: arrays in, what the user chose out.
+"""Canvas components: they take arrays and return the user's choice.
 
 Each folder is one component (python, js, css); `shared` holds what they have in common. Components of one `group` share
 hover and pin in the browser, without a round trip to the server.

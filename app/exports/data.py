@@ -48,7 +48,7 @@ def of_sides(name: str, measures: Mapping[str, Measure]) -> dict[str, Measure]:
 
 
 def archive(runs: Subject, data: Data) -> bytes:
-    """A zip with each table as csv, all arrays as one npz, and about.json, which says what they are.
+    """Zip with each table as csv, all arrays as one npz, and about.json, which describes them.
 
     The same numbers give the same bytes: no file carries a date.
     """

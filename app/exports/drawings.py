@@ -50,7 +50,7 @@ class BarList:
 
 @dataclass(frozen=True, eq=False)
 class BarsByPlace:
-    """Bars of one of many places, chosen in a map of the same group; `title` is what the numbers are, with unit."""
+    """Bars of one of many places, chosen in a map of the same group; `title` names the measure, with unit."""
 
     labels: Sequence[str]
     values: Float[np.ndarray, "row place"]
@@ -60,7 +60,7 @@ class BarsByPlace:
 
 @dataclass(frozen=True, eq=False)
 class OpenableHeads:
-    """The grid of all heads, and the panels of those that it opens, with the strip of the first."""
+    """Grid of all heads, and the panels of those that it opens, with the strip of the first."""
 
     grid: HeadGrid
     strip: TokenStrip
@@ -86,7 +86,7 @@ Description = Canvas | BarList | BarsByPlace | OpenableHeads | Plot
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """One description of a page, what is `chosen` in it, and the `group` whose hover and pin it shares.
+    """One description of a page, its `chosen` part, and the `group` with which it shares hover and pin.
 
     Where paper cannot show it as the screen does, as with what is to be clicked, `on_paper` stands in its place there.
     """

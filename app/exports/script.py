@@ -29,7 +29,7 @@ class Expression(str):
 def report(
     purpose: str, comparison: Comparison, align: Align, tables: str, dictionary: str = "", /, **options: object
 ) -> str:
-    """A script that prints the tables that a function of `headlight.model` makes of the runs.
+    """Script that prints the tables of a function of `headlight.model` for the runs.
 
     `options` are the function's, as in `printing`; a `dictionary`, by its name on the page, is opened for it.
     """
@@ -44,7 +44,7 @@ def report(
 def printing(
     purpose: str, names: Set[str], lines: Sequence[str], tables: str, *expressions: str, **options: object
 ) -> str:
-    """A script that prints the tables that a function makes of what its lines make.
+    """Script that prints the tables of a function for the objects that its lines make.
 
     Args:
         purpose: what the script is for.
@@ -68,7 +68,7 @@ def names_of(comparison: Comparison) -> set[str]:
 
 
 def written(purpose: str, names: Set[str], lines: Sequence[str]) -> str:
-    """A script: what it is for, what it imports of `headlight.model`, and its lines."""
+    """Script: its purpose, its imports of `headlight.model`, and its lines."""
     imported = f"from headlight.model import {', '.join(sorted(names))}"
     return "\n".join([_docstring(f"{purpose}\n\n{HOW}\n"), "", imported, "", *lines, ""])
 

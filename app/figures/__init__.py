@@ -1,4 +1,4 @@
-"""Figures of what `headlight.model` computes, in one line each: arrays or results and labels in, Plotly figures out.
+"""Plotly figures of `headlight.model`'s results, in one line each: arrays or results and labels in, figures out.
 
     from headlight.app.figures import residual_norms
     residual_norms(stream_norms(streams), labels)

@@ -1,4 +1,4 @@
-"""One more kind of plot: a list of bars, what is likeliest or effects that add up, with its texts beside them."""
+"""List of bars as a plot: most likely tokens, or effects that add up, with texts beside them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ROOM = 0.34  # of the scale, for what stands beside the bars' ends, also on a ph
 
 @dataclass(frozen=True)
 class Row:
-    """A bar in a list: from where to where each of its series goes, and what stands beside it."""
+    """Bar in a list: start and end of each of its series, and the text beside it."""
 
     label: str
     spans: Sequence[tuple[float, float]]

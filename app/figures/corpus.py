@@ -18,7 +18,7 @@ MAX_NAMED = 3  # of the points that are chosen: where there are more, names stan
 
 @dataclass(frozen=True)
 class Scale:
-    """One of the figures of a scatter: a number of every point, NaN where there is none, and what it is called."""
+    """Measure of a scatter plot: a number of every point, NaN where there is none, and its name."""
 
     title: str
     values: np.ndarray
@@ -46,7 +46,7 @@ def scatter(
     words: Sequence[str] | None = None,
     even: bool = False,
 ) -> Plot:
-    """A point for each name, with a ring and its name around those that are chosen; with `even` a line where x is y.
+    """Point for each name, with a ring and its name around the chosen ones; with `even` the line x = y.
 
     Each point's `customdata` is its place among the names.
     """

@@ -1,4 +1,4 @@
-"""Figures as files: Plotly's json, and html with Plotly's own script in it, which asks nobody for anything."""
+"""Figures as files: Plotly's json, and html that contains Plotly's script and loads nothing."""
 
 from collections.abc import Sequence
 

@@ -235,7 +235,7 @@ def curves(
     log_steps: bool = False,
     marks: Sequence[float] = (),
 ) -> Plot:
-    """A line a name through what was measured at these steps of a training run: (steps, values).
+    """Line for each name through its values along a training run: (steps, values).
 
     `log` and `log_steps` make an axis logarithmic; at `marks`, steps too, thin lines stand from 0 to 1.
     """

@@ -63,7 +63,7 @@ def _texts(run: Run) -> str:
 
 
 def line(side: str) -> DeltaGenerator:
-    """The line of a side, which says what was run in which model."""
+    """Line of a side, with the model and its input."""
     return st.container(horizontal=True, vertical_alignment="center", key=f"headlight-fed{side}")
 
 
@@ -92,7 +92,7 @@ def _edits(run: Run) -> str:
 
 
 def _which_token(run: Run) -> str:
-    """Of what the model tells what is likely: the next token, one that it has read, or the label of the text."""
+    """Subject of the prediction: the next token, a token of the input, or the label of the text."""
     here = run.labels[run.prediction_position]
     match run.cfg.output:
         case "labels":
@@ -105,7 +105,7 @@ def _which_token(run: Run) -> str:
 
 
 def _draw_prediction(run: Run, side: str) -> None:
-    """The likeliest outputs with their probabilities; each leads to what made it. Behind them those of all tokens."""
+    """Most likely outputs with their probabilities; each leads to its sources. Behind them those of all tokens."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"headlight-prediction{side}"):
         if run.cfg.output == "none":
             st.text("no language-model head: its output is its last hidden state", width="content")
@@ -121,7 +121,7 @@ def _draw_prediction(run: Run, side: str) -> None:
 
 @dataclass(frozen=True)
 class _Prediction:
-    """An output, its name with how likely it is, and the position that it is of where that is not the usual one."""
+    """Output, its name with its probability, and its position where that is not the usual one."""
 
     output: int
     label: str
@@ -151,7 +151,7 @@ def _predictions(run: Run) -> list[_Prediction]:
 
 
 def _link(run: Run, prediction: _Prediction, name: str) -> Link:
-    """Link to what made an output likely: it becomes the target, where the prediction is made."""
+    """Link to an output's sources: it becomes the target, where the prediction is made."""
     text, label = typeable(run, prediction.output), prediction.label
 
     def explain(_: None) -> None:

@@ -44,7 +44,7 @@ class Bar:
 
 
 def draw(bar: Bar) -> None:
-    """The bar; what was submitted while it was away is heard behind it."""
+    """Draw the bar, and accept input that was submitted while it was hidden."""
     selection.fill_bars()
     with st.form("headlight.bar", border=False), st.container(key="headlight-bar"):
         rows: list[Callable[[], None]] = []
@@ -82,7 +82,7 @@ def text(name: str, label: str, placeholder: str) -> None:
 
 
 def _row(name: str, text: str, *options: Option) -> Callable[[], None]:
-    """Options of a bar, which hear when it is run, or when what is returned is called; `text` is their line's."""
+    """Options of a bar, read when it is run or when the returned function is called; `text` is their line's."""
     run = _run_last([*(option.name for option in options), text])
     key, epoch = selection.widget_key(name), selection.asks()
     return form_row(options, key=key, epoch=epoch, run=run, text=run.get(text))
@@ -102,7 +102,7 @@ def _held(now: Selection, name: str) -> Any:
 
 
 def _run_button(submit: Callable[[], None], rows: Sequence[Callable[[], None]]) -> None:
-    """The button that submits a bar, once its rows have heard what was chosen in them."""
+    """Button that submits a bar, once its rows have received the choices made in them."""
 
     def hear() -> None:
         for row in rows:
@@ -118,7 +118,7 @@ def _run_button(submit: Callable[[], None], rows: Sequence[Callable[[], None]]) 
 
 
 def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
-    """An option that holds what stands in the bar for a field of the selection, whether it was run or not."""
+    """Option with the bar's current value of a field of the selection, whether it was run or not."""
     key = selection.bar_key(field)
 
     def stand(value: Any) -> None:
@@ -130,7 +130,7 @@ def option(kind: type[Kind], field: str, label: str, **look: Any) -> Kind:
 def model_list(
     field: str, label: str, offered: Sequence[str], help: str, labels: Mapping[str, str] | None = None
 ) -> Suggested | Listed:
-    """The models on offer and the one that is chosen; any other can be typed, where that is allowed."""
+    """List of models with the chosen one; any other can be typed, where that is allowed."""
     if models.any_model_allowed():
         look = {"offered": offered, "labels": labels or {}, "placeholder": "Choose or type a model"}
         return option(Suggested, field, label, help=help, width=MODEL_WIDTH, **look)
@@ -176,5 +176,5 @@ def _links(bar: Bar) -> Iterator[Link]:
 
 
 def link(name: str, label: str, do: Callable[[], None], help: str = "", opened: bool | None = None) -> Link:
-    """Something to do in the row of menus; `opened` where it opens and closes what stands below."""
+    """Action in the row of menus; `opened` if it opens and closes the part below."""
     return Link(name, label, None, lambda _: do(), help, opened=opened)

@@ -79,7 +79,7 @@ def n_threads() -> int:
 
 
 class _Heads(Tap):
-    """Adds up in float64 what the heads write, each its z times its own W_O, and the biases b_O.
+    """Sum in float64 of the heads' writes, each its z times its own W_O, and the biases b_O.
 
     Where an edit has replaced a head's output or all of them, what it put in place of their sum is added too.
     """
@@ -220,7 +220,7 @@ def differences_from_transformer_lens(made: Run) -> Differences:
 
 
 def _differences_from(made: Run, program: str, folder: Path, compute: Callable[[bool], Reference]) -> Differences:
-    """From what a program computes, patterns included where memory holds them, and from the ids by a folder's files."""
+    """Differences from a program's results, patterns included if memory allows, with ids by a folder's files."""
     _check_room(made, program)
     n_bytes = FLOAT * made.cfg.n_layers * made.cfg.n_heads * len(made.tokens) ** 2
     with runs.turn():
@@ -236,7 +236,7 @@ def has_tokenizer(made: Run) -> bool:
 
 
 def has_reference(made: Run) -> bool:
-    """Whether a run can be compared with another library's model, with what is installed."""
+    """Whether a run can be compared with another library's model, of those installed."""
     if made.edits:
         return False
     if is_state_dict(made.source):

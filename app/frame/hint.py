@@ -6,7 +6,7 @@ from headlight.app import selection
 
 
 def draw(text: str) -> None:
-    """The line, unless there is nothing to say or it was closed; it says what is ours, nothing that a user typed."""
+    """Draw the hint, unless it is empty or was closed; its text is ours and quotes no user."""
     closed = st.session_state.setdefault(selection.widget_key("hints_closed"), set())
     with st.container(horizontal=True, wrap=False, key="headlight-hint"):  # empty or not, so that nothing is made anew
         if text and text not in closed:

@@ -1,4 +1,4 @@
-"""The question whether to open what a link names and this server does not offer."""
+"""Question whether to open a link's sources that this server does not offer."""
 
 import streamlit as st
 

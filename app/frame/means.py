@@ -1,4 +1,4 @@
-"""The mean of what heads give over many prompts: which prompts these are, and the work that it takes."""
+"""Mean of heads' outputs over many prompts: the prompts, and the work that it takes."""
 
 from collections.abc import Sequence
 
@@ -86,5 +86,5 @@ def work(where: str, inputs: Sequence[runs.Inputs]) -> bool:
 
 
 def step(where: str) -> None:
-    """Do some of what is waiting, and draw the page again."""
+    """Do some of the waiting work, and draw the page again."""
     progress.go_on(jobs.get_jobs(f"mean {where}"), lambda inputs: runs.z_sum(*inputs))

@@ -1,4 +1,4 @@
-"""Lines above a page that say what could not be done. Their text is plain: it may quote what the user typed."""
+"""Lines above a page about what failed. Their text is plain: it may quote the user."""
 
 from collections.abc import Sequence
 

@@ -80,7 +80,7 @@ def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[
 
 
 def is_stopped(key: str, subject: Hashable) -> bool:
-    """Whether the user stopped what was watched under this key for this subject, and did not begin it again."""
+    """Whether the user stopped the work under this key for this subject, and has not resumed it."""
     return bool(st.session_state.get(_stopped(key)) == subject)
 
 
@@ -132,7 +132,7 @@ def _time(seconds: float) -> str:
 
 
 def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
-    """Do some of what is waiting, and draw the page again."""
+    """Do some of the waiting work, and draw the page again."""
     if not work.waiting:
         work.settle()
         return

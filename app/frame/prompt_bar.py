@@ -28,7 +28,7 @@ def draw() -> None:
 
 
 def menus() -> DeltaGenerator:
-    """The row of menus under the bar; returns its beginning, for what was run."""
+    """Row of menus under the bar; returns the beginning of the prompts that were run."""
     return bars.menus(_BAR, prompts.examples(), open_example, drawer.link())
 
 
@@ -61,7 +61,7 @@ def _begin() -> Option:
 
 
 def _submit() -> None:
-    """Ask for what stands in the bar; a model that reads few words, chosen without another prompt, brings its own."""
+    """Submit the bar's input; a model with a small vocabulary, chosen without another prompt, brings its own."""
     if not selection.forgotten():
         _bring_prompt()
     selection.submit(PROMPT_BAR)

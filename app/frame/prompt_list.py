@@ -20,7 +20,7 @@ MAX_TYPED = 100  # beyond it the oldest typed prompts leave the list
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt, where it came from, and what is said about it there: (name, text) of each other column or key."""
+    """A prompt, its source, and the source's remarks on it: (name, text) of each other column or key."""
 
     text: str
     source: str
@@ -76,7 +76,7 @@ def in_address() -> dict[str, str]:
 
 
 def prompts() -> tuple[Prompt, ...]:
-    """The prompts of the list, those that came first at the top."""
+    """Prompts of the list, the oldest at the top."""
     return _lists().prompts
 
 

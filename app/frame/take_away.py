@@ -27,7 +27,7 @@ FIGURE: dict[str, tuple[str, str, Writer]] = {
 
 
 def draw(export: Export, runs: Any, of: Of) -> None:
-    """A box with all four, which waits until it is open: every click on the page would draw it anew.
+    """Draw a box with all four exports when it is open: every click on the page would rebuild them.
 
     Slow files are made when their button is pressed; `of` then returns the runs of the selection again.
     """

@@ -35,7 +35,7 @@ def _called(run: Run) -> str:
 
 
 def columns(run: Run) -> list[Column]:
-    """The tokens with their numbers, and what the model gives at each."""
+    """Tokens with their positions, and the model's output at each."""
     first = [Column("position", list(range(len(run.labels))), 0), Column("token", list(run.labels))]
     if run.cfg.value_head:
         return [*first, Column("value", values_of(run).values.tolist(), 4, signed=True)]

@@ -37,7 +37,7 @@ STEPS = (
 
 
 def draw() -> None:
-    """The tour, which begins by itself at a first visit that is not to what somebody else wants to show."""
+    """Draw the tour, which begins by itself at a first visit unless that is by a link to a result."""
     requests = st.session_state.get(_asked(), 0)
     tour(STEPS, key=selection.widget_key("tour"), requests=requests, begins=not selection.by_link())
 

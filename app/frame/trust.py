@@ -227,6 +227,6 @@ def _kept_in(run: Run) -> str:
 
 
 def table(rows: Mapping[str, str]) -> None:
-    """Names and what is said of them, in two columns."""
+    """Table of names and their values."""
     width = max(map(len, rows))
     st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)

@@ -18,7 +18,7 @@ MODES: tuple[Literal["points", "box", "lasso"], ...] = ("points", "lasso", "box"
 
 
 def draw(rows: Rows, alt: str) -> None:
-    """The plots in the page's theme; `alt` says to a screen reader what they show.
+    """Draw the plots in the page's theme; `alt` describes them to a screen reader.
 
     On a phone a figure with plots side by side is wider than the page, and is moved sideways.
     """

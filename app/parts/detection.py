@@ -54,7 +54,7 @@ class AblationJob:
 
 
 def do(job: Input | AblationJob) -> None:
-    """Do a job; what comes of it is in the cache.
+    """Do a job; its result is in the cache.
 
     Raises:
         HeadlightError: it cannot be done.
@@ -150,13 +150,13 @@ def effects(sequences: Sequence[Input], head: Head) -> Effects:
 
 
 def effect_differences(a: Sequence[Input], b: Sequence[Input], head: Head) -> Effects:
-    """B - A of what ablating a head changes, repeat by repeat; both have to be measured."""
+    """B - A of the effects of ablating a head, repeat by repeat; both have to be measured."""
     pairs = zip(losses_of(a, head), losses_of(b, head), strict=True)
     return roles.effect_differences([(one, other) for one, other in pairs if one and other])
 
 
 def every_effect(effects: Mapping[Head, Effects], shape: tuple[int, int]) -> Estimate:
-    """The changes by mean-ablation as one quantity of all heads: NaN for those that have not been ablated."""
+    """Effects of mean-ablation as one measure of all heads: NaN for those that have not been ablated."""
     means, lows, highs = torch.full((3, *shape), torch.nan)
     count = torch.zeros(shape, dtype=torch.long)
     for head, by_mode in effects.items():

@@ -29,7 +29,7 @@ def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
 
 
 def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:
-    """The chosen heads, or those that are looked at first."""
+    """The chosen heads, or the defaults."""
     return clearest(comparison) if chosen.heads is None else chosen.heads
 
 

@@ -44,7 +44,7 @@ def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerat
 
 
 def chosen_title(looked_at: str) -> tuple[str, str]:
-    """The title of the chosen heads, and what explains them."""
+    """Title of the chosen heads, and its explanation."""
     return "Chosen heads", f"{TERMS['attention']} {HOW_TO_PIN.format(key=looked_at)}"
 
 

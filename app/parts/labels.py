@@ -93,7 +93,7 @@ def signed(value: float) -> str:
 
 
 def readable(texts: Iterable[str], labels: Iterable[str]) -> list[str]:
-    """Tokens in running text: as they are, but by their labels where they cannot be seen or would turn what follows."""
+    """Tokens in running text: as they are, but as labels where invisible or changing the text's direction."""
     return [
         text if text.isprintable() and UNREADABLE not in text else label.replace("␣", " ")
         for text, label in zip(texts, labels, strict=True)

@@ -49,17 +49,17 @@ def logits(comparison: Comparison) -> str:
 
 
 def sums(comparison: Comparison) -> str:
-    """Two outputs, and logits that are sums over what was written to the stream."""
+    """Require two outputs, and logits that are sums over writes to the stream."""
     return logits(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")
 
 
 def ov_circuit(comparison: Comparison) -> str:
-    """Outputs that are tokens, and logits that are such sums: what a circuit from tokens to tokens ends in."""
+    """Require outputs that are tokens, and logits that are such sums, for a circuit from tokens to tokens."""
     return language_model(comparison) or sums(comparison)
 
 
 def attribution(comparison: Comparison) -> str:
-    """The same, for a page of such sums alone: with what to do instead."""
+    """Require the same, for a page of such sums alone: its message says what to do instead."""
     if obstacle := logits(comparison):
         return obstacle
     reason = sums(comparison)
@@ -82,5 +82,5 @@ def neurons(comparison: Comparison) -> str:
 
 
 def split(comparison: Comparison) -> str:
-    """Streams that are sums of what was written to them."""
+    """Require streams that are sums of their components' writes."""
     return next(filter(None, (no_split(run.model) for run in comparison.runs)), "")

@@ -43,7 +43,7 @@ def _unless_forgotten(change: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def tie(kind: type[Kind], name: str, label: str, value: Any, change: Callable[[Any], None], **look: Any) -> Kind:
-    """An option that shows a value and calls `change` with a new one; what the glossary has of its name explains it."""
+    """Option that shows a value and calls `change` with a new one, explained by the glossary's entry of its name."""
     return kind(name, label, value, change, **{"help": TERMS.get(name, ""), **look})
 
 
@@ -99,7 +99,7 @@ def as_tables() -> Switch:
 
 
 def heads(layers: Iterable[int], n_heads: int) -> dict[Head, str]:
-    """The heads of some layers to choose from, and what they are called."""
+    """Options of the heads of some layers, and their names."""
     return {head: head_name(head) for head in product(layers, range(n_heads))}
 
 
@@ -124,7 +124,7 @@ def head_first(head: Head, others: Iterable[Head] | None) -> tuple[Head, ...]:
 
 
 def to_head(pages: Mapping[str, str], head: Head, place: int) -> list[Link]:
-    """Links to pages, by slug and title, that show what a head does at a token."""
+    """Links to pages, by slug and title, about a head at a token."""
 
     def link(slug: str, title: str) -> Link:
         return Link(slug, f"{title} {head_name(head)}", None, lambda _: show_head(slug, head, place))

@@ -23,7 +23,7 @@ METRICS = {score: metric for metric, score in SCORES.items()} | {"punctuation": 
 
 
 def scan_of(run: Run, chosen: Selection) -> Tree | None:
-    """The scan that is chosen, if it is of this run's model, or the first on offer that is."""
+    """The chosen scan, if it is of this run's model, or the first available one of it."""
     model = run.source.name
     try:
         if chosen.scan and scans.is_of(tree := scans.tree(chosen.scan), model):

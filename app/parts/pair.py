@@ -13,7 +13,7 @@ from headlight.model.runs.run import Run
 
 @dataclass(frozen=True)
 class Pair:
-    """Target and distractor (token ids), and what there is to say of what was typed for them."""
+    """Target and distractor (token ids), and remarks on the typed texts."""
 
     target: int
     distractor: int
@@ -26,7 +26,7 @@ def place_of(comparison: Comparison, chosen: Selection) -> int:
 
 
 def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
-    """The two tokens typed; where none is, or it is no token, what the first run says at the place.
+    """The two typed tokens; for missing or invalid ones the first run's predictions at the place.
 
     The distractor is then what B says, if it says something else there, or at its position `at_b`; or else the first
     run's next likeliest.
@@ -63,7 +63,7 @@ def said_of_cap(runs: Sequence[Run]) -> str:
 
 
 def _typed(run: Run, text: str, name: str) -> tuple[int | None, str]:
-    """The token that a text is, and what to say of it."""
+    """Token of a text, and a remark on it."""
     if not text:
         return None, ""
     try:

@@ -60,7 +60,7 @@ def coded(comparison: Comparison, index: int, head: Head, axis: Axis, unit: Unit
 
 
 def of_run(run: Run, head: Head, group: Group | None = None) -> HeadPattern:
-    """One head of a run on its own tokens, or on the units that `group` makes of them."""
+    """One head of a run on its own tokens, or on `group`'s units of them."""
     attended = fields.attention_of(run, head, group)
     return HeadPattern(
         *head,

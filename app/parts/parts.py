@@ -17,7 +17,7 @@ def heading(text: str, *terms: str, more: str = "", caption: str = "", key: str 
 
 
 def title_row(title: str, *terms: str, how: str = "", key: str = "") -> DeltaGenerator:
-    """The head of a part of the page: its title, explained as a heading's is, and in what is returned its options."""
+    """Draw the title of a part of the page with its explanation, and return a container for its options."""
     line = st.container(horizontal=True, vertical_alignment="center", key=f"headlight-head-{key or title}")
     with line:
         heading(title, *terms, more=how, key=key)

@@ -1,4 +1,4 @@
-"""A quantity of A, of B and their difference: on the axes that the page shows, and what is said where one lacks it."""
+"""A measure of A, of B and their difference: on the axes that the page shows, with remarks where one lacks it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -39,12 +39,12 @@ def placed(
 
 
 def with_difference(sides: Mapping[str, Value]) -> dict[str, Value]:
-    """A quantity of each run and, where there are both, B - A for what both have."""
+    """A measure of each run and, where there are both, B - A on the common part."""
     return difference.with_difference(sides, DIFFERENCE)
 
 
 def compared(sides: Mapping[str, Side], of: Callable[[Side], Value]) -> dict[str, Value]:
-    """A quantity of each side and, where there are both, B - A for what both have."""
+    """A measure of each side and, where there are both, B - A on the common part."""
     return with_difference({name: of(side) for name, side in sides.items()})
 
 
@@ -84,12 +84,12 @@ def side_of(comparison: Comparison, chosen: Selection) -> str:
 
 
 def is_there(sides: Mapping[str, object], side: str) -> bool:
-    """Whether there is something of a side: of B − A where there is of both runs."""
+    """Whether a side has a value: B − A where both runs have one."""
     return side in sides or (side == DIFFERENCE and len(sides) == 2)
 
 
 def say_what_is_common(comparison: Comparison) -> None:
-    """One line for what the runs do not share, where there is something."""
+    """One line about the parts that the runs do not share, where there are any."""
     counts = {side: run.cfg.n_layers for side, run in comparison.sides.items()}
     if len(set(counts.values())) > 1:
         st.caption(

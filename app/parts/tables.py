@@ -11,7 +11,7 @@ Columns = dict[str, Sequence[Any] | np.ndarray]
 
 
 def draw(table: Mapping[str, Iterable[Any]], alt: str) -> None:
-    """A table with figures to four digits; `alt` says to a screen reader what it holds."""
+    """Draw a table with figures to four digits; `alt` describes it to a screen reader."""
     columns = {name: cells if isinstance(cells, np.ndarray) else list(cells) for name, cells in table.items()}
     numbers = [name for name, values in columns.items() if np.asarray(values).dtype.kind == "f"]
     config = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}

@@ -1,1 +1,1 @@
-"""A run, the runs of all sessions, the models that are open, limits, jobs, and what A and B have in common."""
+"""Runs of all sessions, open models, limits, jobs, and comparisons of A and B."""

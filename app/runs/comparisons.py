@@ -38,6 +38,6 @@ def _b(chosen: Selection) -> Run:
 
 
 def within(chosen: Selection, comparison: Comparison) -> Selection:
-    """The selection without what these runs do not have."""
+    """Selection without parts that these runs lack."""
     deepest = max(run.cfg.n_layers for run in comparison.runs)
     return chosen.within(Extent(comparison.n_layers, comparison.n_heads, len(comparison.labels), deepest))

@@ -26,7 +26,7 @@ Files = tuple[tuple[str, Stamp], ...]
 
 
 def offered() -> dict[str, Path]:
-    """The dictionaries on offer by name: those that come with the project, and those of the models folder."""
+    """Available dictionaries by name: those that come with the project, and those of the models folder."""
     return {**models_folder.listing().dictionaries, **shipped_dictionaries()}
 
 

@@ -45,22 +45,22 @@ class Jobs:
         return self.spent / self.done * len(self.waiting) if self.done else None
 
     def keep_to(self, wanted: Collection[Hashable]) -> None:
-        """Let go of what is waiting where nobody wants it any more."""
+        """Drop waiting jobs that are no longer needed."""
         if self.waiting and self.waiting[-1] not in wanted:
             self.start(())
 
     def start(self, wanted: Sequence[Hashable]) -> None:
-        """Do these, each once, but for those that were refused before."""
+        """Start these jobs, each once, except those that were refused before."""
         self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
         self.batch = self.batch.union(self.waiting) if wanted else frozenset()
         self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
 
     def stop(self) -> None:
-        """Do no more; what was done stays."""
+        """Stop; finished jobs stay."""
         self.waiting, self.batch, self.stopped = (), frozenset(), True
 
     def halt_if_lost(self, missing: Collection[Hashable]) -> bool:
-        """Halt where what was just done is missing again, because the cache had no room for it: it would never end.
+        """Stop where a finished job's result was evicted, because the cache is too small: the work would never end.
 
         Returns whether it came to a halt by this.
         """
@@ -73,11 +73,11 @@ class Jobs:
         return True
 
     def settle(self) -> None:
-        """Note that the page was drawn with nothing waiting: what is missing later was lost by no work of its own."""
+        """Note that the page was drawn with nothing waiting: later gaps are not the fault of this work."""
         self.batch = frozenset()
 
     def step(self, do: Callable[[Any], object]) -> None:
-        """Do what is waiting for one slice of time; what cannot be done is noted, and the rest goes on.
+        """Do waiting jobs for one slice of time; failures are recorded, and the rest goes on.
 
         A job that is broken off, as by a click while it waits for another session's run, is still waiting afterwards.
         """

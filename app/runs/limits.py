@@ -82,7 +82,7 @@ class Gate:
 
 
 def held_bytes(value: object) -> int:
-    """Bytes of the tensors and arrays in a value, and of what else it holds in dataclasses, mappings and sequences."""
+    """Bytes of the tensors and arrays in a value, including those in dataclasses, mappings and sequences."""
     if hasattr(value, "nbytes"):
         return value.nbytes
     own = getsizeof(value)
@@ -94,7 +94,7 @@ def held_bytes(value: object) -> int:
 
 
 class ByteCache:
-    """Keep what was used last, up to so many bytes in all; safe between threads.
+    """Least-recently-used cache with a limit in bytes; thread-safe.
 
     The newest is kept even if it alone is larger than the bound: it is what somebody is looking at. Values of up to a
     sixteenth of the bound, such as the pieces of a map, do not give way to larger ones, such as the runs that every
@@ -148,7 +148,7 @@ class ByteCache:
                 self._let_go(oldest)
 
     def _oldest(self) -> Hashable | None:
-        """The value to let go of first: of those that have to give way the one used longest ago, never the newest."""
+        """Value to evict first: of the evictable ones the least recently used, never the newest."""
         spared = self._small if self._held_by_small <= self._share_of_small else -1
         giving_way = (key for key, (_, nbytes) in self._kept.items() if nbytes > spared)
         oldest = next(giving_way, None)

@@ -132,7 +132,7 @@ def _may_be_opened(name: str) -> bool:
 
 
 def answered(name: str, answers: Mapping[str, object]) -> str:
-    """A model's name with answers behind it, beside those that stand there."""
+    """A model's name with further answers behind it."""
     base, known = parted(name)
     return named_with(str(base), known | dict(answers))
 
@@ -156,7 +156,7 @@ def _told_of_opening(name: str) -> str:
 
 
 class _Opening(Host):
-    """Tells whoever waits for a model how many of its bytes are done."""
+    """Report to waiting sessions how many of a model's bytes have been read."""
 
     def tell(self, done: int, total: int) -> None:
         passes.tell(done // MB, max(1, total // MB), "MB of the weights done")
@@ -260,7 +260,7 @@ def _before(path: str | Path) -> stamps.Stamps:
 
 
 def _watch(model: Transformer | Seq2SeqTransformer, before: stamps.Stamps) -> None:
-    """Keep what a model's files are by now, of which `before` was the state before they were read.
+    """Record the stamps of a model's files, which were `before` when it was opened.
 
     Raises:
         CheckpointError: one was written while it was read.

@@ -1,4 +1,4 @@
-"""The models folder: what lies in it of each kind, and what of it cannot be read. To list it never raises."""
+"""Models folder: its entries by kind, and those that cannot be read. Listing never raises."""
 
 import os
 import time
@@ -53,7 +53,7 @@ def folder() -> Path | None:
 
 
 def looked_up(look: Callable[[Path], Value], path: Path) -> Value:
-    """Return what `look` says of a path, which holds for some seconds: a page asks many times over."""
+    """Return `look`'s result for a path, cached for some seconds: a page asks often."""
     with _looking:
         value, until = _looks.get((look, path), (None, 0.0))
         if (began := time.monotonic()) >= until:

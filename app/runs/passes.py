@@ -1,4 +1,4 @@
-"""Progress of a computation, such as a forward pass after each layer, for whoever waits for it."""
+"""Progress of a computation, such as a forward pass after each layer, reported to waiting sessions."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(listener: Listener) -> Iterator[None]:
-    """Tell this listener of what is computed inside the `with` block."""
+    """Report progress inside the `with` block to this listener."""
     token = _listener.set(listener)
     try:
         yield
@@ -30,18 +30,18 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 def tell(done: int, total: int, steps: str = "") -> None:
-    """Tell whoever listens that so many steps are done."""
+    """Report to the listener that this many steps are done."""
     if (listener := _listener.get()) is not None:
         listener(done, total, steps)
 
 
 def tell_waiting() -> None:
-    """Tell whoever listens that something else has to end before the computation begins."""
+    """Report to the listener that the computation waits for another one."""
     tell(0, 0, WAITING)
 
 
 class Layers(Tap):
-    """Tells of each layer that a pass of so many comes to."""
+    """Tap that reports each layer of a pass to the listener."""
 
     def __init__(self, n_layers: int) -> None:
         self._n_layers, self._hear = n_layers, _listener.get()

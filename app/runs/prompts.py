@@ -17,7 +17,7 @@ EXAMPLES, SOURCES = PROMPTS / "examples.json", PROMPTS / "sources.json"
 
 @dataclass(frozen=True)
 class Example:
-    """A prompt worth a look, or two: on which page, and one sentence on what to look at.
+    """One or two example prompts: the page for them, and one sentence on what to look at.
 
     It opens its `model`, of which what it says is true. Without `heads` ((layer, head) pairs) the page picks those
     whose patterns on this prompt are the clearest, which is right for any model.
@@ -39,7 +39,7 @@ class Example:
 
 @cache
 def examples() -> tuple[Example, ...]:
-    """The example prompts; the first is what a newcomer sees."""
+    """The example prompts; the first is the default."""
     return tuple(_example(**entry) for entry in json.loads(EXAMPLES.read_text(encoding="utf-8")))
 
 
@@ -50,7 +50,7 @@ def first_prompt(model: str) -> str:
 
 @dataclass(frozen=True)
 class SourceExample:
-    """A source worth a look for an encoder-decoder that comes with the project, and one sentence on what to look at."""
+    """Example source for an encoder-decoder that comes with the project, and one sentence on what to look at."""
 
     title: str
     model: str
@@ -73,7 +73,7 @@ def brings(example: Example | SourceExample) -> str:
 
 @cache
 def source_examples() -> tuple[SourceExample, ...]:
-    """The example sources; the first is what a newcomer sees."""
+    """The example sources; the first is the default."""
     return tuple(SourceExample(**entry) for entry in json.loads(SOURCES.read_text(encoding="utf-8")))
 
 

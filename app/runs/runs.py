@@ -84,7 +84,7 @@ def inputs_of(made: Run) -> EditedInputs:
 
 
 class _Server(Host):
-    """Keeps what is computed of runs for all sessions, lets a few passes in at a time, and has the server's device."""
+    """Server of all sessions: caches results, limits concurrent passes, and has the device."""
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +127,7 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:
-    """The means over other prompts that edits need, by these prompts: what is known of them is not run again.
+    """Means over other prompts that edits need, by these prompts; from the cache where present.
 
     Raises:
         HeadlightError: one of the prompts cannot be run.
@@ -210,7 +210,7 @@ def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
 
 
 def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, Int[Tensor, " pos"], Begin]:
-    """The model, the tokens that it is to read, and what they begin with: a model may have no such token.
+    """Model, tokens, and their beginning, which is without BOS where the model has no such token.
 
     Raises:
         HeadlightError: as `run`.
@@ -241,7 +241,7 @@ def check_unchanged(model_name: str) -> None:
 
 
 def forget_closed() -> None:
-    """Let go of what holds a model that is open no more: all that tells where its model came from."""
+    """Evict cached results that keep a closed model alive."""
     _results().drop(lambda kept: isinstance(kept, HoldsModel) and not models.is_open(kept.source.name))
 
 
@@ -299,7 +299,7 @@ def turn() -> AbstractContextManager[None]:
 
 
 def turn_beside() -> AbstractContextManager[None]:
-    """A place beside the runs for what takes milliseconds, such as one head: it does not wait for a run of a minute.
+    """Slot beside the runs for short work of milliseconds, such as one head, which does not wait for a long run.
 
     Raises:
         BusyError: too many at once.

@@ -18,7 +18,7 @@ Stamp = tuple[int, ...]
 
 
 def offered() -> dict[str, Path]:
-    """The scans on offer by name: those that come with the project, and those of the models folder."""
+    """Available scans by name: those that come with the project, and those of the models folder."""
     folder = models_folder.folder()
     own = models_folder.looked_up(trees_in, folder) if folder else {}
     return {**own, **shipped_scans()}
@@ -67,12 +67,12 @@ def opened_by(tree: Tree) -> str:
 
 
 def named(chosen: str, model: str) -> str:
-    """The scan that is chosen, or the first that is of this model, or the first of all; empty where there is none."""
+    """The chosen scan, or the first of this model, or the first of all; empty where there is none."""
     return chosen or of_model(model) or next(iter(offered()), "")
 
 
 def of_model(model: str) -> str:
-    """The first scan on offer that is of this model; empty where there is none."""
+    """The first available scan of this model; empty where there is none."""
     return next((name for name, tree in _readable() if is_of(tree, model)), "")
 
 

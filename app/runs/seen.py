@@ -12,11 +12,11 @@ from headlight.model.checkpoints.tensors import listed
 
 
 class ModelChangedError(CheckpointError):
-    """Files of a model are others than those that the session has seen something of: it is said once, and goes on."""
+    """A model's files have changed since the session saw results of it; raised once, then the session goes on."""
 
 
 def check(name: str, closed: list[str]) -> None:
-    """Compare a model's files with those that this session has seen something of.
+    """Compare a model's files with those from which this session has seen results.
 
     `closed` are those for which the model has just been closed.
 

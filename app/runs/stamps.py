@@ -39,7 +39,7 @@ def weights_at(path: Path) -> list[Path]:
 
 
 def changed(before: Stamps, now: Stamps) -> list[str]:
-    """The names of the files whose stamps are others now, or that are gone; of those that both tell of."""
+    """Names of the files whose stamps have changed, or that are gone, of those in both."""
     return [os.path.basename(path) for path, stamp in now.items() if before.get(path, stamp) != stamp]
 
 

@@ -1,4 +1,4 @@
-"""The translations that a selection asks for, one or two side by side, within what the page allows."""
+"""Translations of a selection, one or two side by side, within the page's limits."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def of_one(chosen: Selection) -> Translation:
 
 
 def _languages(chosen: Selection, model: Seq2SeqTransformer) -> Languages:
-    """The languages that were chosen, of those that the model has."""
+    """The chosen languages, of those that the model has."""
     names = languages_of(model.target_tokenizer)
     source, target = (name if name in names else None for name in (chosen.source_language, chosen.target_language))
     return source, target
@@ -67,7 +67,7 @@ def _as_b(chosen: Selection, a: Translation) -> Selection:
 
 
 def within(chosen: Selection, translations: Translations) -> Selection:
-    """The selection without what these translations do not have."""
+    """Selection without parts that these translations lack."""
     return replace(
         chosen,
         translator=translations.a.source.name,

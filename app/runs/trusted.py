@@ -20,7 +20,7 @@ GB = 10**9
 
 @dataclass(frozen=True)
 class Named:
-    """A name in a selection: the field that holds it, and of what kind it is."""
+    """Source named in a selection: its field and its kind."""
 
     field: str
     kind: str
@@ -59,7 +59,7 @@ _trusted: set[tuple[str, str]] = set()  # kinds and names
 
 
 def trust(chosen: Selection) -> None:
-    """Ask no more for what a selection names: its user has typed it, or agreed to it."""
+    """Trust the sources of a selection: its user has typed them, or agreed to them."""
     _trusted.update((each.kind, each.name) for each in _named(chosen))
 
 
@@ -71,7 +71,7 @@ def to_ask(chosen: Selection) -> tuple[Named, ...]:
 
 
 def unasked(chosen: Selection) -> Selection:
-    """A link's selection without what needs consent."""
+    """A link's selection without the sources that need consent."""
     left_out = {each.field for each in to_ask(chosen)}
     left_out |= {"edits_off"} if "edits" in left_out else set()
     choices = frozenset(_without(each, left_out) for each in chosen.choices)

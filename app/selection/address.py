@@ -1,4 +1,4 @@
-"""The session and the page's URL: one that the user opens, or goes back to, replaces what is selected."""
+"""Session and URL: a URL that the user opens, or goes back to, replaces the selection."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The session's side of a bar: asking for what stands in it, and for a B beside A or without one."""
+"""Session's side of a bar: submit its input, and add or remove a B."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +10,7 @@ from headlight.app.selection.session import READ, _session, ask_instead, bar_key
 
 
 def submit(bar: BarFields) -> None:
-    """Ask for what stands in the bar; what was chosen stays where it still means something."""
+    """Submit the bar's input; choices that still apply stay."""
     if forgotten():
         _session().late = True
         return

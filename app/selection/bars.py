@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BarFields:
-    """A model and texts, of B under the same names with `_b`; what A and B share, and how they are laid side by side.
+    """Fields of a model and its texts, of B with `_b` at the end; those that A and B share, and their alignment.
 
     There is a B where the first text is not None there. The other texts may be left empty. `key` ends the keys of the
     bar's buttons.

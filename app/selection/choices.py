@@ -1,4 +1,4 @@
-"""A page's own options, and what they have to give up when something else is run."""
+"""Options of one page, and those that a new run resets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Extent:
 
 
 def below(index: int | None, size: int) -> int | None:
-    """An index if there is so much, or None."""
+    """An index if it is below the number, or None."""
     return index if index is not None and index < size else None
 
 
@@ -50,10 +50,10 @@ class PageChoices:
     forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def within(self, extent: Extent) -> Self:
-        """Without what the runs do not have."""
+        """Choices without parts that the runs lack."""
         return self
 
     def after(self, change: Change) -> Self:
-        """Without what a new request makes meaningless."""
+        """Choices without those that a new request makes meaningless."""
         gone = [name for what, names in self.forgets.items() if getattr(change, what) for name in names]
         return replace(self, **{name: getattr(type(self), name) for name in gone})

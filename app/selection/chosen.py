@@ -109,7 +109,7 @@ class Selection:
         return next((each for each in self.choices if isinstance(each, page)), page())
 
     def updated(self, page: type[PageChoices] | None = None, /, **chosen: Any) -> "Selection":
-        """The selection with other values; what is not a field of its own is one of the page's options."""
+        """Selection with other values; names that are no field of its own are options of the page."""
         if page is None:
             return replace(self, **chosen)
         own = {name: chosen.pop(name) for name in set(chosen) & {each.name for each in fields(page)}}

@@ -104,7 +104,7 @@ def _index(text: str) -> int:
 
 
 def indices(allowed: Callable[[int], bool]) -> Codec:
-    """Indices in an order, of which one may come twice, if so many of them are allowed."""
+    """Ordered indices, possibly repeated, up to a maximum number."""
 
     def read(text: str) -> tuple[int, ...]:
         each = tuple(map(_index, text.split()))

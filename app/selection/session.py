@@ -98,7 +98,7 @@ def fill_bars() -> None:
 
 
 def submit_late() -> None:
-    """Ask for what was typed into a session that had been forgotten, now that the bar is drawn again and has heard it.
+    """Submit input typed into a forgotten session, once the bar is drawn again and has received it.
 
     The bar then has to be drawn once more, or it would show the URL's.
     """
@@ -118,7 +118,7 @@ def submit_late() -> None:
 
 
 def ask_instead(wanted: Selection, page: str = "") -> None:
-    """Ask for a selection, as `ask`, without what was chosen for the present one and means nothing for the new one."""
+    """Submit a selection, as `ask`, without choices that only the present one gives a meaning."""
     now = current()
     change = Change(
         model=wanted.model != now.model,
@@ -139,7 +139,7 @@ def ask_instead(wanted: Selection, page: str = "") -> None:
 
 
 def _differ(wanted: Selection, now: Selection, names: tuple[str, ...]) -> bool:
-    """Whether something else is to be run; an empty text never was, and what is chosen for it came with a link."""
+    """Whether another run is needed; empty texts are never run, and their choices came with a link."""
     return any(
         getattr(wanted, name) != getattr(now, name) and not (name in READ and getattr(now, name) == "")
         for name in names
@@ -147,7 +147,7 @@ def _differ(wanted: Selection, now: Selection, names: tuple[str, ...]) -> bool:
 
 
 def accept(selection: Selection) -> None:
-    """Activate the pending selection after its run, without what the run does not have."""
+    """Activate the pending selection after its run, without parts that the run lacks."""
     session = _session()
     if session.linked and session.pending is not None:
         session.unread += _missing(session.pending, selection)
@@ -167,13 +167,13 @@ def refuse(reason: str) -> None:
 
 
 def update(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
-    """Note what a component reports that the user has chosen in it, of all that pages share or of a page's options."""
+    """Store the user's choice in a component, of a shared field or of a page's option."""
     session = _session()
     session.active = current().updated(page, **chosen)
 
 
 def choose(page: type[PageChoices] | None = None, /, **chosen: Any) -> None:
-    """Change what components hold: the page's doing, not theirs."""
+    """Set values that components hold, by the page rather than by the user."""
     update(page, **chosen)
     _session().epoch += 1
 
@@ -205,7 +205,7 @@ def refusal() -> str:
 
 
 def unread() -> tuple[str, ...]:
-    """The names of the URL's parameters that could not be read, or that name what is not there."""
+    """Names of the URL's parameters that could not be read, or that refer to missing parts."""
     return _session().unread
 
 
@@ -216,7 +216,7 @@ def withheld() -> Selection | None:
 
 
 def ask_withheld() -> None:
-    """Ask for what the link does, to which its user has agreed."""
+    """Submit a link's selection, to which its user has agreed."""
     session = _session()
     if session.withheld is not None:
         unread = session.unread
@@ -225,7 +225,7 @@ def ask_withheld() -> None:
 
 
 def leave_withheld() -> None:
-    """Go on without what the link names."""
+    """Continue without the sources of the link."""
     _session().withheld = None
 
 
@@ -242,7 +242,7 @@ def turn_to(page: str) -> None:
 
 
 def epoch(*of: Hashable) -> int:
-    """Another one whenever the server, not the browser, has changed what the components hold, or what they are of.
+    """Number that changes whenever the server, not the browser, has changed the components' values or their subject.
 
     A table of other rows is one of something else: a place in it means another row.
     """
@@ -260,7 +260,7 @@ def widget_key(name: str) -> str:
 
 
 def bar_key(name: str) -> str:
-    """The key of what asks for one field in a bar.
+    """Key of a field's option in a bar.
 
     A text that may be left empty stands behind a button, where Streamlit lets it hear of no other value: it is a new
     box for each requested selection.

@@ -24,7 +24,7 @@ class About:
 
 
 def _set(default: Any, meaning: str, **allowed: Any) -> Any:
-    """A field with its default, what it means, and what it may be."""
+    """Field with its default, its description, and its range."""
     return field(default=default, metadata={"about": About(meaning, **allowed)})
 
 
@@ -100,7 +100,7 @@ def default_text(each: "Field[Any]") -> str:
 
 
 def parser() -> ArgumentParser:
-    """The flags, with what `--help` says of each."""
+    """The flags, with their help."""
     made = ArgumentParser(
         prog="headlight",
         description="Serve Headlight's page.",

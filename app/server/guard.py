@@ -16,7 +16,7 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM)  # by which a server is stopped
 
 
 def guard() -> bool:
-    """Go on in a process of its own; the one that called stays, and starts it anew as often as the system ends it.
+    """Continue in a child process; the parent stays, and restarts it whenever the system kills it.
 
     Where a system has no fork, as Windows, the process that called goes on.
 
@@ -56,7 +56,7 @@ def _follow(guarded: int) -> None:
 
 
 def _wait_for(server: int) -> int:
-    """Pass on what would stop this process, until the server has ended; minus the signal where one ended it."""
+    """Forward signals that would end this process until the server has ended; minus the signal if one ended it."""
 
     def forward(number: int, _: FrameType | None) -> None:
         os.kill(server, number)

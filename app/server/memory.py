@@ -24,7 +24,7 @@ def return_freed_memory() -> None:
 
 
 def spare_modules() -> None:
-    """Have the garbage collector leave alone what has been imported, which it would go through after every answer.
+    """Freeze imported objects, so that the collector does not rescan them after every script run.
 
     Streamlit collects at the end of each run of its script, and 600,000 objects of torch, transformers and pandas take
     it 0.2 s, for which the browser waits. Modules that are imported later, as pages need them, join once they are many.

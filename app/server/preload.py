@@ -40,6 +40,6 @@ MODULES = (
 
 
 def preload() -> None:
-    """Import what sessions need."""
+    """Import all modules of sessions."""
     for name in MODULES:
         import_module(name)

@@ -92,7 +92,7 @@ def _is_same(origin: str, host: str) -> bool:
 
 @cache
 def policies(*pages: Path) -> dict[str, str]:
-    """The headers of every answer, which say what a browser may do with it: the scripts in these pages may run."""
+    """Headers of every response that limit what a browser may do: only the scripts in these pages may run."""
     scripts = {script for page in pages for script in INLINE.findall(page.read_text(encoding="utf-8"))}
     hashes = "".join(f" 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in sorted(scripts))
     rules = {

@@ -1,4 +1,4 @@
-"""The server: Streamlit's, with an address at which a page fetches what would else wait for the script to run again."""
+"""Streamlit's server, with an address from which a page fetches arrays before its script runs again."""
 
 import webbrowser
 from collections.abc import AsyncIterator
@@ -75,7 +75,7 @@ async def _prepared(app: App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _with_browser(_: App) -> AsyncIterator[None]:
-    """Show the page to who has started the server, on a machine with a screen; Streamlit leaves it to us."""
+    """Open the page in the browser of whoever started the server, on a machine with a screen."""
     if not get_option("server.headless"):
         address = get_option("server.address")
         host = "localhost" if is_loopback(address) or address in EVERYWHERE else address

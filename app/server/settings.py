@@ -54,7 +54,7 @@ def only_this_machine() -> bool:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether nobody but this machine's users reaches an address."""
+    """Whether only this machine's users can reach an address."""
     try:
         return address == "localhost" or ip_address(address).is_loopback
     except ValueError:
@@ -155,7 +155,7 @@ def _of_its_kind(kind: Any, value: object) -> object:
 
 
 def _agreeing(chosen: Settings) -> Settings:
-    """The settings, if they are consistent and name what exists."""
+    """The settings, if they are consistent and refer to existing files."""
     if chosen.models_folder and not os.path.isdir(Path(chosen.models_folder).expanduser()):
         raise ConfigError(
             f"models_folder is {chosen.models_folder!r}, which is no folder. Create it, or give one that is there."

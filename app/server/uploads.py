@@ -1,4 +1,4 @@
-"""Uploaded files in memory, so many bytes of a session and of all: Streamlit itself keeps what anybody sends.
+"""Uploaded files in memory, limited for a session and in all: Streamlit itself keeps every upload.
 
 It also keeps what a page has read until its session is forgotten, and what comes under an unknown name.
 """
@@ -57,7 +57,7 @@ class BoundedUploads(MemoryUploadedFileManager):
         return sum(len(file.data) for file in list(self.file_storage.get(session_id, {}).values()))
 
     def remove_session_files(self, session_id: str) -> None:
-        """Forget a session that has ended; what is still on its way then is refused."""
+        """Remove an ended session's files; uploads still in transit are refused."""
         with self._adding:
             self._offered.pop(session_id, None)
             super().remove_session_files(session_id)

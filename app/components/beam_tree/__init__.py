@@ -15,7 +15,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class BeamNode:
-    """A token put behind a beam: what to call it, what it continues, how good it is, and what became of it.
+    """Token appended to a beam: its label, its parent, its score, and its fate.
 
     `parent` is the index of the node before, None after the start; `step`, from 1, is one more than the parent's.
     `log_prob` is the token's own and `total` the sum from the start, both in nats; `score` is what beams are ranked by.

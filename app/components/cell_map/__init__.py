@@ -21,7 +21,7 @@ class MapCell(NamedTuple):
 
 @dataclass(frozen=True)
 class CellAxis:
-    """One side of the matrix: what its places are called together ("after layer"), and each by itself.
+    """One side of the matrix: the name of its places together ("after layer"), and each place's label.
 
     Where labels may repeat, as tokens do, they are `numbered`: named together with their place.
     """

@@ -19,7 +19,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A state at one position: how much of the start passes through it, and what it has from no other node."""
+    """State at one position: the share of the start that passes through it, and the part from no other node."""
 
     depth: int
     position: int
@@ -31,7 +31,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class GraphEdge:
-    """From a position one state below to a position: its share of the target, and who carries it, in words.
+    """Edge from a position one state below to a position: its share of the target, and its heads, in words.
 
     `kind` is "residual", "attention" or "mlp"; only attention changes the position.
     """
@@ -46,7 +46,7 @@ class GraphEdge:
 
 
 class FlowChoice(NamedTuple):
-    """The position that is started from, and what is chosen: a node (depth, position), an edge, or nothing.
+    """Start position, and the choice: a node (depth, position), an edge, or nothing.
 
     An edge is the depth of its target, the target's position and the source's.
     """
@@ -63,7 +63,7 @@ def flow_choice(before: FlowChoice, epoch: int, key: str) -> FlowChoice:
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:
-    """The states that a token's last state comes from as `nodes`, and what flows between them as `edges`.
+    """Flow into a token's last state: its states as `nodes`, and the shares between them as `edges`.
 
     `labels` are the input tokens, numbered by their `places`, or from 0 where there are none, and `states` the names of
     the depths, lowest first. With a `limit` shares are changes from -limit to limit, and `presence` says of each token
@@ -83,7 +83,7 @@ class FlowGraph:
 
 
 def flow_graph(drawn: FlowGraph, *, choice: FlowChoice, startable: bool = True, epoch: int = 0, key: str) -> FlowChoice:
-    """Show the nodes as dots and the edges as lines; returns what the user has chosen.
+    """Show the nodes as dots and the edges as lines; returns the user's choice.
 
     Where it is `startable`, a click on a dot of the top row starts from there. `choice` counts when `epoch` is new,
     afterwards what the user does.

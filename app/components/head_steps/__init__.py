@@ -20,7 +20,7 @@ OF_TOKENS: tuple[Axis, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class StepMatrix:
-    """A named matrix, one token a row, and what its rows and columns run over.
+    """Named matrix, one token a row, with the meaning of its rows and columns.
 
     `cells` asks for its numbers to be written, where there are few. `transposed` is its name as a factor of the
     product that has its factors the other way round.
@@ -45,7 +45,7 @@ Term = StepMatrix | str
 
 @dataclass(frozen=True, eq=False)
 class HeadStep:
-    """One step: its formula, what it does, its equations, and the followed number's arithmetic, line by line.
+    """One step: its formula, its purpose, its equations, and the followed number's arithmetic, line by line.
 
     `term` names it in the glossary, whose entry is `help`.
     """

@@ -1,4 +1,4 @@
-"""A heading of a part of the page, with what explains it behind a question mark."""
+"""Heading of a part of the page, with its explanation behind a question mark."""
 
 from headlight.app.components.shared.mount import mount, register
 

@@ -22,7 +22,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class TokenAxis:
-    """The tokens along a side of every pattern: what to call each, and which of the runs A and B have it."""
+    """Tokens along a side of every pattern: the label of each, and which of the runs A and B have it."""
 
     labels: Sequence[str]
     presence: Sequence[Presence]
@@ -60,7 +60,7 @@ class HeadPattern:
 
 @dataclass(frozen=True)
 class HeadPanel:
-    """A head, and what to hold against it: the same head in run B, or another head; the title is its name if None."""
+    """A head, and the one it is compared with: the same head in run B, or another; the title is its name if None."""
 
     a: HeadPattern
     b: HeadPattern | None = None
@@ -120,7 +120,7 @@ def heads(
     fetchable: Fetchable | None = None,
     open_head: Callable[[tuple[int, int]], None] | None = None,
 ) -> Pin | None:
-    """Show the heads; returns what is pinned.
+    """Show the heads; returns the pin.
 
     `pinned` counts when `epoch` is new, afterwards the user's own pin does. With `open_head`, called with (layer,
     head), the heads' names are buttons. A head that is chosen in a `head_grid` of the same group is shown before the

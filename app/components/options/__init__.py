@@ -20,7 +20,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
-    """The options side by side; each hears from its `change` what the user makes of it, before the script runs again.
+    """Options side by side; each option's `change` receives the user's value before the script runs again.
 
     On a phone they stand behind the row's button, unless the `whole` row is to be seen there too.
 

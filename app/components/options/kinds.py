@@ -1,4 +1,4 @@
-"""The kinds of options: what each holds, and which reported values it takes."""
+"""Kinds of options: the type of each, and the reported values that it accepts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +76,7 @@ class Listed(Choice):
 
 @dataclass(frozen=True)
 class Several(Listed):
-    """Any of many values, in the order of the choice; what stands there while there is none."""
+    """Any of many values, in the order of the choice, with a placeholder for none."""
 
     kind = "several"
     placeholder: str = ""
@@ -108,7 +108,7 @@ class Switch(Option):
 
 @dataclass(frozen=True)
 class Text(Option):
-    """A line of text; what stands there while it is empty."""
+    """Line of text, with a placeholder."""
 
     kind = "text"
     placeholder: str = ""

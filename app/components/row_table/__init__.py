@@ -14,7 +14,7 @@ Cell = str | int | float | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Column:
-    """A name and the cells under it, with what explains them.
+    """Column: a name and the cells under it, with its explanation.
 
     A cell is text, several texts side by side, a number, or None or NaN where nothing is known. Numbers have so many
     `decimals`, or four digits where that is None; a plus sign above zero if they are `signed`; and text `after` them.
@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows under named columns; `title` is what a screen reader calls it, and `caption` a line above."""
+    """Rows under named columns; `title` is read by screen readers, and `caption` is a line above."""
 
     columns: Sequence[Column]
     title: str

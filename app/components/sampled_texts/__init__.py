@@ -1,4 +1,4 @@
-"""Sequences as running text, each token coloured by one head's largest weights: where it looks, and who looks at it.
+"""Sequences as running text, each token coloured by one head's largest weights, from it and to it.
 
 The weights are sparse, so that a head's twenty sequences of hundreds of tokens are one component: a `token_strip` each
 would hold tokens^2 weights apiece.
@@ -37,7 +37,7 @@ class SampledText:
 
 @dataclass(frozen=True, eq=False)
 class SampledTexts:
-    """Texts one under the other; `title` is what a screen reader calls the list."""
+    """Texts one under the other; `title` is the list's name for screen readers."""
 
     texts: Sequence[SampledText]
     title: str

@@ -26,7 +26,7 @@ STARTS = (SHARED / "packing.js", SHARED / "page.js", SHARED / "start" / "start.j
 
 @dataclass(frozen=True)
 class Component:
-    """The folder of a component's scripts and styles, its whole script, and what shows it in Streamlit."""
+    """A component: the folder of its scripts and styles, its whole script, and its function in Streamlit."""
 
     folder: Path
     script: UInt8[np.ndarray, " bytes"]
@@ -67,12 +67,12 @@ def register(module: str) -> Component:
 
 
 def entry(folder: Path) -> str:
-    """JavaScript for what mounts the component: of the folder `head_grid` the class `HeadGrid`."""
+    """JavaScript that mounts the component: of the folder `head_grid` the class `HeadGrid`."""
     return f"(component) => mountView(component, {folder.name.title().replace('_', '')})"
 
 
 def scripts(*folders: Path) -> str:
-    """All scripts in these folders, one after the other, with what Python says as they do."""
+    """All scripts in these folders, one after the other, with the constants shared with Python."""
     return bare(joined("*.js", *folders)).replace('"constants.py"', json.dumps(json.dumps(CONSTANTS)))
 
 

@@ -1,4 +1,4 @@
-"""Tokens in reading order, coloured by one head's attention from or to those that are pinned or hovered."""
+"""Tokens in reading order, coloured by one head's attention from or to the pinned or hovered ones."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True, eq=False)
 class TokenStrip:
-    """Tokens that recolour by what `panel`'s head shows from (as query) or to (as key) the token hovered or pinned.
+    """Tokens coloured by `panel`'s head from (as query) or to (as key) the token hovered or pinned.
 
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how

@@ -10,7 +10,7 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class Step:
-    """One stop: the key of the part of the page that it frames, and what to say about it."""
+    """Stop of the tour: the key of the part of the page that it frames, and its text."""
 
     part: str
     title: str

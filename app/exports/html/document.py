@@ -28,7 +28,7 @@ CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu 
 
 
 def document(drawings: Drawings) -> bytes:
-    """The file: a heading that says what this is of, and each drawing as a component.
+    """Html file: a heading that describes it, and each drawing as a component.
 
     The heading has the input tokens too, unless the drawings are of other prompts. The same numbers give the same
     bytes.

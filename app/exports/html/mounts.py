@@ -42,7 +42,7 @@ Mount = Callable[[Any, Drawing, str], object]
 
 
 def mount(drawing: Drawing, key: str) -> None:
-    """Mount what an html file shows of a drawing; what it is about is chosen in it."""
+    """Mount a drawing's components for an html file, with its subject chosen in them."""
     if drawing.description is not None:
         MOUNTS[type(drawing.description)](drawing.description, drawing, key)
 

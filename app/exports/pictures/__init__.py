@@ -1,4 +1,4 @@
-"""Pictures for papers: what a page describes, drawn by matplotlib row by row."""
+"""Pictures for papers: a page's drawings by matplotlib, row by row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ def _row(
 
 
 def _origin(figure: "Figure", drawings: Drawings, palette: Palette) -> None:
-    """A small line that says which weights this is of, which edits were made, and what there is to note."""
+    """Small line with the models, the edits, and the notes."""
     parts = [drawings.note] if drawings.note else []
     if drawings.runs is not None:
         parts += [f"{called(source)} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]

@@ -89,7 +89,7 @@ def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -
 
 
 def short(label: str, most: int = MAX_LABEL) -> str:
-    """A label with what is beyond so many characters cut off."""
+    """Label truncated to this many characters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""The flow as a picture: tokens across, states of the stream upwards, dots joined by what flows."""
+"""Information flow as a picture: tokens across, states of the stream upwards, dots joined by edges."""
 
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ def _width(drawn: FlowGraph) -> float:
 
 
 def draw(drawn: FlowGraph, figure: "SubFigure", palette: Palette) -> None:
-    """A dot a node and a line an edge; of a change diamonds are what one run alone has."""
+    """Draw a dot a node and a line an edge; of a change, diamonds are nodes of one run alone."""
     axes, colours = figure.subplots(), _colours(palette, drawn.limit)
     _ground(axes, drawn, palette)
     limit = drawn.limit or 1.0

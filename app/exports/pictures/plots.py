@@ -137,7 +137,7 @@ def _spacing(along: Float[np.ndarray, " place"]) -> float:
 
 
 def _colour(colour: str) -> str | tuple[float, ...]:
-    """Plotly's colour as matplotlib's; what cannot be seen has none."""
+    """Plotly's colour as matplotlib's; invisible ones have none."""
     if not colour.startswith("rgba("):
         return colour
     *rgb, alpha = map(float, colour[len("rgba(") : -1].split(","))

@@ -1,4 +1,4 @@
-"""The tokens of a step of writing as a picture: the model's own probability above the one that was drawn with."""
+"""Tokens of a generation step as a picture: the model's own probability above the one sampled from."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ def _bars(axes: "Axes", values: Mapping[str, Sequence[float]], palette: Palette)
 
 
 def _name_tokens(axes: "Axes", steps: Mapping[str, WritingStep]) -> None:
-    """The tokens beside their bars, the written ones marked, and those that are cut off in every run."""
+    """Write the tokens beside their bars, with the generated ones marked, and those that are cut off in every run."""
     listed = [step.choices for step in steps.values()]
     labels = [_label(same, steps) for same in zip(*listed, strict=True)]
     axes.set_yticks(range(len(labels)), labels, fontsize=7)

@@ -1,1 +1,1 @@
-"""The edits of run A: the list with its switches, the form for another one, and what they change."""
+"""Edits of run A: the list with its switches, the form for another one, and their effect."""

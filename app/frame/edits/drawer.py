@@ -1,4 +1,4 @@
-"""The drawer on every decoder-only page that makes B of A: edits with a switch each, and what they come to."""
+"""Drawer on every decoder-only page that makes B from A: edits with a switch each, and their effect."""
 
 from dataclasses import replace
 
@@ -86,7 +86,7 @@ def _remove(place: int) -> None:
 
 
 def ablating(name: str, edit: Edit, help: str) -> Button:
-    """A button that adds an edit, so that A without something is B on every page; `help` says what of it."""
+    """Button that adds an edit, so that B is A without a part on every page; `help` describes it."""
     now = selection.current()
     there, full = edit in now.edits, len(now.edits) >= MAX_EDITS
 

@@ -15,7 +15,7 @@ from headlight.model.runs.run import Run
 
 
 def draw(comparison: Comparison) -> None:
-    """Two lines about the next token, and the map of what is changed."""
+    """Draw two lines about the next token, and the map of the changed states."""
     if comparison.b is None:
         return
     for line in said(comparison.a, comparison.b):

@@ -106,7 +106,7 @@ def _hold(field: str, value: Any) -> None:
 
 
 def draw(comparison: Comparison, now: Selection) -> Edit | None:
-    """The form; the edit that was made of it, once, when its button was pressed.
+    """Draw the form; return the new edit once, when its button was pressed.
 
     Edits are of run A, and so are their positions: what is chosen by its place is offered at A's own position.
     """

@@ -59,7 +59,7 @@ def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis)
 
 
 def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axis) -> Columns:
-    """A column of what of each query's weight goes to the head's sink, beside the weights on the run's own tokens."""
+    """Column of each query's weight on the head's sink, beside the weights on the run's own tokens."""
     if how != How() or comparison.b is not None or axis.groups != (None,) or len(selection.current().queries) > 1:
         return {}
     shares = fields.to_sink(comparison.a, head)
@@ -81,7 +81,7 @@ def _column(key: str) -> ColumnConfig:
 def with_sums(
     cells: Float[np.ndarray, "query key"], axis: Axis, how: How, queries: tuple[int, ...], keys: tuple[int, ...]
 ) -> Columns:
-    """The table of cells, and before it what several pinned tokens give or get: a row for queries, a column for keys.
+    """Table of cells, preceded by sums over several pinned tokens: a row for queries, a column for keys.
 
     That is their sum, of scores, which are logarithms, their mean.
     """
@@ -96,7 +96,7 @@ def with_sums(
 
 
 def _combined(cells: Float[np.ndarray, "pinned other"], what: str) -> Float[np.ndarray, " other"]:
-    """The sum or mean of those that have a value; NaN where none has."""
+    """Sum or mean over present values; NaN where there is none."""
     known = np.isfinite(cells)
     sums, counts = np.where(known, cells, 0.0).sum(0), known.sum(0)
     values = sums if what == "sum" else sums / np.maximum(counts, 1)

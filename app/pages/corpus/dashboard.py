@@ -114,7 +114,7 @@ def _within(place: int | None, count: int) -> int | None:
 
 
 def shown_texts(sequences: Sequence[SampledSequence], n_intervals: int, run: Run | None) -> list[SampledText]:
-    """The sequences as they are drawn, with what is said over each; `run` knows the tokens of half a character."""
+    """Sequences as drawn, with a heading each; `run` resolves tokens that are parts of a character."""
     return [
         SampledText(
             tokens := _readable(each, run),

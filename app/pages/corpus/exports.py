@@ -34,7 +34,7 @@ UNITS: dict[str, Unit] = {  # metrics written as arrays; the tables have all
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints every head's figures, and what the scan has of the chosen heads."""
+    """Script that prints every head's figures, and the scan's results for the chosen heads."""
     view = find(comparison, chosen)
     assert view is not None  # without a scan nothing is offered
     options: dict[str, object] = {"heads": view.heads}

@@ -20,7 +20,7 @@ HOW = "Click a row for its dashboard."
 
 
 def draw(view: ScanView) -> Head | None:
-    """The table; returns the head whose row the user has chosen since the page was last drawn anew."""
+    """Draw the table; return the head whose row the user has chosen since the page was last drawn."""
     order, by = view.order(), figure(view.by).named
     changes = "" if view.b is None else ", the largest changes first"
     place = row_table(

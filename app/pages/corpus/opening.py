@@ -37,7 +37,7 @@ class Prompt:
 
 
 def prompt_of(view: ScanView, sequence: SampledSequence, run: Run) -> Prompt:
-    """The text of a sequence for the open model if the scan is of that, else for the scan's own."""
+    """Text of a sequence for the open model if the scan is of it, else for the scan's own model."""
     if not view.own:
         begins = sequence.tokens[0] in BEGINNINGS
         return Prompt(_model(view.a), "".join(sequence.tokens[begins:]), begins, None)

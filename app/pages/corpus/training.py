@@ -1,4 +1,4 @@
-"""Along a training: the figure of the chosen heads in the scan of each step, and when each head became what it is."""
+"""Figures along a training: of the chosen heads in the scan of each step, and when each head changed."""
 
 import numpy as np
 import streamlit as st

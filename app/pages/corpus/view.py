@@ -86,7 +86,7 @@ def _options(comparison: Comparison, view: ScanView | None = None) -> None:
 
 
 def _beside(view: ScanView | None) -> Option:
-    """The scan beside it: the one that is chosen, or else the one of B's model, which no choice takes away."""
+    """Scan for comparison: the chosen one, or else that of B's model, which no choice removes."""
     chosen = selection.current().choices_of(Choices).scan_b
     if chosen or view is None or view.b is None:
         return _scan("scan_b", "B", chosen, "none")

@@ -1,4 +1,4 @@
-"""The features of a dictionary in a prompt: which are active, what the dictionary misses, and what one of them does."""
+"""Features of a dictionary in a prompt: their activations, the reconstruction error, and one in full."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import BELOW, View

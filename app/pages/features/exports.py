@@ -16,7 +16,7 @@ PURPOSE = "The features of a dictionary in a prompt, what it misses, and one fea
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints the strongest features, what the dictionary misses, and all there is of the chosen one."""
+    """Script that prints the strongest features, the reconstruction error, and everything about the chosen one."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
     options = {"layer": view.layer, "feature": view.feature, "order": view.order}
@@ -24,7 +24,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
-    """Tables of what is active and missed, and of the chosen feature; the listed features' activations as arrays."""
+    """Tables of active features, reconstruction error and the chosen feature; listed activations as arrays."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
     of = comparison, view.opened, view.layer
@@ -45,7 +45,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
-    """The strongest features by token, what the dictionary misses, and the chosen feature in full."""
+    """Strongest features by token, the reconstruction error, and the chosen feature in full."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
     sides, of = maps.active(view), (comparison, view.opened, view.layer)

@@ -65,7 +65,7 @@ def find(comparison: Comparison, chosen: Selection) -> FeatureView | None:
 
 
 def _order(comparison: Comparison, chosen: Selection) -> FeatureOrder:
-    """By what features are listed; by how active they are where the model's logits are no sums."""
+    """Order of the list; by activation where the model's logits are no sums."""
     place = place_of(comparison, chosen)
     if chosen.features_by == "activation" or needs.sums(comparison):
         return FeatureOrder(place)

@@ -1,4 +1,4 @@
-"""The maps of the page *Features*: the strongest features by token, and what the dictionary misses at each token."""
+"""Maps of the page *Features*: the strongest features by token, and the reconstruction error at each token."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ def feature_map(view: FeatureView, sides: Sides, side: str) -> CellMap:
 
 
 def missed_map(view: FeatureView) -> CellMap:
-    """At each token of each run the share of the length that is missed, and beside it what that does to the model."""
+    """Unexplained share of the norm at each token of each run, with the KL divergence of the spliced run."""
     of = view.comparison, view.opened, view.layer
     every, apart = by_side(missed(*of)), by_side(moved(*of))
     shares = np.stack([every[side] for side in view.comparison.sides])

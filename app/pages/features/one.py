@@ -1,4 +1,4 @@
-"""One feature in full: where it is active, who made it, what it promotes, its neighbours, and who reads it."""
+"""One feature in full: its activation, its sources, promoted tokens, neighbours, and the heads that read it."""
 
 from functools import partial
 
@@ -134,7 +134,7 @@ def spelled(made: MadeBy, order: list[int], label: str) -> str:
 
 
 def _links(view: FeatureView, head: Head, name: str, what: str) -> None:
-    """To the pages that show what a head does at the token that is looked at."""
+    """Links to the pages about a head at the selected token."""
     st.caption(plain(f"{head_name(head)} {what}:"))
     options.row(*options.to_head(PAGES, head, view.place), name=f"feature_{name}", whole=True)
 

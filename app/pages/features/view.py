@@ -1,4 +1,4 @@
-"""The page *Features*: which are active where, what the dictionary misses, and one feature in full."""
+"""Page *Features*: activations by token, the reconstruction error, and one feature in full."""
 
 import streamlit as st
 
@@ -31,7 +31,7 @@ HOW = (
 
 
 def render(comparison: Comparison) -> None:
-    """The options, the strongest features by token with what is missed, and the chosen feature."""
+    """Draw the options, the strongest features by token with the error, and the chosen feature."""
     views: list[FeatureView] = []
     with title_row("Features", "features", key="features"):
         row = st.container()
@@ -199,7 +199,7 @@ def _layer(view: FeatureView) -> Option | None:
 
 
 def _by(view: FeatureView) -> Option | None:
-    """By what features are listed, where the model's logits are sums; the first one there is then the chosen one."""
+    """Option of the order of the list, where the model's logits are sums; the first feature is then the chosen one."""
     if needs.sums(view.comparison):
         return None
     ways = {"activation": "activation", "effect": "effect"}

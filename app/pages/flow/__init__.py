@@ -1,4 +1,4 @@
-"""Information flow: which tokens, heads and MLPs a state was made of."""
+"""Information flow: the tokens, heads and MLPs that contributed to a state."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View

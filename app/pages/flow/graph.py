@@ -29,7 +29,7 @@ def _ends(edge: Edge | EdgePair) -> tuple[int, int, int]:
 
 
 def of_change(comparison: Comparison, change: FlowChange) -> FlowGraph:
-    """The graph of what has changed from A to B, over the places that they have in common."""
+    """Graph of the changes from A to B, over the places that they have in common."""
     return FlowGraph(
         [
             GraphNode(

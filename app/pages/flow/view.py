@@ -1,4 +1,4 @@
-"""The information flow of a prompt: which tokens and heads, state by state, a token's last state was made of."""
+"""Information flow of a prompt: the tokens and heads, state by state, that contributed to a token's last state."""
 
 import streamlit as st
 

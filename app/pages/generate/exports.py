@@ -103,7 +103,7 @@ def _arrays(continuations: Continuations, chosen: Selection, step: int) -> dict[
 
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
-    """The steps, to be gone through, and where the chosen heads looked; nothing is written anew in a file."""
+    """Steps to browse, and the attention of the chosen heads; a file generates nothing anew."""
     continuations, title = generation.both(comparison, chosen), "What follows a prompt, step by step,"
     bars = Drawing(steps.described(continuations, chosen), group=GROUP)
     if not continuations.a.labels:

@@ -51,7 +51,7 @@ def both(comparison: Comparison, chosen: Selection) -> Continuations:
 
 
 def _check_cost(run: Run, how: Writing) -> None:
-    """With edits every step runs the whole text anew, and so the prompts that they take from.
+    """Refuse too expensive continuations: with edits every step reruns the whole text and the edits' prompts.
 
     Without them a step takes one token's arithmetic, but reads what does not stay in memory as a whole pass does.
     """

@@ -74,7 +74,7 @@ def how_it_ended(continuations: Continuations) -> None:
 
 
 def change(continuations: Continuations) -> None:
-    """Another token in place of the one that is looked at, or all anew."""
+    """Replace the token of the selected step, or generate all anew."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="headlight-change"):
         typed = st.text_input(
             "Insert a token here",
@@ -103,5 +103,5 @@ def start_over() -> None:
 
 
 def _typed_key() -> str:
-    """The box of one epoch: what was written from it leaves it empty."""
+    """Key of one epoch's text field, which is empty again after a token was inserted."""
     return key(f"typed{selection.epoch()}")

@@ -1,4 +1,4 @@
-"""Writing a token at a time: what each was drawn from, where the heads looked, and another way to go on."""
+"""Generation token by token: the distributions, the heads' attention, and alternative continuations."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def _options(comparison: Comparison) -> None:
 
 
 def _bind(kind: type[options.Kind], field: str, label: str, **look: Any) -> options.Kind:
-    """An option with which all is written anew."""
+    """Option whose change generates the text anew."""
     return options.bind(kind, field, label, page=Choices, change=selection.choose, **look)
 
 

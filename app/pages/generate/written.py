@@ -19,7 +19,7 @@ def step_of(continuations: Continuations, chosen: Selection) -> int:
 
 
 def heads_of(continuations: Continuations, chosen: Selection) -> tuple[Head, ...]:
-    """The chosen heads, or those that are the clearest on all that A read and wrote, if B has them too."""
+    """The chosen heads, or those with the clearest roles on A's text, if B has them too."""
     heads = clearest(continuations.comparison) if chosen.heads is None else chosen.heads
     comparison = continuations.comparison
     return tuple((layer, head) for layer, head in heads if layer < comparison.n_layers and head < comparison.n_heads)

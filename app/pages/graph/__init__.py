@@ -1,4 +1,4 @@
-"""The attribution graph: what a prediction was made of, through tokens, heads' writes, and neurons or features."""
+"""Attribution graph: the paths to a prediction through tokens, heads' writes, and neurons or features."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import BELOW, View

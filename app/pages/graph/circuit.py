@@ -32,7 +32,7 @@ class CircuitView:
 
     @cached_property
     def lines(self) -> list[tuple[str, str, str, float]]:
-        """The edges as part, part, what is read, and score, the largest first."""
+        """Edges as sender, receiver, input read, and score, the largest first."""
         wires, scored = self.scored.wires, self.scored
         return [
             (

@@ -31,7 +31,7 @@ CIRCUIT = (
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints the graph of each run and what ablating its nodes does, or the circuit."""
+    """Script that prints the graph of each run and the effects of ablating its nodes, or the circuit."""
     own = chosen.choices_of(Choices)
     if own.graph_mode == "circuit":
         arguments: dict[str, object] = {

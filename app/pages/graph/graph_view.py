@@ -25,7 +25,7 @@ NEURONS = "neurons"
 
 @dataclass(frozen=True, eq=False)
 class GraphView:
-    """A graph, what of it is kept, how much of it is explained, and what is chosen in it."""
+    """A graph, its kept part, the explained share, and the choice in it."""
 
     graph: Graph
     pruned: Pruned
@@ -91,7 +91,7 @@ class RunGraphView(GraphView):
 
 
 def needs(comparison: Comparison) -> str:
-    """Logits that are sums over what was written, and MLPs that can be taken apart."""
+    """Requirements: logits that are sums over writes to the stream, and MLPs that can be split into units."""
     if obstacle := parts_needs.attribution(comparison):
         return obstacle
     for run in comparison.runs:

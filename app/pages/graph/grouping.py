@@ -1,4 +1,4 @@
-"""Nodes that are put together by hand: what a group does to the target together."""
+"""Groups of nodes that the user made, and their joint effect on the target."""
 
 from headlight.app import selection
 from headlight.app.components import Text

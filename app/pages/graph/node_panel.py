@@ -118,7 +118,7 @@ def _opener(slug: str, view: RunGraphView, node: Node, place: int) -> Callable[[
 
 
 def _on_page(now: Selection, node: Node, place: int) -> Selection:
-    """The selection with what a node is chosen on the page that shows it."""
+    """Selection with a node's part chosen on the page about it."""
     layer, index = node.layer or 0, node.index or 0
     if node.kind == "head":
         return replace(now, heads=options.head_first((layer, index), now.heads), queries=(place,), keys=())

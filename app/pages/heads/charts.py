@@ -13,7 +13,7 @@ from headlight.model.runs.comparison import Comparison
 
 
 def rows_for(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Rows:
-    """The plots of what has been looked at; none before all of it has."""
+    """Plots of the measured sequences; none before all are measured."""
     sides = subjects(tuple(texts), comparison, chosen)
     rankings = {side: each for side, subject in sides.items() if (each := find(subject, chosen)) is not None}
     return rows(rankings) if len(rankings) == len(sides) else []

@@ -29,7 +29,7 @@ WRITTEN: tuple[FinderScore, ...] = (*KINDS, "copying")
 
 
 def script(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints every head's scores, the labels, and what ablating those heads changes that were ablated.
+    """Script that prints every head's scores, the labels, and the effects of the measured ablations.
 
     With two sides it prints all of these of both, and how they change.
     """
@@ -153,7 +153,7 @@ def drawings(texts: Sequence[str], comparison: Comparison, chosen: Selection) ->
 
 
 def _over(ranking: HeadRanking, chosen: Selection) -> str:
-    """The score, and what it is measured on."""
+    """The score, and the sequences on which it is measured."""
     title = SCORES[ranking.score].title
     if ranking.score == "copying":
         return title

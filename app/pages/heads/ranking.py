@@ -35,7 +35,7 @@ EVIDENCE: dict[Verdict, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Ranking(ABC):
-    """One score of every head; `low` and `high` are NaN for what has no interval."""
+    """One score of every head; `low` and `high` are NaN without an interval."""
 
     score: FinderScore
     measure: Measure
@@ -69,7 +69,7 @@ class Ranking(ABC):
 
     @cached_property
     def ranks(self) -> Int[np.ndarray, "layer head"]:
-        """Every head's place, 1 for the first; 0 for what has no score."""
+        """Rank of every head, 1 for the first; 0 without a score."""
         return ranks(self.ranked_by).values.numpy()
 
     def order(self) -> list[Head]:
@@ -102,7 +102,7 @@ class HeadRanking(Ranking):
         return ", ".join(words(kind, self.verdict(head, kind) == "not supported") for kind in kinds)
 
     def verdict(self, head: Head, kind: Kind) -> Verdict:
-        """Whether what was measured supports a label."""
+        """Whether the measurements support a label."""
         return verdict(kind, self.effects.get(head, {}))
 
     @property
@@ -143,7 +143,7 @@ class Change(Ranking):
 
 
 def find(subject: Subject, chosen: Selection) -> HeadRanking | None:
-    """One score of every head over what has been looked at; None where nothing has.
+    """One score of every head over the measured sequences; None where there are none.
 
     Labels rest on the subject's sequences, ablations on its random repeats.
     """

@@ -295,5 +295,5 @@ def _columns(
 
 
 def _decimals(called: str, cells: Sequence[Cell], signed: Sequence[str]) -> int | None:
-    """Three for measures, also for those that are not known yet; none for text."""
+    """Number of decimals: three for measures, also for unknown ones; none for text."""
     return 3 if called in signed or any(isinstance(cell, float) for cell in cells) else None

@@ -33,7 +33,7 @@ class Choices(PageChoices):
 
 @dataclass(frozen=True, eq=False)
 class Inside(HeadAt):
-    """One head at one query of one run, and what of it is drawn.
+    """One head at one query of one run, and the drawn part of it.
 
     `component` is an index of q, k, v and z, `window` the keys that there is room for, and `places` those of all
     positions, by which tokens are numbered.

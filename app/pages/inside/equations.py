@@ -183,7 +183,7 @@ def _written(at: Inside) -> str:
 
 
 def difference(a: list[HeadStep], b: list[HeadStep]) -> list[HeadStep]:
-    """The result of each step that both take, B less A; their windows are of the same keys."""
+    """B minus A of the result of each step that both have; their windows have the same keys."""
     paired = {step.term: step for step in b}
     return [_change(step, paired[step.term]) for step in a if step.term in paired]
 

@@ -21,7 +21,7 @@ from headlight.model.runs.edits import head_name
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints what the query makes of every key, and the vectors on the way."""
+    """Script that prints a query's scores and weights, and the vectors on the way."""
     layer, head = head_of(comparison, chosen)
     places = {"query": query_of(comparison, chosen), "key": key_of(chosen)}
     purpose = f"Every step of head {head} of layer {layer} at one query."
@@ -52,7 +52,7 @@ def _arrays(sides: Mapping[str, Inside]) -> dict[str, Measure]:
 
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
-    """Every step's matrices; those spelled out are of the key and component chosen."""
+    """Matrices of every step; the detailed arithmetic is of the chosen key and component."""
     sides, convention = sides_of(comparison, chosen), chosen.choices_of(Choices).convention
     names = [*sides, *([DIFFERENCE] if len(sides) == 2 else [])]
     titles = {side: "" if comparison.b is None else side for side in names}

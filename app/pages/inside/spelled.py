@@ -15,7 +15,7 @@ TERMS_SHOWN = 3
 
 
 def summed(products: Terms, index: str, numbers: Sequence[int] | None = None) -> str:
-    """The largest products of a sum, and the rest in one number; `numbers` are what its indices are called."""
+    """Largest products of a sum, and the rest in one number; `numbers` names its indices."""
     called = [at if numbers is None else numbers[at] for at, _, _ in products.largest]
     parts = [
         f"{_factor(one)} × {_factor(other)} ({index} = {name})"

@@ -1,4 +1,4 @@
-"""Head internals: every step from the stream to what the head writes, with one number followed through all of them."""
+"""Head internals: every step from the stream to the head's write, with one number followed through all of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ def described(
 
 
 def for_file(comparison: Comparison, sides: Mapping[str, Inside], side: str, convention: Convention) -> Drawing:
-    """The steps of one side with what each key would be answered with, since a file hears no click."""
+    """Steps of one side with the details of every key, since a file can ask no server."""
     steps, following = described(comparison, sides, side, convention, "" if comparison.b is None else side)
     at = on_common_keys(comparison, sides["A"], sides["B"])[0] if side == DIFFERENCE else sides[side]
     return on_screen(replace(steps, spelled=_for_each_key(at, steps.keys.places, side)), following)

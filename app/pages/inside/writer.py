@@ -38,7 +38,7 @@ class Writer:
         return tuple(replace(term.turned, name=term.name) if isinstance(term, StepMatrix) else term for term in terms)
 
     def product(self, left: StepMatrix, right: StepMatrix, *rest: Term) -> tuple[Term, ...]:
-        """A product of matrices and what follows it."""
+        """Product of matrices and the rest of its line."""
         if self.convention == "row":
             return left, "·", right, *rest
         return right.turned, "·", left.turned, *self.line(*rest)

@@ -21,7 +21,7 @@ class PatchscopeQuestion:
 
 
 def is_answered(comparison: Comparison, place: int, scope: Scope) -> bool:
-    """Whether what the prompt says is there, or quickly is; else there is a button, or a bar."""
+    """Whether the generated text is present, or can be computed soon; else there is a button, or a bar."""
     work, here = jobs.get_jobs("patchscope"), positions_at(comparison, place)
     missing = {
         PatchscopeQuestion(runs.inputs_of(run), here[side], scope): _seconds(run, scope)

@@ -20,7 +20,7 @@ ColourBy = Literal["top", "target", "rank", "entropy", "kl"]
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """By what the cells are coloured, which lens reads them and where it lies if not beside its model.
+    """Lens and its path if it does not lie beside its model, and the measure by which cells are coloured.
 
     The `scope_` options are of the prompt that a state is put into, where there, and how much is written behind it.
     """
@@ -90,5 +90,5 @@ def scope_of(comparison: Comparison, chosen: Selection) -> Scope | None:
 
 
 def lenses_of(run: Run, by: Lens) -> tuple[Lens, ...]:
-    """The lenses that a run can be read by, the one that reads it among them."""
+    """Lenses that fit a run, with the chosen one."""
     return beside_each_other(run, by, lenses.lens)

@@ -67,7 +67,7 @@ def _all(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> d
 
 
 def _on_prompt(comparison: Comparison, by: Mapping[str, Lens]) -> dict[str, Values]:
-    """Of each run's lenses those that are read, or quickly are."""
+    """Readings of each run's lenses that are present, or can be computed soon."""
     lines: dict[str, Values] = {}
     for side, run in comparison.sides.items():
         for lens in lenses_of(run, by[side]):

@@ -71,7 +71,7 @@ def _joined(
 
 
 def go_on() -> None:
-    """Read some of what is waiting, and draw the page again."""
+    """Do some of the waiting work, and draw the page again."""
     progress.go_on(jobs.get_jobs("lens"), read)
 
 

@@ -1,4 +1,4 @@
-"""The section *Patchscope*: what another prompt says when the chosen state is put into it."""
+"""Section *Patchscope*: the model's continuation of another prompt with the chosen state inserted."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ ScopesBySide = Mapping[str, tuple[Run, Patchscopes]]
 
 
 def draw(comparison: Comparison, pin: LensPin) -> None:
-    """The prompt's options, what it says with the state and untouched, and what it makes of every other state there."""
+    """Draw the prompt's options, its continuations with and without the state, and those for all other states."""
     heading("Patchscope", "patchscope", key="patchscope")
     if why := next(filter(None, map(no_scope, comparison.runs)), ""):
         st.caption(plain(why))

@@ -1,4 +1,4 @@
-"""The plot of the page *MLP*: the first neurons' bars, and what the others and the biases add to the MLPs' write."""
+"""Plot of the page *MLP*: bars of the first neurons, and the sums of other neurons and biases."""
 
 from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.pages.mlp.neuron_view import NeuronView
@@ -10,7 +10,7 @@ SERIES = ("direct effect (all else frozen)", "total effect (measured)")
 
 
 def neurons(view: NeuronView) -> Plot:
-    """A bar for each listed neuron; of effects also all the others, so that what they add up to is seen."""
+    """Bar for each listed neuron; of effects also one for all others, so that the bars sum to the total."""
     name, layer = view.ranked_by, view.question.layer
     values = view.of_listed(name).tolist()
     measured = view.of_listed(MEASURED).tolist() if view.question.measured and name != MEASURES["activation"] else []
@@ -33,7 +33,7 @@ def neurons(view: NeuronView) -> Plot:
 
 
 def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
-    """The bars of a neuron: by its measure, and what was measured without it."""
+    """Bars of a neuron: its measure, and the measured effect of its ablation."""
     return [(0.0, each) for each in (value, *measured)]
 
 
@@ -43,7 +43,7 @@ def said(value: float, measured: list[float]) -> str:
 
 
 def _rest(view: NeuronView, name: str, values: list[float], twice: bool) -> list[Row]:
-    """All other neurons, the biases, what edits changed behind them, and the sum."""
+    """Sums of all other neurons, biases, and changes by later edits, and the total."""
     total = view.total_of(name)
     n_others = view.n_ranked - len(values)
     rows = [(f"the other {n_others:,}", total - sum(values), "rest")] if n_others else []

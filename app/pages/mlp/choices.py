@@ -12,7 +12,7 @@ COUNTS = 4, 100
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """By what neurons are ranked, of which layer or of all, how many are listed, and whether each is ablated."""
+    """Ranking of neurons, their layer or all, number of listed ones, and whether each is ablated."""
 
     forgets: ClassVar = {"model": ("neurons_layer", "neurons_measured")}  # what takes forward passes needs a new click
 

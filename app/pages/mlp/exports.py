@@ -18,7 +18,7 @@ TABLES = {"sums": "What adds up", "weights": "{}: tokens", "heads": "{}: heads"}
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints the first neurons, what they add up to, and all there is of the chosen one."""
+    """Script that prints the first neurons, their sums, and everything about the chosen one."""
     return report(PURPOSE, comparison, chosen.align, "mlp_tables", question=find(comparison, chosen).question)
 
 

@@ -30,7 +30,7 @@ class NeuronView:
 
     @cached_property
     def side(self) -> str:
-        """The side whose numbers are listed, by its name in files: the one that is chosen, if it has the place."""
+        """Side whose numbers are listed, by its name in files: the chosen one, if it has the place."""
         sides = tables.values_of(self.comparison, self.question)
         return self.question.side if self.question.side in sides else next(iter(sides))
 
@@ -83,7 +83,7 @@ class NeuronView:
 
     @property
     def sums(self) -> Mapping[str, Measure]:
-        """The parts of the MLPs' direct effects [layer], by name: only those that the side has."""
+        """Parts of the MLPs' direct effects [layer] that the side has, by name."""
         return tables.sums_of(self.comparison, self.question)[self.side]
 
     def sum_of(self, name: str) -> float:

@@ -104,7 +104,7 @@ def _strip(view: NeuronView) -> None:
 
 
 def strip(view: NeuronView) -> Mapping[str, np.ndarray]:
-    """The activation at every place of each run; of a gated neuron of one run also what makes it."""
+    """Activation at every place of each run; of a gated neuron of one run also its gate and linear part."""
     values = by_side(strip_of(view.comparison, view.neuron))
     reads = over_prompt(view.comparison.a, view.neuron).reads
     if view.comparison.b is None and len(reads) > 1:

@@ -26,7 +26,7 @@ Inputs = tuple[str, str, Begin, Neuron]
 
 @dataclass(frozen=True)
 class Row:
-    """A prompt of the list with what the neuron gives at each of its tokens."""
+    """Prompt of the list with the neuron's activation at each of its tokens."""
 
     text: str
     labels: Sequence[str]
@@ -39,7 +39,7 @@ class Row:
 
 
 def draw(view: NeuronView) -> None:
-    """The button that runs the list, and what is known of it."""
+    """Draw the button that runs the list, and the results so far."""
     name, wanted = neuron_name(view.neuron), _wanted(view)
     heading(f"{name} over your prompts", "neuron_prompts", key="neuron_prompts")
     if len(wanted) < means.LEAST:

@@ -1,4 +1,4 @@
-"""The page *MLP*: the first neurons at a token by what they do there, and one of them in full."""
+"""Page *MLP*: the first neurons at a token by their effect there, and one of them in full."""
 
 from dataclasses import replace
 

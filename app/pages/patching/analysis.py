@@ -36,7 +36,7 @@ PIECE_SECONDS = 0.4  # by estimate, so that a click is heard soon
 
 @dataclass(frozen=True)
 class PatchQuestion:
-    """A map by name: two prompts, the logit difference at a position of each, and what is patched into which.
+    """Map by name: two prompts, the logit difference at a position of each, and the patched part and direction.
 
     B is run by `model_b` and with `edits`; prompts of different length are matched by `align`. What does not count for
     the `parts` that are patched is 0.

@@ -50,7 +50,7 @@ def subject_of(comparison: Comparison, patched: PatchedMap, cell: MapCell) -> Su
 
 
 def draw(comparison: Comparison, patched: PatchedMap) -> None:
-    """The chosen cell's share, and links with what it patches; without a cell, that one can be chosen."""
+    """Draw the chosen cell's share, and links to its part; without a cell, a hint to choose one."""
     cell = chosen_cell(patched)
     if cell is None:
         st.caption("Click a cell, or a row of the largest effects, for links to pages that explain it.")

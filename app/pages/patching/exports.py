@@ -30,7 +30,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
-    """The map as a table and an array; what of it has not been done is done."""
+    """The map as a table and an array; missing cells are computed."""
     patched = finished(comparison, chosen)
     question, measured = patched.question, patched.question.measured
     target, distractor = comparison.a.outputs.labels([measured.target, measured.distractor])

@@ -69,7 +69,7 @@ class PatchedMap:
 
 
 def obstacle(comparison: Comparison, chosen: Selection) -> str:
-    """Why these runs cannot be patched into one another, and what to do; nothing where they can."""
+    """Reason why these runs cannot be patched into one another, and what to do; empty where they can."""
     if comparison.b is None:
         return (
             "Activation patching copies activations from one run into another. Press “Compare A | B” and give B the "
@@ -94,7 +94,7 @@ def matches_of(comparison: Comparison, chosen: Selection) -> Matches:
 
 
 def pair(comparison: Comparison, chosen: Selection) -> Pair:
-    """Target and distractor: those typed, or what A and B say at the position, or else A's two likeliest."""
+    """Target and distractor: those typed, or the predictions of A and B, or else A's two most likely tokens."""
     position, position_b = measured_at(comparison, chosen)
     return pair_of(comparison, replace(chosen, position=comparison.place_of(comparison.a, position)), position_b)
 
@@ -176,7 +176,7 @@ def patched_of(comparison: Comparison, chosen: Selection) -> PatchedMap:
 
 
 def finished(comparison: Comparison, chosen: Selection) -> PatchedMap:
-    """The whole map; what of it has not been done is done.
+    """The whole map; missing cells are computed.
 
     Raises:
         HeadlightError: as `patched_of`.

@@ -127,7 +127,7 @@ def _options(comparison: Comparison) -> None:
 
 
 def _where(comparison: Comparison, now: Selection) -> Iterator[Option]:
-    """The layer or the receiver, where the map is of one."""
+    """Option of the layer or the receiver, where the map has one."""
     cfg, which = comparison.a.cfg, now.choices_of(Choices).patch_map
     if which == "z_by_position":
         layers = {layer: f"L{layer}" for layer in range(cfg.n_layers)}
@@ -257,7 +257,7 @@ def _choose(chosen: tuple[int, int] | None) -> None:
 
 
 def drawn(patched: PatchedMap) -> list[tuple[Matrix, str]]:
-    """The map, and its estimate where there is one, with what each is called."""
+    """The map, and its estimate where there is one, with their titles."""
     nothing = f"; unpatched: {patched.unpatched:.0f}"
     estimate = [] if patched.estimate is None else [(patched.estimate, f"{ESTIMATE}{nothing}")]
     return [(patched.exact, f"{SHARE}{nothing}"), *estimate]

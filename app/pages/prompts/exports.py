@@ -50,7 +50,7 @@ class PromptStatistics:
 
 
 def statistics_of(listed: Sequence[Listed], comparison: Comparison, chosen: Selection) -> PromptStatistics:
-    """The statistics of A's model; those that the cache has lost in the meantime are taken again."""
+    """Statistics of A's model; those that the cache has evicted are computed again."""
     rows = tuple(Row(each.prompt, _statistics(each, chosen) if each.run else None, each.refused) for each in listed)
     known = prompts.distinct(rows)
     head = prompt_statistics.listed_head(comparison.a, known, chosen)

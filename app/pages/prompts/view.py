@@ -48,7 +48,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Row:
-    """One prompt of the list, with what is known of it; `refused` says why nothing can be."""
+    """Prompt of the list, with its results; `refused` says why there can be none."""
 
     prompt: Prompt
     known: HeadStatistics | None

@@ -1,4 +1,4 @@
-"""The residual stream: its norm and direction, and what each layer adds to it."""
+"""Residual stream: its norm and direction, and the write of each layer."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import View

@@ -88,7 +88,7 @@ def places_of(comparison: Comparison) -> tuple[str, ...]:
 
 
 def by_kind(comparison: Comparison, values: Float[np.ndarray, " component"]) -> dict[str, Float[np.ndarray, " place"]]:
-    """The components' values by what these are, such as attention or an embedding, NaN at places without one."""
+    """Values of the components by kind, such as attention or an embedding, NaN at places without one."""
     places, sizes = places_of(comparison), dict[str, Float[np.ndarray, " place"]]()
     for name, value in zip(component_names(comparison), values.tolist(), strict=True):
         if (layered := LAYERED.fullmatch(name)) is not None:

@@ -25,7 +25,7 @@ def pair(comparison: Comparison, chosen: Selection) -> Pair | None:
 
 
 def draw(comparison: Comparison) -> None:
-    """The two labels and their difference, and what heads and other parts add; nothing where *Why* has it."""
+    """Draw the two labels and their difference with the heads' and other parts' contributions, unless *Why* has it."""
     if (of := pair(comparison, selection.current())) is None:
         return
     names = comparison.a.outputs.labels([of.target, of.distractor])

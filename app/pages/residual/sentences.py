@@ -1,4 +1,4 @@
-"""The cosine of the sentences A and B by a sentence encoder, and who adds to it, as maps and as tables."""
+"""Cosine of the sentences A and B by a sentence encoder, with its contributions, as maps and as tables."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ TITLE = "part of the cosine"
 
 
 def draw(comparison: Comparison) -> None:
-    """The cosine, and what heads, tokens and other parts of each sentence add; nothing where a model has a head."""
+    """Draw the cosine with the contributions of heads, tokens and other parts; nothing for models with a head."""
     if any(run.cfg.output != "none" for run in comparison.runs):
         return
     heading("Cosine of A and B", "sentence_cosine")

@@ -32,7 +32,7 @@ from headlight.model.runs.comparison import Comparison
 
 
 def render(comparison: Comparison) -> None:
-    """Norms by layer and place, what each part of the model adds, and how the direction changes."""
+    """Draw norms by layer and place, each component's write, and the change of direction."""
     place = place_of(comparison, selection.current())
     sentences.draw(comparison)
     labels.draw(comparison)

@@ -1,4 +1,4 @@
-"""Encoder and decoder: what it wrote, the beam search, and attention within and across."""
+"""Encoder and decoder: the translation, the beam search, and self- and cross-attention."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import WRITE, Kind, View

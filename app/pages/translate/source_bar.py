@@ -26,7 +26,7 @@ def draw() -> None:
 
 
 def menus() -> DeltaGenerator:
-    """The row of menus under the bar; returns its beginning, for what was run."""
+    """Row of menus under the bar; returns the beginning of the sources that were run."""
     return bars.menus(_BAR, prompts.source_examples(), _open)
 
 

@@ -79,7 +79,7 @@ def listed(of: Weights) -> str:
 
 
 def looked_up(run: Run, chosen: Selection) -> int | None:
-    """The token that is looked up; none where what was typed is not one."""
+    """Token to look up; None where the typed text is not one token."""
     try:
         return token_of(run, chosen)
     except HeadlightError:

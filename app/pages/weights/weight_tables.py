@@ -150,7 +150,7 @@ def _values(of: Weights, pairs: Pairs) -> Columns:
 
 
 def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
-    """One token's highest and lowest partners, as the row of the circuit and as its column, by what they say."""
+    """Highest and lowest partners of one token, as a row and as a column of the circuit."""
     label = of.run.tokenizer.labels([token])[0]
     row, column = circuit_of(of.key).partners(token)
     said = {
@@ -232,7 +232,7 @@ def farthest(above: Compositions) -> float:
 
 
 def composition_table(composition: dict[str, Composed]) -> Columns:
-    """One row an earlier head, a column a way of reading, with what random heads score; of two models a column each."""
+    """Row for each earlier head, column for each way of reading, with random heads' scores; of two models both."""
     shapes = [composed.scores["key"].values.shape for composed in composition.values()]
     layers, heads = map(min, zip(*shapes, strict=True))
     columns: Columns = {"Earlier head": [head_name((layer, head)) for layer in range(layers) for head in range(heads)]}
@@ -245,7 +245,7 @@ def composition_table(composition: dict[str, Composed]) -> Columns:
 
 
 def spelled_composition(composition: Composed, through: Through) -> str:
-    """The head that is read most, and what random heads score."""
+    """Sentence on the head with the largest composition, and random heads' scores."""
     values, baseline = composition.scores[through].values, composition.random[through]
     if values.isnan().all():
         return "The circuits of this head or of all earlier heads are zero."

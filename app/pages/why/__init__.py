@@ -1,4 +1,4 @@
-"""Why a head looks there, what it writes, whether that matters, and who made the prediction."""
+"""Explanation of an attention cell: its score, its write, ablations, and the sources of the prediction."""
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import EXPLAIN, View

@@ -16,7 +16,7 @@ from headlight.model.runs.comparison import Comparison
 
 
 def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool) -> None:
-    """Every picture's numbers, of A, of B or of B - A; what is changed without the head only once it is measured."""
+    """Tables of every picture, of A, of B or of B - A; effects of ablating the head once they are measured."""
     if (at := sides.get(side)) is not None:
         st.text("\n".join([spelled.score(comparison, at), spelled.write(at), spelled.effects(at)]))
     else:

@@ -1,4 +1,4 @@
-"""A head's score, and what the head moves, by the features of a dictionary of the stream that it reads."""
+"""Score and effect of a head by features of a dictionary of the stream that it reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ class Reader:
 
 
 def reader_of(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
-    """A dictionary of the stream that a layer's heads read in all runs: the one that is chosen, or that comes along."""
+    """Dictionary of the stream that a layer's heads read in all runs: the chosen one, or the first available."""
     opened = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
     return None if opened is None else Reader(*opened)
 
@@ -57,7 +57,7 @@ def wanted(comparison: Comparison, chosen: Selection, layer: int) -> Reader | No
 
 
 def score_matrix(reader: Reader, at: Explained) -> Matrix:
-    """All pairs of what the query's stream and the key's are made of."""
+    """Score by part of the query's and of the key's stream."""
     score = reader.why(at)
     return Matrix(score.query_names, score.key_names, score.parts.matrix.values.numpy())
 
@@ -89,7 +89,7 @@ def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
 
 
 def draw_tables(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
-    """The same in numbers: the score by part of the query and of the key, and what the head moves."""
+    """Draw the same in numbers: the score by part of the query and of the key, and the head's effect."""
     scores, moved = score_matrices(reader, sides), moved_matrices(comparison, reader, sides)
     titles = "The score by feature of the query", "The score by feature of the key"
     for columns, title in zip(panels.side_columns(scores[side]), titles, strict=True):
@@ -146,7 +146,7 @@ def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
 
 
 def link_to_carriers(comparison: Comparison, at: Explained) -> None:
-    """A button to the features of the last stream that do most to the prediction, where a dictionary is of that."""
+    """Button to the last stream's features with the largest direct effects, where a dictionary is of that stream."""
     reader = reader_of(comparison, selection.current(), at.run.cfg.n_layers)
     place = comparison.positions(at.run).index(at.question.position)
     if reader is None or (carriers := carried(at.run, reader.dictionary, at.question)) is None:

@@ -1,4 +1,4 @@
-"""The plots of the page *Why*: the tokens that a cell promotes, what interventions change, and direct attribution."""
+"""Plots of the page *Why*: promoted tokens, effects of interventions, and direct attribution."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -10,6 +10,6 @@ By = Literal["parts", "features"]
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """Whether a score is split by who wrote to the stream, or by the features that a dictionary finds in it."""
+    """Split of a score by the components of the stream, or by a dictionary's features."""
 
     why_by: By = "parts"

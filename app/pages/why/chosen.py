@@ -13,7 +13,7 @@ def query_place(comparison: Comparison, chosen: Selection) -> int:
 
 
 def question_of(comparison: Comparison, chosen: Selection) -> CellQuestion:
-    """The head, cell, tokens and place that are chosen, or stand for what is not."""
+    """Head, cell, tokens and place: chosen ones, or defaults."""
     pair = pair_of(comparison, chosen)
     return CellQuestion(
         head=head_of(comparison, chosen),

@@ -30,7 +30,7 @@ from headlight.model.runs.edits import Head, head_name
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:
-    """A script that prints a cell's score in parts, its write, what cutting it changes, and who made the prediction."""
+    """Script that prints a cell's score in parts, its write, the effects of ablations, and direct attribution."""
     question = question_of(comparison, chosen)
     layer, head = question.head
     purpose = f"Why head {head} of layer {layer} looks there, and what of it."
@@ -42,7 +42,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 def _with_features(
     purpose: str, comparison: Comparison, chosen: Selection, question: CellQuestion, reader: Reader
 ) -> str:
-    """The same script, and then the score and what the head moves by features."""
+    """The same script, followed by the score and the head's effect by features."""
     names = names_of(comparison) | {
         "open_dictionary",
         "CellQuestion",
@@ -61,7 +61,7 @@ def _with_features(
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
-    """Tables of both runs with B - A where there is such a thing, and the arrays that they are made of."""
+    """Tables of both runs with B - A where it is defined, and their arrays."""
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     labels = comparison.a.outputs.labels([pair.target, pair.distractor])
     shows = {
@@ -119,7 +119,7 @@ def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
 
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
-    """The score in parts, what the cell writes and what cutting it changes, and who made the prediction, by side."""
+    """Score in parts, the cell's write and the effects of ablations, and direct attribution, by side."""
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     head = head_of(comparison, chosen)
     columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
@@ -157,7 +157,7 @@ def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, h
 
 
 def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Drawing]:
-    """The tokens that the cell's write raises, and those that it lowers."""
+    """Tokens that the cell's write promotes, and those that it suppresses."""
     tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
     halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
     return [
@@ -173,7 +173,7 @@ def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Dr
 
 
 def _by_features(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> list[list[Drawing]]:
-    """The score by pairs of features, and what the head moves, of each side."""
+    """Score by pairs of features, and the head's effect, of each side."""
     scores = by_features.score_matrices(reader, sides)
     moved = {side: condensed(of) for side, of in by_features.moved_matrices(comparison, reader, sides).items()}
     called = {side: "" if comparison.b is None else f"{side}: " for side in scores}

@@ -114,7 +114,7 @@ def _largest(matrix: Matrix) -> float:
 
 
 def promoted_of(sides: Mapping[str, Explained]) -> dict[str, Promoted]:
-    """The tokens that each run's cell promotes and suppresses and, where there are both, those that B's does more."""
+    """Tokens that each run's cell promotes and suppresses and, where there are both, the largest changes in B."""
     return as_shown(tables.promoted_of(sides))
 
 

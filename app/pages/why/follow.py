@@ -1,4 +1,4 @@
-"""From a cell back to the earlier heads that made it: each a button that explains what that head looks at there."""
+"""Trace a cell back to the earlier heads that contributed to it: a button each that explains that head."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -53,7 +53,7 @@ def _token(comparison: Comparison, at: Explained, source: Source) -> str:
 
 
 def draw(comparison: Comparison, at: Explained) -> None:
-    """A button for each of them, and one to the page that says what they do on any text."""
+    """Draw a button for each of them, and one to the page about their roles on any text."""
     links = sources(at)
     if links:
         st.caption("Trace back to an earlier head that contributed to this score:", help=TERMS["why_follow"])

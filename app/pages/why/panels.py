@@ -51,7 +51,7 @@ def _kind(step: Step) -> Literal["", "rest"]:
 
 
 def effect_map(sides: Mapping[str, Matrix], side: str, title: str = EFFECT, caption: str = "") -> CellMap:
-    """Layer by head: what each adds directly."""
+    """Direct effects by layer and head."""
     return plain_map(sides, side, ("layer", "head"), title, caption)
 
 
@@ -64,7 +64,7 @@ def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], ti
 
 
 def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
-    """Tokens with what a write adds to their logits."""
+    """Tokens with a write's effect on their logits."""
     labels = run.outputs.labels(list(ids))
     return [Row(label, [(0.0, value)], signed(value)) for label, value in zip(labels, by, strict=True)]
 

@@ -1,4 +1,4 @@
-"""The sentences of the page *Why*: the score, the write, what was done, and how exactly the parts add up."""
+"""Sentences of the page *Why*: the score, the write, the interventions, and the errors of sums."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def score(comparison: Comparison, at: Explained) -> str:
 
 
 def value(at: Explained, why: Why) -> str:
-    """A score, and what the model's soft cap makes of it, if there is one."""
+    """A score, and its value after the model's soft cap, if there is one."""
     cap, said = at.run.cfg.attn_scores_soft_cap, number(float(why.parts.score.values))
     if cap is None or why.capped is None:
         return said
@@ -67,7 +67,7 @@ def write(at: Explained) -> str:
 
 
 def outcomes(at: Explained) -> str:
-    """The ablation, and what could not be computed."""
+    """Sentences on the ablation, and on results that are unavailable."""
     whole, one = ("distribution of labels", "label") if at.run.label_names else ("next-token distribution", "token")
     lines = [
         "Hollow bars: direct effect. Filled bars: total effect, measured by running the rest of the model. "

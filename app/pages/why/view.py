@@ -1,4 +1,4 @@
-"""Why a head looks there, what it writes, whether that matters, and who made the prediction."""
+"""Explanation of an attention cell: its score, its write, ablations, and the sources of the prediction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -247,7 +247,7 @@ def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
 
 
 def _mean(comparison: Comparison) -> None:
-    """Over what the head's mean is taken, and the work that this takes."""
+    """Prompts over which the head's mean is taken, and the progress of that work."""
     means.choose(comparison.runs)
     means.work(MEAN, means.wanted(comparison.runs, selection.current().mean_over))
 
@@ -275,7 +275,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
 
 
 def _neurons() -> Link:
-    """To the page that tells apart what the MLPs add."""
+    """Button to the page that splits the MLPs' contribution by neuron."""
     return Link("mlp", "MLPs by neuron", None, lambda _: selection.ask(selection.current(), "mlp"))
 
 
