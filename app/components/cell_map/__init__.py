@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from headlight.app.components.shared.mount import component_value, mount, register
 
@@ -39,7 +39,8 @@ class CellMap:
     Colours begin at the first of the `ends` and go to the second, or `signed` from the `centre` both ways as far:
     without `ends` to the number farthest from there. Below the first end all look alike. Signed colours follow the
     square root of the distance from the centre. `details` are more numbers of each cell, by name. With `sums` the last
-    row and column are those of all others. `texts` stand in the cells of a picture.
+    row and column are those of all others. `texts` stand in the cells of a picture. Where a number is `unsure` only the
+    middle of its cell is coloured, and no number stands in it; `unsure_as` says what that means.
     """
 
     values: Float[np.ndarray, "row column"]
@@ -54,6 +55,8 @@ class CellMap:
     details: Mapping[str, Shaped[np.ndarray, "row column"]] = field(default_factory=dict)
     sums: bool = False
     texts: Sequence[Sequence[str]] | None = None
+    unsure: Bool[np.ndarray, "row column"] | None = None
+    unsure_as: str = ""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -97,12 +100,14 @@ def cell_map(
             "lacks": drawn.lacks,
             "details": list(drawn.details),
             "sums": drawn.sums,
+            "unsureAs": drawn.unsure_as,
             "choosable": choosable,
             "leadsTo": leads_to,
         },
         arrays={
             "values": drawn.values.astype(np.float32),
             **{f"details{slot}": more.astype(np.float32) for slot, more in enumerate(drawn.details.values())},
+            **({} if drawn.unsure is None else {"unsure": drawn.unsure.astype(np.uint8)}),
         },
         value=chosen,
         epoch=epoch,

@@ -47,10 +47,10 @@ class CellMap {
     };
   }
 
-  /** @param {CellMapProps} props @param {Record<string, Floats>} arrays */
+  /** @param {CellMapProps} props @param {Record<string, Floats> & { unsure?: Bytes }} arrays */
   update(props, arrays) {
     this.props = props;
-    this.picture = new MapPicture(props, arrays.values);
+    this.picture = new MapPicture(props, arrays.values, arrays.unsure?.values);
     this.details = props.details.map((name, slot) => [name, arrays[`details${slot}`].values]);
     this.cursor = null;
     const { down, across } = this.picture;
@@ -70,6 +70,7 @@ class CellMap {
   draw(theme, width) {
     this.legend.replaceChildren(this.picture.scale.bar(theme, this.props.title));
     if (this.picture.lacks) this.legend.append(legendSwatch(this.props.lacks, "absent"));
+    if (this.picture.hasUnsure) this.legend.append(legendSwatch(this.props.unsureAs, "unsure"));
     this.picture.paint(this.canvas, theme, width);
     this.mark();
   }
@@ -139,7 +140,9 @@ class CellMap {
     const at = cell[0] * this.picture.across + cell[1];
     /** @type {TooltipRow[]} */
     const more = this.details.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
-    return [...places, ["value", scale === "signed" ? withSign(value) : plainNumber(value)], ...more];
+    /** @type {TooltipRow[]} */
+    const doubt = this.picture.isUnsure(cell) ? [["", this.props.unsureAs]] : [];
+    return [...places, ["value", scale === "signed" ? withSign(value) : plainNumber(value)], ...more, ...doubt];
   }
 
   /** @param {number} down @param {number} right */

@@ -3,7 +3,8 @@
 /** @typedef {{ name: string, labels: string[], numbered: boolean }} CellAxis */
 /**
  * @typedef {{ rows: CellAxis, columns: CellAxis, title: string, scale: string, ends: [low: number, high: number],
- *   centre: number, lacks: string, details: string[], sums: boolean, choosable: boolean, leadsTo: string }} CellMapProps of cell_map/__init__.py
+ *   centre: number, lacks: string, details: string[], sums: boolean, unsureAs: string,
+ *   choosable: boolean, leadsTo: string }} CellMapProps of cell_map/__init__.py
  */
 const ROW = 20; // CSS pixels
 const WIDEST_COLUMN = 74;
@@ -13,6 +14,7 @@ const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
 const TALL = 16; // rows from which on the columns are named above too
 const LONGEST_NAME = 120;
+const UNSURE_MARGIN = 0.3; // of a cell, on each side of the part that is coloured
 const NO_HATCH = new Uint32Array(); // no cell is masked
 
 class MapPicture {
@@ -27,8 +29,9 @@ class MapPicture {
   levelLabels = 0;
   namesAbove = 0; // how much room the columns' names have above the matrix
 
-  /** @param {CellMapProps} props @param {Floats} numbers */
-  constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }) {
+  /** @param {CellMapProps} props @param {Floats} numbers @param {Uint8Array} [unsure] */
+  constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }, unsure) {
+    this.unsure = unsure;
     this.rows = rows;
     this.columns = columns;
     this.sums = sums;
@@ -37,6 +40,7 @@ class MapPicture {
     this.across = across;
     this.scale = MAP_SCALES[scale](ends, centre);
     this.lacks = values.some(Number.isNaN);
+    this.hasUnsure = unsure?.some(Boolean) ?? false;
   }
 
   /** @param {MapCell} cell */
@@ -47,6 +51,11 @@ class MapPicture {
   /** @param {MapCell} cell */
   value([row, column]) {
     return this.values[row * this.across + column];
+  }
+
+  /** @param {MapCell} cell */
+  isUnsure([row, column]) {
+    return Boolean(this.unsure?.[row * this.across + column]);
   }
 
   /** @param {MapCell} cell */
@@ -94,6 +103,7 @@ class MapPicture {
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, ...this.size);
     this.paintCells(context, levels);
+    this.paintDoubt(context);
     this.paintNumbers(context, levels);
     this.paintNames(context);
     if (this.sums) this.paintLines(context);
@@ -109,6 +119,18 @@ class MapPicture {
     for (let column = 1; column <= this.across; column++) context.fillRect(left + column * this.pitch - 1, top, 1, height);
   }
 
+  // A frame of ground over the colour of what is unsure.
+  /** @param {CanvasRenderingContext2D} context */
+  paintDoubt(context) {
+    const [x, y] = [Math.max(1, UNSURE_MARGIN * this.pitch), UNSURE_MARGIN * ROW];
+    this.unsure?.forEach((doubt, index) => {
+      if (!doubt || Number.isNaN(this.values[index])) return;
+      const [left, top] = this.corner([Math.floor(index / this.across), index % this.across]);
+      for (const side of [0, this.pitch - x]) context.fillRect(left + side, top, x, ROW);
+      for (const side of [0, ROW - y]) context.fillRect(left, top + side, this.pitch, y);
+    });
+  }
+
   // In the cells, if all fit.
   /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
   paintNumbers(context, levels) {
@@ -117,7 +139,7 @@ class MapPicture {
     const digits = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : 3;
     /** @type {(value: number) => string} */
     const written = (value) => (Number(value.toFixed(digits)) === 0 ? "0" : withMinus(value.toFixed(digits)));
-    const texts = Array.from(this.values, (value) => (Number.isNaN(value) ? "" : written(value)));
+    const texts = Array.from(this.values, (value, index) => (Number.isNaN(value) || this.unsure?.[index] ? "" : written(value)));
     context.font = labelFont(this.theme);
     if (texts.some((text) => context.measureText(text).width > this.pitch - 6)) return;
     [context.textAlign, context.textBaseline] = ["center", "middle"];

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from headlight.app.components import CellAxis, CellMap, LensCells, LensGrid, TokenValues
 from headlight.app.exports.pictures.axes import (
@@ -27,6 +27,7 @@ from headlight.model.measure.difference import DIFFERENCE
 if TYPE_CHECKING:
     from matplotlib.colors import Normalize
     from matplotlib.figure import SubFigure
+    from matplotlib.image import AxesImage
 
 CELL = 0.2  # inches of a cell with a label beside it
 ACROSS, DOWN = (2.2, 8.0), (0.4, 7.0)  # inches of all cells, at least and at most
@@ -72,13 +73,32 @@ def draw(drawn: CellMap, figure: "SubFigure", palette: Palette) -> None:
     label_axis(axes, "y", drawn.rows.labels, high)
     if _is_square(drawn):
         axes.set_box_aspect(1)
-    title(axes, drawn.title, drawn.caption, wide, palette)
+    doubted = np.zeros_like(away, bool) if drawn.unsure is None else drawn.unsure & ~np.isnan(away)
+    _doubt(image, away, doubted, palette)
+    meaning = f"Small: {drawn.unsure_as}" if doubted.any() else ""
+    title(axes, drawn.title, "\n".join(filter(None, [drawn.caption, meaning])), wide, palette)
     colour_bar(figure, image, [axes], "", marks, [number(drawn.centre + mark) for mark in marks])
     if drawn.texts is not None:
         texts = drawn.texts
         write(image, away, palette, lambda row, column, _: texts[row][column], fontsize=6)
     elif wide / len(drawn.columns.labels) >= ROOM_FOR_NUMBER[0] and high / len(drawn.rows.labels) >= ROOM_FOR_NUMBER[1]:
-        write(image, away, palette, lambda _row, _column, value: number(drawn.centre + value, "z.2f"), fontsize=5)
+        sure = np.where(doubted, np.nan, away)
+        write(image, sure, palette, lambda _row, _column, value: number(drawn.centre + value, "z.2f"), fontsize=5)
+
+
+def _doubt(
+    image: "AxesImage",
+    values: Float[np.ndarray, "row column"],
+    doubted: Bool[np.ndarray, "row column"],
+    palette: Palette,
+) -> None:
+    """Leave colour only in the middle of the cells that are doubted, as the page does."""
+    from matplotlib.patches import Rectangle
+
+    for row, column in np.argwhere(doubted):
+        colour = image.cmap(image.norm(values[row, column]))
+        image.axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, color=palette.background, linewidth=0))
+        image.axes.add_patch(Rectangle((column - 0.2, row - 0.2), 0.4, 0.4, color=colour, linewidth=0))
 
 
 def _norm(drawn: CellMap) -> "tuple[Normalize, list[float]]":

@@ -60,6 +60,10 @@ def main() -> None:
         CellMap(SUMS, rows, columns, title="parts", scale="signed", ends=(0, 3), sums=True), choosable=True, key="sums"
     )
     st.text(f"chosen {chosen and tuple(chosen)}")
+    doubted = np.array([[True, False], [False, False]])
+    sides = CellAxis("layer", ["L0", "L1"]), CellAxis("head", ["H0", "H1"])
+    unsure = CellMap(np.full((2, 2), 2.0), *sides, title="means", scale="signed", unsure=doubted, unsure_as="may be 0")
+    cell_map(unsure, key="unsure")
 
 
 if __name__ == "__main__":

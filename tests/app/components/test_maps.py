@@ -13,7 +13,7 @@ from tests.app.components.maps_page import DEEP, MANY, NORMS, TOKENS
 
 PAGE = "maps_page.py"
 TICKS = [Path(components.__file__).parent / "shared" / name for name in ("text.js", "ticks.js")]
-PICTURES = 4
+PICTURES = 5
 WHITE = (255, 255, 255)
 ROW, ABOVE = 20, 18  # CSS pixels of a map: a row's height, and what is over the first
 
@@ -235,3 +235,21 @@ def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> N
 )
 def test_axes_have_few_round_numbers(scripts: Page, call: str, ticks: list[object]) -> None:
     assert scripts.evaluate(call) == (ticks if isinstance(ticks[0], str) else pytest.approx(ticks))
+
+
+def test_an_unsure_number_colours_the_middle_of_its_cell_and_says_so(page: Page) -> None:
+    stage = picture(page, 4)
+    edge, middle = row(stage, ABOVE + 3), row(stage, ABOVE + ROW / 2)
+    width = len(edge) - 2
+    left = next(x for x, colour in enumerate(row(stage, ABOVE + ROW + 3)) if x > 20 and colour != WHITE)
+    pitch = (width - left) / 2
+    centres = [int(left + pitch * (column + 0.45)) for column in range(2)]
+    assert [edge[x] == WHITE for x in centres] == [True, False]
+    assert middle[centres[0]] != WHITE
+    expect(page.locator(".legend").nth(4)).to_contain_text("may be 0")
+    box = stage.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + left + pitch / 2, box["y"] + ABOVE + ROW / 2)
+    assert "may be 0" in tooltip(page)
+    page.mouse.move(box["x"] + left + 3 * pitch / 2, box["y"] + ABOVE + ROW / 2)
+    assert "may be 0" not in tooltip(page)
