@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from headlight.model.decoding.translate_tables import translate_tables
     from headlight.model.decoding.translation import translate
     from headlight.model.decoding.translations import Translations, compare_translations
+    from headlight.model.experiments.running import run_experiment
+    from headlight.model.experiments.settings import ExperimentSettings
+    from headlight.model.experiments.tables import experiment_tables
     from headlight.model.features.cell_tables import why_feature_tables
     from headlight.model.features.opening import open_dictionary
     from headlight.model.features.tables import FeatureOrder, feature_tables
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from headlight.model.patching.cells import Parts
     from headlight.model.patching.sides import LogitDifference
     from headlight.model.patching.tables import patching_tables
+    from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
     from headlight.model.roles.prompt_tables import prompt_tables
     from headlight.model.roles.tables import head_tables
     from headlight.model.runs.comparison import Comparison, compare
@@ -93,6 +97,9 @@ _NAMES = {
         "Translations",
         "compare_translations",
     ),
+    "experiments.running": ("run_experiment",),
+    "experiments.settings": ("ExperimentSettings",),
+    "experiments.tables": ("experiment_tables",),
     "features.cell_tables": ("why_feature_tables",),
     "features.opening": ("open_dictionary",),
     "features.tables": (
@@ -119,6 +126,10 @@ _NAMES = {
     "patching.cells": ("Parts",),
     "patching.sides": ("LogitDifference",),
     "patching.tables": ("patching_tables",),
+    "prompt_sets.prompt_set": (
+        "PromptPair",
+        "PromptSet",
+    ),
     "roles.prompt_tables": ("prompt_tables",),
     "roles.tables": ("head_tables",),
     "runs.comparison": (
@@ -175,6 +186,7 @@ __all__ = [
     "Drop",
     "EditDirection",
     "EditFeature",
+    "ExperimentSettings",
     "FeatureOrder",
     "FreezePatterns",
     "GraphSettings",
@@ -183,6 +195,8 @@ __all__ = [
     "NeuronQuestion",
     "Parts",
     "Patch",
+    "PromptPair",
+    "PromptSet",
     "Run",
     "Scope",
     "Seq2SeqConfig",
@@ -203,6 +217,7 @@ __all__ = [
     "edge_tables",
     "embedded_models",
     "embedded_seq2seq_models",
+    "experiment_tables",
     "feature_tables",
     "flow_tables",
     "generate_tables",
@@ -219,6 +234,7 @@ __all__ = [
     "prompt_tables",
     "read_tree",
     "residual_tables",
+    "run_experiment",
     "run_prompt",
     "save_gpt2",
     "save_seq2seq",

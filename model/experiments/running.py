@@ -15,8 +15,11 @@ from headlight.model.experiments.settings import NEEDS_CORRUPTED, ExperimentSett
 from headlight.model.measure import Measure, Unit
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
-from headlight.model.prompt_sets.encoding import TokenSet, batches
+from headlight.model.prompt_sets.encoding import TokenSet, batches, to_tokens
+from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.runs.host import HERE, Host, Steps
+from headlight.model.runs.run import tokenizer_of
+from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +129,23 @@ def _unit(plan: Plan) -> Unit:
     if plan.settings.measure == "patterns" or plan.settings.metric == "prob_diff":
         return "probability"
     return "logits"
+
+
+def run_experiment(
+    model: Transformer, prompt_set: PromptSet, settings: ExperimentSettings, bos: Begin = True
+) -> Measurement:
+    """Measure a set of prompts as it is written.
+
+    Args:
+        model: the model, with its tokenizer.
+        prompt_set: the set.
+        settings: what is measured, and how.
+        bos: how a prompt begins, where the model has a token for that.
+
+    Raises:
+        InputError: as `run`, or the model has no tokenizer.
+    """
+    tokenizer = tokenizer_of(model)
+    if prepends(bos) and tokenizer.bos_token_id is None and not tokenizer.adds_special:
+        bos = as_literal(False, is_literal(bos))
+    return run(model, to_tokens(prompt_set, tokenizer, bos, cfg=model.cfg), settings)
