@@ -27,6 +27,12 @@ SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".json")
 PROMPT = "prompt"
 MAX_COLUMNS = 32  # labels of one prompt; more is another kind of file, and no table that can be read
 _NAMED = 12  # columns listed in an error
+PAIRS = {
+    "clean",
+    "corrupted",
+    "corrupt",
+    "counterfactual",
+}  # columns of sets of pairs, any of which says that it is one
 
 
 class Prompts(tuple[Prompt, ...]):
@@ -103,8 +109,10 @@ def _prompt_place(record: Record) -> int:
             if is_list_of_objects(value):
                 raise InputError(f"{where}: its {quote(name)} {fault_of(value)}.")
         listed = ", ".join(map(quote, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
+        pairs = ", or open the file on the page Experiments, which measures over sets of pairs"
         raise InputError(
-            f"{where} has no column or key “{PROMPT}” (found: {listed or 'none'}). Name one of them “{PROMPT}”."
+            f"{where} has no column or key “{PROMPT}” (found: {listed or 'none'}). Name one of them “{PROMPT}”"
+            f"{pairs if PAIRS & set(keys) else ''}."
         )
     twice = next((name for place, name in enumerate(names) if keys.index(folded(name)) != place), None)
     if twice is not None:

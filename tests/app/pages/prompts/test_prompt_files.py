@@ -229,3 +229,11 @@ def test_a_mutated_file_is_read_or_refused_in_words(name: str, edits: list[tuple
     assert prompts
     for prompt in prompts:
         "".join([prompt.text, *(text for label in prompt.labels for text in label)]).encode()  # no half characters
+
+
+@pytest.mark.parametrize(
+    ("data", "says_so"),
+    [("clean,corrupted,correct_idx\na,b,1\n", True), ("Corrupt;text\na;b\n", True), ("text\na\n", False)],
+)
+def test_a_set_of_pairs_is_said_to_open_on_experiments(data: str, says_so: bool) -> None:
+    assert ("open the file on the page Experiments" in _refusal("ioi.csv", data)) == says_so
