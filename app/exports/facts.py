@@ -1,7 +1,6 @@
 """Facts needed to reproduce a view: the weights and the tokens that they read."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headlight.model.base.source import Source
@@ -52,14 +51,6 @@ def _inputs_of(translations: Translations, side: str) -> tuple[Input, Input]:
 def sources(runs: Subject) -> dict[str, Source]:
     """Origin of each model, by its name."""
     return {each.source.name: each.source for each in inputs(runs)}
-
-
-def called(source: Source) -> str:
-    """Name of a model for other readers: of a path its last part, of a file with its folder."""
-    path = Path(source.name)
-    if source.revision is not None or not path.name:  # a name on the hub has a slash too
-        return source.name
-    return "/".join(path.parts[-2:]) if path.suffix == ".safetensors" else path.name
 
 
 def facts(runs: Subject) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Link
-from headlight.app.exports.facts import called
 from headlight.app.frame import special_tokens, token_outputs, trust
 from headlight.app.parts import options
 from headlight.app.parts.labels import percent, quoted
@@ -50,7 +49,7 @@ def draw(comparison: Comparison) -> None:
 
 def names(sources: Sequence[Source]) -> list[str]:
     """Name of each model in its line: the end of a path, unless another model's path has the same end."""
-    whole, short = [source.name for source in sources], list(map(called, sources))
+    whole, short = [source.name for source in sources], [source.short_name for source in sources]
     return short if len(set(short)) == len(set(whole)) else whole
 
 

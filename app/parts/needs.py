@@ -16,7 +16,7 @@ def language_model(comparison: Comparison) -> str:
 
 def outputs_of(run: Run) -> str:
     """Outputs of a model that are not the tokens that it reads."""
-    cfg, called = run.cfg, run.source.name
+    cfg, called = run.cfg, run.source.short_name
     if cfg.output == "none":
         return f"{called} has no language-model head: its output is its last hidden state"
     if cfg.output == "answer span":

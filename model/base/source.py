@@ -34,6 +34,14 @@ class Source:
     _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
+    def short_name(self) -> str:
+        """The name where others read it: of a path its last part, of a file with its folder."""
+        path = Path(self.name)
+        if self.revision is not None or not path.name:  # a name on the hub has a slash too
+            return self.name
+        return "/".join(path.parts[-2:]) if path.suffix == ".safetensors" else path.name
+
+    @property
     def file_bytes(self) -> int:
         """Bytes of the weight files."""
         return sum(path.stat().st_size for path in self.weights)

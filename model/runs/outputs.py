@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Bool
+from torch import Tensor
 
 from headlight.model.measure import Measure
 from headlight.model.nn.hooks import Collect
@@ -29,11 +31,25 @@ def outputs_by_token(run: Run) -> Measure:
 
 
 def answer_of(run: Run) -> Answer:
-    """The answer of a model that outputs where one starts and where it ends; an end before its start is none."""
+    """The answer of a model that outputs where one starts and where it ends; an end before its start is none.
+
+    It is text, and of two texts part of the second, as in transformers' pipeline.
+    """
     start, end = outputs_by_token(run).values.double().unbind(-1)
-    sums = (start[:, None] + end[None]).masked_fill(~torch.ones(len(start), len(end)).bool().triu(), -torch.inf)
+    text = _answerable(run)
+    spans = (text[:, None] & text[None]).triu()
+    sums = (start[:, None] + end[None]).masked_fill(~spans, -torch.inf)
     first, last = divmod(int(sums.argmax()), len(end))
     return Answer(first, last, float(start[first]), float(end[last]))
+
+
+def _answerable(run: Run) -> Bool[Tensor, " pos"]:
+    """The tokens that an answer may have: those of the second text, or of the only one, or all where none is text."""
+    tokens, separator = run.tokens.tolist(), run.tokenizer.separator
+    is_text = torch.tensor([not run.tokenizer.is_special(token) for token in tokens])
+    first = tokens.index(separator) if separator in tokens else 0
+    behind = is_text & (torch.arange(len(tokens)) > first)
+    return behind if behind.any() else is_text if is_text.any() else torch.ones_like(is_text)
 
 
 @kept

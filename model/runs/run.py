@@ -300,7 +300,8 @@ def make_run(
 def prediction_position(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
     """The position at which a model predicts: the first masked token's, or the last where none is.
 
-    A classifier's is the one that its labels are read at: the first, or the last that is no padding.
+    A classifier's is the one that its labels are read at: the first, or the last that is no padding. A tagger's is the
+    last that is text.
     """
     match model.cfg.output, model.cfg.output_position:
         case "labels", "first" | "mean":
@@ -308,6 +309,9 @@ def prediction_position(model: Transformer, tokens: Int[Tensor, " pos"]) -> int:
         case "labels", "last":
             real = [] if model.cfg.pad_token is None else (tokens != model.cfg.pad_token).nonzero().flatten().tolist()
             return real[-1] if real else 0 if model.cfg.pad_token is not None else len(tokens) - 1
+        case "token labels", _ if model.tokenizer is not None:
+            text = [place for place, token in enumerate(tokens.tolist()) if not model.tokenizer.is_special(token)]
+            return text[-1] if text else len(tokens) - 1
     mask = tokenizer_of(model).mask_token_id if model.cfg.is_masked else None
     masked = [] if mask is None else (tokens == mask).nonzero().flatten().tolist()
     return masked[0] if masked else len(tokens) - 1

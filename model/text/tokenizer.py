@@ -169,6 +169,10 @@ class Tokenizer:
         """The ids of all tokens except special ones, in order."""
         return sorted(set(self._backend.get_vocab().values()) - set(self._added))
 
+    def is_special(self, token: int) -> bool:
+        """Whether a token stands for no text, as one that begins or parts texts."""
+        return token in self._added and self._added[token].special
+
     def unknown_words(self, text: str) -> list[str]:
         """Words of a text that the vocabulary lacks, in order; none for a byte-level vocabulary.
 

@@ -16,7 +16,7 @@ import numpy as np
 from headlight.app.components.shared.mount import SHARED, bare, entry, joined, recorded, scripts
 from headlight.app.components.shared.packing import pack
 from headlight.app.exports.drawings import Drawings, OpenableHeads
-from headlight.app.exports.facts import Input, called, inputs, sources
+from headlight.app.exports.facts import Input, inputs, sources
 from headlight.app.exports.html.mounts import mount
 from headlight.app.exports.style import DARK, LIGHT, Palette
 from headlight.app.figures.layout import FONT
@@ -34,9 +34,8 @@ def document(drawings: Drawings) -> bytes:
     bytes.
     """
     runs, note = drawings.runs, drawings.note
-    title = (
-        drawings.title if runs is None else f"{drawings.title} of {' and '.join(map(called, sources(runs).values()))}"
-    )
+    models = () if runs is None else (source.short_name for source in sources(runs).values())
+    title = drawings.title if runs is None else f"{drawings.title} of {' and '.join(models)}"
     listed = [drawing for row in drawings.rows for drawing in row]
     with recorded() as mounted:
         for slot, drawing in enumerate(listed):
@@ -90,7 +89,7 @@ def _section(each: Input, with_tokens: bool) -> str:
     source = each.source
     side = f"{each.called}: " if each.called else ""
     revision = f", revision {source.revision}" if source.revision else ""
-    facts = html.escape(f"{side}{called(source)}{revision}, sha256 of the weights {source.sha256}")
+    facts = html.escape(f"{side}{source.short_name}{revision}, sha256 of the weights {source.sha256}")
     labels = "".join(f"<span>{html.escape(label)}</span>" for label in each.labels)
     tokens = f'<p class="tokens">{labels}</p>' if with_tokens else ""
     edits = f"<p>edited: {html.escape('; '.join(each.edits))}</p>" if each.edits else ""

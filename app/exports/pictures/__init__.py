@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headlight.app.components import CellMap, FlowGraph, HeadSteps, LensGrid, Table, TokenBars, TokenValues
 from headlight.app.exports.drawings import BarList, Description, Drawings
-from headlight.app.exports.facts import called, inputs, sources
+from headlight.app.exports.facts import inputs, sources
 from headlight.app.exports.pictures import flow, maps, plots, steps, texts, writing
 from headlight.app.exports.style import Palette
 from headlight.app.figures import Plot
@@ -89,6 +89,6 @@ def _origin(figure: "Figure", drawings: Drawings, palette: Palette) -> None:
     """Small line with the models, the edits, and the notes."""
     parts = [drawings.note] if drawings.note else []
     if drawings.runs is not None:
-        parts += [f"{called(source)} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]
+        parts += [f"{source.short_name} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]
         parts += [f"{one.called} is edited: {'; '.join(one.edits)}" for one in inputs(drawings.runs) if one.edits]
     figure.supxlabel("   ".join(parts), fontsize=6, color=palette.faded, x=0.995, ha="right")

@@ -10,6 +10,7 @@ from headlight.app.parts.sides import DIFFERENCE
 from headlight.model.runs.comparison import Comparison
 
 GROUP = "residual"
+EQUAL = 1 + 1e-4  # lengths that are no further apart differ by rounding
 Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 
 
@@ -31,7 +32,11 @@ def norm_map(comparison: Comparison, norms: Norms, side: str) -> CellMap:
 def _ends(norms: Norms) -> tuple[float, float]:
     """The least and the greatest length of all runs that is not zero, which has no place on a logarithmic scale."""
     positive = np.concatenate([values[values > 0] for values in norms.values()])
-    return (float(positive.min()), float(positive.max())) if len(positive) else (1.0, 1.0)
+    if len(positive) == 0:
+        return 1.0, 1.0
+    least, greatest = float(positive.min()), float(positive.max())
+    # Streams that end in a norm without learned gains have one length, up to rounding, which is no range to colour.
+    return (least, greatest) if greatest > EQUAL * least else (least / 2, greatest * 2)
 
 
 def cosine_map(comparison: Comparison, cosines: Float[np.ndarray, "layer other_layer"], side: str) -> CellMap:

@@ -71,9 +71,11 @@ def save(folder: Path, kind: str) -> Path:
         save_file(load_file(file) | {"v_head.summary.weight": torch.randn(1, 16)}, file)
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]"}
     if family == "Bert":
+        special |= {"cls_token": "[CLS]", "sep_token": "[SEP]"}
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]").save_pretrained(folder)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
     return folder
 
 
