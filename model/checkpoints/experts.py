@@ -1,7 +1,43 @@
-"""Map the tensors of mixtures of experts that store one tensor per expert and matrix."""
+"""Map the tensors of mixtures of experts that store one tensor per expert and matrix, or one of all experts."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
 
 from headlight.model.checkpoints.weight_map import WeightMap, linear
 from headlight.model.nn.config import TransformerConfig
+
+QWEN = "mlp.experts.{}.", {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
+NAMES: Mapping[Any, tuple[str, Mapping[str, str]]] = {  # by model_type, of a single expert's matrices
+    **dict.fromkeys(("olmoe", "qwen2_moe", "qwen3_moe"), QWEN),
+    "mixtral": ("block_sparse_moe.experts.{}.", {"gate": "w1", "up": "w3", "down": "w2"}),
+}
+OF_ALL = re.compile(
+    r"(?P<layer>.+\.)(mlp|block_sparse_moe)\.(switch_mlp\.(gate|up|down)_proj\.weight|experts\.(gate_up|down)_proj)"
+)
+
+
+def single_experts(tensors: dict[str, Tensor], model_type: object) -> dict[str, Tensor]:
+    """Each expert's matrices by their published names, where a file holds those of all experts in one tensor.
+
+    mlx-lm writes [expert, out, in] as switch_mlp; transformers has gate and linear part one behind the other.
+    """
+    if model_type not in NAMES:
+        return tensors
+    place, names = NAMES[model_type]
+    single = dict[str, Tensor]()
+    for name, tensor in tensors.items():
+        match = OF_ALL.fullmatch(name)
+        if match is None or tensor.ndim != 3:
+            single[name] = tensor
+            continue
+        parts = (match[4] or match[5]).split("_")
+        for index in range(len(tensor)):
+            at, matrices = match["layer"] + place.format(index), tensor[index].chunk(len(parts))
+            single |= {f"{at}{names[part]}.weight": matrix for part, matrix in zip(parts, matrices, strict=True)}
+    return single
 
 
 def experts(cfg: TransformerConfig, at: str, gate: str, linear_part: str, out: str) -> WeightMap:

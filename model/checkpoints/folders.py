@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import check_regular, read_json
+from headlight.model.checkpoints.experts import single_experts
 from headlight.model.checkpoints.gguf import kinds
 from headlight.model.checkpoints.gguf.header import SUFFIX, is_gguf
 from headlight.model.checkpoints.gguf.parts import parts_of
@@ -98,7 +99,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         refuse("has in several files the tensors", tensors.keys() & shard.keys())
         tensors |= shard
     raw_config = read_json(base_folder(folder) / "config.json")
-    return with_trained_head(folder, with_modern_names(without_wrappers(with_matrices(tensors, raw_config))))
+    matrices = single_experts(with_matrices(tensors, raw_config), raw_config.get("model_type"))
+    return with_trained_head(folder, with_modern_names(without_wrappers(matrices)))
 
 
 def is_quantised(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints.quantization.packing import unpack
 from headlight.model.checkpoints.quantization.scheme import (
     FLOATS,
+    OTHERWISE,
     Parts,
     Scheme,
     Settings,
@@ -29,7 +30,7 @@ def read(parts: Parts, settings: Settings) -> Tensor:
     whole(settings, "bits", (BITS,), settings.get("w_bit", BITS))
     version: Any = settings.get("version", "gemm")
     if str(version).lower() != "gemm":
-        raise ConfigError(f"The weights are stored in AWQ's {version!r:.60}; read is gemm.")
+        raise ConfigError(f"The weights are stored in AWQ's {version!r:.60}; read is gemm. {OTHERWISE}")
     words = parts.matrix(".qweight", torch.int32)
     d_in, d_out = len(words), words.shape[1] * IN_WORD
     size = group_size(settings, settings.get("q_group_size", 128)) or d_in

@@ -12,7 +12,15 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.quantization import fp8, mxfp4
 from headlight.model.checkpoints.quantization.packing import fp4, power_of_two, scaled, unpack
-from headlight.model.checkpoints.quantization.scheme import FLOATS, NEXT_STEP, Parts, Scheme, Settings, quantised
+from headlight.model.checkpoints.quantization.scheme import (
+    FLOATS,
+    NEXT_STEP,
+    OTHERWISE,
+    Parts,
+    Scheme,
+    Settings,
+    quantised,
+)
 
 FORMATS = (
     *("pack-quantized", "int-quantized", "float-quantized", "naive-quantized", "nvfp4-pack-quantized"),
@@ -33,7 +41,8 @@ def check_formats(settings: Settings) -> None:
     sparse = sparsity.get("format", "dense") if isinstance(sparsity, dict) else sparsity
     for name in (settings.get("format", "dense"), sparse):
         if name not in FORMATS:
-            raise ConfigError(f"The weights are compressed as {name!r:.60}; read are {', '.join(FORMATS[:6])}.")
+            read = ", ".join(FORMATS[:6])
+            raise ConfigError(f"The weights are compressed as {name!r:.60}; read are {read}. {OTHERWISE}")
 
 
 def read_packed(parts: Parts, settings: Settings) -> Tensor:

@@ -41,14 +41,43 @@ def _block(grid: Tensor, d_out: int, d_in: int, declared: object) -> tuple[int, 
 
 
 def _dequantise(dtype: torch.dtype, grid: Tensor, width: int, stored: Tensor, rows: Tensor) -> Tensor:
-    scales = power_of_two(grid) if grid.dtype == torch.uint8 else grid.float()
-    numbers = stored.view(dtype).float()
+    scales, numbers = _numbers(grid), stored.view(dtype).float()
     if grid.shape[1] == 1:
         return numbers * scales[rows]
     return numbers * scales[rows].repeat_interleave(width, 1)[:, : numbers.shape[1]]
 
 
+def read_experts(parts: Parts, settings: Settings) -> Tensor:
+    """The matrices of all experts, [expert, out, in], as transformers saves them: in blocks, or with a scale each."""
+    weight, scales = parts["_proj"], parts["_proj_scale_inv"]
+    is_right = weight.ndim == 3 and weight.numel() > 0 and weight.dtype in FP8
+    parts.require(is_right, "_proj", "a matrix of FP8 of each expert")
+    n_experts, d_out, d_in = weight.shape
+    is_right = scales.ndim == 3 and len(scales) == n_experts and scales.numel() > 0 and scales.dtype in SCALES
+    parts.require(is_right, "_proj_scale_inv", f"numbers for each of {n_experts} experts")
+    height, width = _block(scales[0], d_out, d_in, settings.get("weight_block_size"))
+    fits = tuple(scales.shape[1:]) == (-(-d_out // height), -(-d_in // width))
+    parts.require(fits, "_proj_scale_inv", f"for each expert one of each block of {[d_out, d_in]}")
+    kind = "FP8 in blocks" if scales[0].numel() > 1 else "FP8"
+    dequantise = partial(_experts, weight.dtype, height, width)
+    return quantised((weight.view(torch.uint8), scales), (n_experts, d_out, d_in), kind, dequantise)
+
+
+def _experts(dtype: torch.dtype, height: int, width: int, stored: Tensor, scales: Tensor) -> Tensor:
+    numbers = stored.view(dtype).float()
+    of_rows = _numbers(scales).repeat_interleave(height, 1)[:, : numbers.shape[1]]
+    return numbers * of_rows.repeat_interleave(width, 2)[..., : numbers.shape[2]]
+
+
+def _numbers(scales: Tensor) -> Tensor:
+    return power_of_two(scales) if scales.dtype == torch.uint8 else scales.float()
+
+
 UNREAD = (".activation_scale", ".input_scale", ".input_scale_ub", ".output_scale", ".k_scale", ".v_scale")
-SCHEMES = tuple(
-    Scheme(scale, (".weight",), partial(read, scale), unread=UNREAD) for scale in (".weight_scale_inv", ".weight_scale")
+SCHEMES = (
+    *(
+        Scheme(scale, (".weight",), partial(read, scale), unread=UNREAD)
+        for scale in (".weight_scale_inv", ".weight_scale")
+    ),
+    Scheme("_proj_scale_inv", ("_proj",), read_experts, matrix="_proj"),
 )

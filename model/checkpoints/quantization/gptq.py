@@ -12,6 +12,7 @@ from headlight.model.base.errors import ConfigError
 from headlight.model.checkpoints.quantization.packing import unpack
 from headlight.model.checkpoints.quantization.scheme import (
     FLOATS,
+    OTHERWISE,
     Parts,
     Scheme,
     Settings,
@@ -28,7 +29,7 @@ def read(parts: Parts, settings: Settings) -> Tensor:
     """The matrix, [out, in], whose inputs are stored one behind the other in each output's words."""
     bits = whole(settings, "bits", (2, 3, 4, 8))
     if (layout := settings.get("checkpoint_format")) not in tuple(FORMATS):
-        raise ConfigError(f"The weights are stored in GPTQ's {layout!r:.60}; read are gptq and gptq_v2.")
+        raise ConfigError(f"The weights are stored in GPTQ's {layout!r:.60}; read are gptq and gptq_v2. {OTHERWISE}")
     words = parts.matrix(".qweight", torch.int32)
     parts.require(len(words) % bits == 0, ".qweight", f"whole words of {WORD} inputs of {bits} bits")
     d_in, d_out = len(words) * WORD // bits, words.shape[1]

@@ -11,8 +11,17 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, ConfigError
-from headlight.model.checkpoints.quantization import awq, bitsandbytes, compressed_tensors, fp8, gptq, mlx, mxfp4
-from headlight.model.checkpoints.quantization.scheme import NEXT_STEP, Scheme, Settings
+from headlight.model.checkpoints.quantization import (
+    awq,
+    bitsandbytes,
+    compressed_tensors,
+    fp8,
+    gptq,
+    mlx,
+    mxfp4,
+    torchao,
+)
+from headlight.model.checkpoints.quantization.scheme import NEXT_STEP, OTHERWISE, Scheme, Settings
 
 KEYS = ("quantization_config", "compression_config", "quantization")  # of transformers, of its older files, of MLX
 MLX = "MLX's"
@@ -38,6 +47,7 @@ METHODS: Mapping[str, Method] = {
     "gptq": Method(gptq.SCHEMES),
     "awq": Method(awq.SCHEMES),
     "compressed-tensors": Method(compressed_tensors.SCHEMES, compressed_tensors.check_formats),
+    "torchao": Method(torchao.SCHEMES),
     MLX: Method(mlx.SCHEMES),
 }
 
@@ -97,8 +107,5 @@ def method_name(settings: Settings) -> str:
 def _method(settings: Settings) -> Method:
     name = method_name(settings)
     if name not in METHODS:
-        raise ConfigError(
-            f"The weights are quantised ({name:.60}), which is not read; read are {', '.join(METHODS)}. Open the "
-            "unquantised model that they were made from."
-        )
+        raise ConfigError(f"The weights are quantised by the method {name:.60}, which is not read. {OTHERWISE}")
     return METHODS[name]

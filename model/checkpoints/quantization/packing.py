@@ -39,6 +39,6 @@ def power_of_two(stored: UInt8[Tensor, "*rows"]) -> Float32[Tensor, "*rows"]:
     return torch.exp2(stored.float() - 127)
 
 
-def scaled(numbers: Float32[Tensor, "row number"], scales: Tensor) -> Float32[Tensor, "row number"]:
-    """Rows whose groups of neighbours are each multiplied by a scale: [row, group]."""
-    return (numbers.unflatten(1, (scales.shape[1], -1)) * scales.float()[:, :, None]).flatten(1)
+def scaled(numbers: Float32[Tensor, "*rows number"], scales: Tensor) -> Float32[Tensor, "*rows number"]:
+    """Rows whose groups of neighbours are each multiplied by a scale: [..., row, group]."""
+    return (numbers.unflatten(-1, (scales.shape[-1], -1)) * scales.float()[..., None]).flatten(-2)

@@ -13,6 +13,7 @@ from headlight.model.compute.quantised import Dequantise, Quantised, Storage
 Settings = Mapping[str, Any]  # what config.json says of the quantisation
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 NEXT_STEP = "Copy or download the folder again."
+OTHERWISE = "Save the model dequantised, as the manual shows under Quantised folders, or open the one it was made from."
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Parts:
         """The tensor of this end, if there is one."""
         return self.tensors.get(end)
 
-    def require(self, is_right: bool, end: str, what: str) -> None:
+    def require(self, is_right: bool, end: str, what: str, next_step: str = NEXT_STEP) -> None:
         """Refuse a tensor of another shape or dtype than required.
 
         Raises:
@@ -39,7 +40,7 @@ class Parts:
             tensor = self.tensors[end]
             kind = str(tensor.dtype).removeprefix("torch.")
             raise CheckpointError(
-                f"{self.stem}{end} is {list(tensor.shape)} of {kind}; it has to be {what}. {NEXT_STEP}"
+                f"{self.stem}{end} is {list(tensor.shape)} of {kind}; it has to be {what}. {next_step}"
             )
 
     def matrix(self, end: str, *dtypes: torch.dtype) -> Tensor:

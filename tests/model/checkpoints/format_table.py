@@ -145,7 +145,7 @@ TABLE = (
     Format("folder, MXFP4", "gpt-oss's `model.safetensors`", "transformers' dequantisation", _mxfp4),
     *(
         Format(f"folder, {kind}", "`model.safetensors`", "the same numbers in transformers", _folder_of(kind))
-        for kind in ("FP8", "bitsandbytes", "GPTQ", "AWQ", "compressed-tensors", "MLX")
+        for kind in ("FP8", "bitsandbytes", "GPTQ", "AWQ", "compressed-tensors", "torchao", "MLX")
     ),
 )
 

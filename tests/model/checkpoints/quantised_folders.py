@@ -117,6 +117,11 @@ def int8(scale: str, divisor: float, ndim: int) -> Callable[[int, int], Packed]:
     return pack
 
 
+def torchao(d_out: int, d_in: int) -> Packed:
+    stored, steps = torch.randint(-127, 128, (d_out, d_in), dtype=torch.int8), 0.001 + torch.rand(d_out, 1) / 1e3
+    return {"_weight_qdata": stored, "_weight_scale": steps}, stored * steps
+
+
 def nf4(nested: bool, block: int = 64) -> Callable[[int, int], Packed]:
     def pack(d_out: int, d_in: int) -> Packed:
         whole, n_blocks = codes(4, d_out * d_in), d_out * d_in // block
@@ -209,6 +214,7 @@ KINDS = {
         fp8(1, 0, "weight_scale"), of_tensors(num_bits=8, type="float") | {"format": "float-quantized"}
     ),
     "compressed-tensors, NVFP4": Kind(nvfp4, of_tensors(num_bits=4, type="float") | {"format": "nvfp4-pack-quantized"}),
+    "torchao, int8": Kind(torchao, {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int8WeightOnly"}}}),
     "MLX, 4 bits": Kind(
         mlx(4),
         {"group_size": GROUP, "bits": 4, DOWN: {"group_size": GROUP, "bits": 8}},

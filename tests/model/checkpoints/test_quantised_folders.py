@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import GptOssConfig, GptOssForCausalLM
+from transformers import AutoModelForCausalLM, GptOssConfig, GptOssForCausalLM
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 from headlight.model import load
@@ -21,7 +21,8 @@ from headlight.model.checkpoints.quantization.error import unquantised_beside, w
 from headlight.model.checkpoints.quantization.methods import with_matrices
 from headlight.model.compute.quantised import Quantised, stored_bytes
 from tests.hostile import WRONG
-from tests.model.checkpoints.quantised_folders import KINDS, NF4, SIZES, write
+from tests.model.checkpoints import test_gguf
+from tests.model.checkpoints.quantised_folders import KINDS, NF4, SIZES, fp8, mlx, write
 from tests.model.checkpoints.test_lora import add, halves
 from tests.model.checkpoints.test_lora import write as write_adapter
 from tests.model.checkpoints.twins import TOLERANCE, difference
@@ -98,6 +99,84 @@ def test_experts_in_mxfp4_are_those_that_transformers_dequantises(tmp_path: Path
     assert stored_bytes(one) == whole[2].numel() // 2 + whole[2].numel() // 32  # of the one expert alone
 
 
+def of_experts(tensors: dict[str, Tensor], name: str) -> dict[str, list[Tensor]]:
+    """Take each expert's matrices out of a model's tensors, by the name of the matrix in its layer."""
+    stacked: dict[str, list[Tensor]] = {}
+    for each in sorted(each for each in tensors if f".{name}.weight" in each and ".experts." in each):
+        layer = each.partition(".experts.")[0]
+        stacked.setdefault(layer, []).append(tensors.pop(each))
+    return stacked
+
+
+def moe(folder: Path, model_type: str) -> tuple[Any, dict[str, Tensor]]:
+    """A random model with experts as transformers has it, and its tensors as its folder is published."""
+    torch.manual_seed(0)
+    config = test_gguf.CONFIGS[{"qwen3_moe": "qwen3moe", "mixtral": "llama: Mixtral"}[model_type]]()
+    how = {"attn_implementation": "eager", "experts_implementation": "eager"}
+    theirs: Any = AutoModelForCausalLM.from_config(config, **how).eval().requires_grad_(False)
+    theirs.save_pretrained(folder)
+    return theirs, load_file(folder / "model.safetensors")
+
+
+def rewrite(folder: Path, tensors: dict[str, Tensor], **settings: Any) -> None:
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+
+
+def reopened(folder: Path, theirs: Any, tensors: dict[str, Tensor]) -> Any:
+    """transformers' model with other numbers, written as they are published."""
+    rewrite(folder, tensors)
+    how = {"attn_implementation": "eager", "experts_implementation": "eager", "dtype": torch.float32}
+    return type(theirs).from_pretrained(folder, **how).eval()
+
+
+@pytest.mark.parametrize("is_quantised", [True, False])
+@pytest.mark.parametrize("model_type", ["qwen3_moe", "mixtral"])
+def test_experts_that_mlx_stacks_are_single_ones(model_type: str, is_quantised: bool, tmp_path: Path) -> None:
+    theirs, tensors = moe(tmp_path, model_type)
+    names = {"gate_proj": "w1", "up_proj": "w3", "down_proj": "w2"} if model_type == "mixtral" else {}
+    stored, dequantised = dict(tensors), dict(tensors)
+    for ours in ("gate_proj", "up_proj", "down_proj"):
+        for layer, matrices in of_experts(stored, names.get(ours, ours)).items():
+            packs = [mlx(4)(*matrix.shape) if is_quantised else ({"weight": matrix}, matrix) for matrix in matrices]
+            for end in packs[0][0]:
+                stored[f"{layer}.switch_mlp.{ours}.{end}"] = torch.stack([parts[end] for parts, _ in packs])
+            for index, (_, matrix) in enumerate(packs):
+                dequantised[f"{layer}.experts.{index}.{names.get(ours, ours)}.weight"] = matrix
+    theirs = reopened(tmp_path, theirs, dequantised)
+    rewrite(tmp_path, stored, **({"quantization": {"group_size": 32, "bits": 4}} if is_quantised else {}))
+    model = load(tmp_path)
+    assert isinstance(model.get_parameter("blocks.1.mlp.experts.2.W_in"), Quantised) == is_quantised
+    assert difference(logits(model), logits(theirs)) < TOLERANCE
+
+
+@pytest.mark.parametrize("block", [(20, 24), (0, 0)])
+def test_experts_in_fp8_that_transformers_saves_in_one_tensor_are_single_ones(
+    block: tuple[int, int], tmp_path: Path
+) -> None:
+    theirs, tensors = moe(tmp_path, "qwen3_moe")
+    stored, dequantised = dict(tensors), dict(tensors)
+    of = {part: of_experts(stored, f"{part}_proj") for part in ("gate", "up", "down")}
+    for layer in of["gate"]:
+        for whole in (("gate", "up"), ("down",)):
+            matrices = [torch.cat(parts) for parts in zip(*(of[part][layer] for part in whole), strict=True)]
+            packs = [fp8(*block, "scale")(*matrix.shape) for matrix in matrices]
+            at = f"{layer}.experts.{'_'.join(whole)}_proj"
+            stored[at] = torch.stack([parts["weight"] for parts, _ in packs])
+            scales = torch.stack([parts["scale"] for parts, _ in packs])
+            stored[f"{at}_scale_inv"] = scales if block[0] else scales[:, None, None]
+            for index, (_, matrix) in enumerate(packs):
+                for part, half in zip(whole, matrix.chunk(len(whole)), strict=True):
+                    dequantised[f"{layer}.experts.{index}.{part}_proj.weight"] = half
+    theirs = reopened(tmp_path, theirs, dequantised)
+    settings = {"quant_method": "fp8"} | ({"weight_block_size": list(block)} if block[0] else {})
+    rewrite(tmp_path, stored, quantization_config=settings)
+    model = load(tmp_path)
+    assert isinstance(model.get_parameter("blocks.1.mlp.experts.2.W_in"), Quantised)
+    assert difference(logits(model), logits(theirs)) < TOLERANCE
+
+
 DOT = torch.arange(64.0, dtype=torch.float64)
 OURS = ((7 * torch.arange(64)) % 64 - 31) / 16  # what was packed
 Packed = tuple[dict[str, Any], dict[str, Tensor], float]  # what config.json says, the tensors, and the number
@@ -152,10 +231,23 @@ def by_compressed_tensors() -> Packed:
     return {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": groups}, parts, 198.0
 
 
+def by_torchao() -> Packed:
+    packed = (
+        "84a0bcd8f4102c48647f9cb8d4f00c2844607c98b4d0ec0824405c7894b0cce8"
+        "0422405e7b89a7c4e2001e3c597785a2c0defc1a375573809ebcdaf81533516e"
+    )
+    parts = {
+        "_weight_qdata": words(packed, np.int8, 2, 32),
+        "_weight_scale": torch.tensor([[0.01568627543747425], [0.014705882407724857]]),
+        "_weight_zero_point": torch.zeros(2, 1, dtype=torch.int8),
+    }
+    return {"quant_method": "torchao"}, parts, 167.87843300402164
+
+
 @pytest.mark.parametrize(
     "packed",
-    [by_bitsandbytes(), by_bitsandbytes_in_8_bits(), by_mlx(3), by_mlx(4), by_compressed_tensors()],
-    ids=["NF4", "int8", "MLX, 3 bits", "MLX, 4 bits", "compressed-tensors"],
+    [by_bitsandbytes(), by_bitsandbytes_in_8_bits(), by_mlx(3), by_mlx(4), by_compressed_tensors(), by_torchao()],
+    ids=["NF4", "int8", "MLX, 3 bits", "MLX, 4 bits", "compressed-tensors", "torchao"],
 )
 def test_what_a_formats_own_packer_wrote_is_dequantised_as_it_does(packed: Packed) -> None:
     settings, parts, expected = packed
@@ -263,7 +355,7 @@ DAMAGES: list[tuple[str, Callable[[dict[str, Tensor]], object], dict[str, Any], 
         "AWQ",
         dict,
         {"quant_method": "hqq"},
-        r"quantised \(hqq\), which is not read; read are mxfp4, fp8, .*Open the unq",
+        r"quantised by the method hqq, which is not read\. Save the model dequantised, as the manual shows",
     ),
     ("FP8 in blocks", drop("weight_scale_inv"), {}, rf"holds {Q}\.weight as float8_e4m3fn without scales"),
     (
