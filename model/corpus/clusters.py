@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from headlight.model.base.errors import ConfigError
-from headlight.model.corpus.engines import AHEAD
-from headlight.model.corpus.shard import Job, Worker
+from headlight.model.corpus.engines import AHEAD, Job, Worker
 
 
 class Ray:

@@ -8,13 +8,33 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import connection
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from headlight.model.base.errors import ScanError
-from headlight.model.corpus.shard import Job, Worker
 
 Done = tuple[int, bytes]  # a shard's number, and what it gave
 AHEAD = 2  # jobs for each worker that wait beside the one under way
+
+
+@runtime_checkable
+class Job(Protocol):
+    """One part of the work, which a worker computes by itself."""
+
+    @property
+    def number(self) -> int:
+        """Its number among all."""
+
+
+@runtime_checkable
+class Worker(Protocol):
+    """Computes jobs; it can be sent to another process."""
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it needs a GPU of its own."""
+
+    def __call__(self, job: Any) -> bytes:
+        """What a job gives, serialised."""
 
 
 @runtime_checkable

@@ -20,14 +20,18 @@ END = 2**16  # bytes of a weight file's beginning and end that tell it from othe
 
 def identity(model: Transformer, corpus: Corpus, settings: ScanSettings) -> dict[str, Any]:
     """Model, corpus and settings, as values that JSON has."""
+    parts = {"model": model_identity(model), "corpus": corpus.identity(), "settings": settings.as_dict()}
+    return parts | ({"dictionary": _digest(settings.features)} if settings.features else {})
+
+
+def model_identity(model: Transformer) -> dict[str, Any]:
+    """A loaded model's name, configuration and weights, as values that JSON has."""
     source = model.source
-    assert source is not None  # a scan's model was loaded
+    assert source is not None  # it was loaded
     config = hashlib.sha256(repr(sorted(asdict(model.cfg).items())).encode()).hexdigest()
     weights = {path.name: [path.stat().st_size, _ends(path)] for path in source.weights}
     name = Path(source.name).name if source.revision is None else source.name
-    of_model = {"name": name, "revision": source.revision, "config": config, "weights": weights}
-    parts = {"model": of_model, "corpus": corpus.identity(), "settings": settings.as_dict()}
-    return parts | ({"dictionary": _digest(settings.features)} if settings.features else {})
+    return {"name": name, "revision": source.revision, "config": config, "weights": weights}
 
 
 def _digest(dictionary: str) -> str:
@@ -45,7 +49,7 @@ def _ends(path: Path) -> str:
     return digest.hexdigest()
 
 
-def check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path, what: str = "scan") -> None:
     """Refuse to go on with something else; `before` was read from a file.
 
     Raises:
@@ -53,7 +57,7 @@ def check_same(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) 
     """
     if changed := list(_changes(before, json.loads(json.dumps(now)), "")):
         raise ScanError(
-            f"The scan in {folder} is of something else: {'; '.join(changed)}. Give what it began with to go on, "
+            f"The {what} in {folder} is of something else: {'; '.join(changed)}. Give what it began with to go on, "
             "another folder by --out, or --restart to begin anew there."
         )
 

@@ -44,6 +44,11 @@ class Plan:
     left_out: Mapping[int, str] = field(default_factory=dict)
     means: Mapping[int, Tensor] = field(default_factory=dict)
 
+    @classmethod
+    def of_results(cls, settings: ExperimentSettings, left_out: Mapping[int, str]) -> "Plan":
+        """The plan of an experiment that was run, of which no more is known."""
+        return cls(settings, (), Places("names", ()), left_out=left_out)
+
     @property
     def base_side(self) -> Side:
         """Which prompt is run, and changed."""

@@ -1,7 +1,8 @@
 """Run an experiment over a set, batch by batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import monotonic
 
 import torch
@@ -21,6 +22,8 @@ from headlight.model.runs.host import HERE, Host, Steps
 from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
+Axes = Mapping[str, tuple[str, ...] | None]  # the labels of each axis of a map, None of plain counts
+
 
 @dataclass(frozen=True, eq=False)
 class Progress:
@@ -30,13 +33,18 @@ class Progress:
         done: how many rows are measured.
         total: how many there are.
         seconds_left: about how long the others take; None before the first batch.
-        measurement: what is measured so far.
+        assembled: puts together what is measured so far.
     """
 
     done: int
     total: int
     seconds_left: float | None
-    measurement: Measurement
+    assembled: Callable[[], Measurement]
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """What is measured so far."""
+        return self.assembled()
 
 
 def run(
@@ -69,20 +77,24 @@ def run(
         steps.add(len(rows))
         if on_batch is not None:
             left = (monotonic() - began) / steps.done * (steps.total - steps.done)
-            on_batch(Progress(steps.done, steps.total, left, assemble(plan, parts, model.cfg)))
+            on_batch(Progress(steps.done, steps.total, left, lambda: assemble(plan, parts, model.cfg)))
     return assemble(plan, parts, model.cfg)
 
 
 def assemble(plan: Plan, parts: Sequence[BatchValues], cfg: TransformerConfig) -> Measurement:
     """The measurement of the batches so far, its rows in the set's order."""
+    return assemble_axes(plan, plan.axes(cfg), parts)
+
+
+def assemble_axes(plan: Plan, axes: Axes, parts: Sequence[BatchValues]) -> Measurement:
+    """The same where the map's axes are known; the plan's rows and places are not needed."""
     numbers = [number for part in parts for number in part.numbers]
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     values, clean, corrupted = (
         torch.cat([getattr(part, name) for part in parts])[order] for name in ("values", "clean", "corrupted")
     )
-    axes = plan.axes(cfg)
     if parts[0].components:
-        axes["component"] = parts[0].components
+        axes = {**axes, "component": parts[0].components}
     labels = {axis: names for axis, names in axes.items() if names is not None}
     raw = Measure(plan.settings.metric, _unit(plan), ("row", *axes), values)
     return Measurement(

@@ -53,6 +53,11 @@ def test_bootstrap_interval_is_that_of_scipy_but_for_the_draw() -> None:
     assert summary.low[2].isnan().all()
 
 
+def test_many_rows_are_not_resampled() -> None:
+    values = torch.randn(5001, 2, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(summarise(values).low, summarise(values, "t").low)
+
+
 def test_the_rows_that_deviate_most_come_first() -> None:
     values = torch.tensor([[0.0], [5.0], [torch.nan], [-9.0], [1.0]])
     assert deviating(values, (0,), 2) == (3, 1)
