@@ -13,7 +13,7 @@ from headlight.app.server.guard import guard
 def server_options(chosen: Settings) -> list[str]:
     """Streamlit's own flags for those settings that concern the server rather than the page."""
     options = [f"--server.address={chosen.address}", f"--server.maxUploadSize={chosen.upload_mb}"]
-    # The address to be printed: for one that is everywhere, Streamlit would else ask another machine for its own.
+    # The address to print: for 0.0.0.0 Streamlit would ask another machine for this one's public address.
     options += [f"--browser.serverAddress={'localhost' if chosen.address in EVERYWHERE else chosen.address}"]
     options += [f"--server.allowedHosts={host}" for host in chosen.allowed_hosts]
     return options + ([f"--server.port={chosen.port}"] if chosen.port else [])
@@ -35,7 +35,7 @@ def main() -> None:
     if find_spec("streamlit") is None:
         sys.exit("The page needs more than the library: pip install 'headlight[app]', or 'path/to/clone[app]'.")
     restarted = guard()  # first, while this process is small
-    gc.disable()  # until all is imported that the page then spares (memory.py): it is a fifth of the time to start
+    gc.disable()  # until the imports are done, which memory.py freezes: collecting takes a fifth of the start
     from headlight.app.server.settings import SERVER, read  # here: --help answers without importing torch
     from headlight.model.base.errors import ConfigError
 
@@ -43,7 +43,7 @@ def main() -> None:
         chosen = read(flags, os.environ)
     except ConfigError as error:
         sys.exit(f"Headlight cannot start. {error}")
-    from streamlit.web import cli  # here: what is wrong is said without waiting for it
+    from streamlit.web import cli  # here: errors in the settings do not wait for it
 
     options = server_options(chosen) + (["--server.headless=true"] if restarted else [])  # a browser is open already
     cli.main(["run", str(SERVER), *options, "--", *flags], prog_name="streamlit")

@@ -28,8 +28,8 @@ def place_of(comparison: Comparison, chosen: Selection) -> int:
 def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
     """The two typed tokens; for missing or invalid ones the first run's predictions at the place.
 
-    The distractor is then what B says, if it says something else there, or at its position `at_b`; or else the first
-    run's next likeliest.
+    The default distractor is B's prediction there, or at its position `at_b`, if it differs from the target; else the
+    first run's next most likely token.
     """
     place = place_of(comparison, chosen)
     run, _ = run_with(comparison, place)
@@ -40,7 +40,7 @@ def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) 
         target = next((token for token in first if token != distractor), first[0])
     if distractor is None:
         answers = [*_answer_of_b(comparison, place, at_b), *first]
-        distractor = next((token for token in answers if token != target), target)  # of an only output itself
+        distractor = next((token for token in answers if token != target), target)  # of a single output itself
     remarks = [remark for _, remark in typed if remark]
     if target == distractor and not run.cfg.has_one_output:
         remarks.append("Target and distractor are the same token, so every difference is 0. Type another one.")
@@ -48,7 +48,7 @@ def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) 
 
 
 def _answer_of_b(comparison: Comparison, place: int, at_b: int | None) -> list[int]:
-    """The token that B says at its position, or at the place, if it has that."""
+    """B's most likely token at `at_b` or at the place; empty if B lacks the place."""
     if comparison.b is None:
         return []
     position = comparison.positions(comparison.b)[place] if at_b is None else at_b
@@ -81,7 +81,7 @@ def _spaceless(run: Run, text: str, token: int, name: str) -> str:
         spaced = run.outputs.to_single_token(f" {text}")
     except HeadlightError:
         return ""
-    if spaced == token:  # a vocabulary of words, for which spaces only part them
+    if spaced == token:  # a vocabulary of words separated by spaces
         return ""
     own, other = run.outputs.labels([token, spaced])
     return f"The {name} “{own}” has no leading space. A separate word inside a sentence is “{other}”: type the space."

@@ -1,4 +1,4 @@
-"""The figures of a head over a corpus, made of sums over its documents, and how sure each is.
+"""Figures of a head over a corpus, from sums over its documents, with confidence intervals.
 
 A figure is a function of the totals of some quantities. Documents are independent, positions are not: the interval is
 over documents, by the function's slope at the totals (the delta method; of a ratio, the usual ratio estimator).
@@ -17,7 +17,7 @@ from headlight.model.roles.detectors import students_t
 Heads = Float[np.ndarray, "layer head"]
 
 
-# Of each figure one quantity, and the one for each of which its total is taken.
+# Numerator and denominator of each figure; both are totals over documents.
 RATIOS: Mapping[str, tuple[Quantity, Quantity]] = {
     "self_attention_score": ("self", "queries"),
     "prev_token_score": ("previous", "later_queries"),
@@ -36,7 +36,7 @@ VARIANCE = "qk_distance_variance"
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Quantities of every head added up over documents: totals, products of any two, and in how many each is not 0."""
+    """Moments of every head's quantities over documents: totals, products of any two, and nonzero counts."""
 
     totals: Float[np.ndarray, "layer head quantity"]
     products: Float[np.ndarray, "layer head quantity quantity"]
@@ -59,7 +59,7 @@ def estimate(moments: Moments, name: str) -> Estimates:
 
 
 def ratio(moments: Moments, above: int, below: int, is_variance: bool = False) -> Estimates:
-    """The ratio of two quantities' totals, or with `is_variance` that less the mean distance's square."""
+    """Ratio of two quantities' totals, or with `is_variance` that minus the squared mean distance."""
     with np.errstate(divide="ignore", invalid="ignore"):
         total, slope = moments.totals[..., below], np.zeros_like(moments.totals)
         value = moments.totals[..., above] / total
@@ -70,7 +70,7 @@ def ratio(moments: Moments, above: int, below: int, is_variance: bool = False) -
 
 
 def _variance(moments: Moments, second: Heads, slope: Float[np.ndarray, "layer head quantity"]) -> Heads:
-    """The second moment of the distance less its mean's square; the slope is changed to that of this."""
+    """Second moment of the distance minus its squared mean; `slope` becomes that of the difference."""
     total = moments.totals[..., AT["queries"]]
     mean = moments.totals[..., AT["distance"]] / total
     slope[..., AT["distance"]] -= 2 * mean / total
@@ -84,8 +84,8 @@ def _with_interval(
     products: Float[np.ndarray, "layer head quantity quantity"],
     counts: Int[np.ndarray, "layer head"],
 ) -> Estimates:
-    # A figure does not change where all quantities grow alike, so that its linear part sums to 0 over documents, and
-    # the sum of its squares is what `products` gives.
+    # A figure is invariant to scaling all quantities, so its linear part sums to 0 over documents, and `products` gives
+    # the sum of its squares.
     squares = np.einsum("lhi,lhij,lhj->lh", slope, products, slope).clip(min=0)
     known, place = np.unique(counts, return_inverse=True)
     t = np.array([students_t(n - 1) if n > 1 else np.nan for n in known.tolist()])[place.reshape(counts.shape)]

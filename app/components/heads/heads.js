@@ -74,7 +74,7 @@ class Heads {
     this.arrange();
   }
 
-  // The heads that the user has chosen, before Python tells them.
+  // Shows the user's choice of heads before Python has answered.
   /** @param {HeadIndex[] | null} heads */
   async choose(heads) {
     if (await this.fetched.choose(heads)) {
@@ -83,7 +83,7 @@ class Heads {
     }
   }
 
-  // A panel for each matrix; those that are there already stay, with all that they have drawn.
+  // Makes a panel for each matrix; existing ones stay as they are drawn.
   arrange() {
     const { props } = this;
     this.theme = null; // nothing is marked before the new panels are drawn
@@ -162,7 +162,7 @@ class Heads {
     this.watch();
   }
 
-  // Has itself told of each panel whether it is in sight, now and when that changes.
+  // Observes which panels are in sight.
   watch() {
     this.sight.disconnect();
     for (const { box } of this.panels) this.sight.observe(box);

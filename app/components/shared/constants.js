@@ -1,8 +1,8 @@
 // Texts and colours that the scripts share with Python: mount.py inserts them here.
 /**
  * @typedef {object} Constants
- * @property {Record<Show, string>} titles of what cells hold, with the unit
- * @property {Record<Show, Record<Sink, string>>} firstToken what became of it; nothing where it is kept
+ * @property {Record<Show, string>} titles of the cells' measures, with unit
+ * @property {Record<Show, Record<Sink, string>>} firstToken note on how it is treated; empty where it is kept
  * @property {Record<Root, { positive: number[], signed: number[] }>} ticks shares of a colour bar's end that are labelled
  * @property {Record<"light" | "dark", Record<"sequential" | "less" | "more", Triple[]>>} anchors of the colour maps
  */

@@ -1,8 +1,8 @@
-// The grid of all heads; a click shows a head large. The file holds the patterns of all heads, or of some where all are
-// too many; what is shown of them is packed anew, as Python would have.
+// The grid of all heads; a click opens a head. The file has the patterns of all heads, or of some where all are too many;
+// those of the open heads are packed as Python packs them for the page.
 /** @typedef {"show" | "scale" | "sink"} Chosen */
 /** @type {Record<Chosen, { label: string, options: Record<string, string> }>} */
-const CHOICES = JSON.parse("parts/grid.py"); // document.py puts its own here
+const CHOICES = JSON.parse("parts/grid.py"); // inserted by document.py
 
 /** @param {Part[]} parts */
 function start([grid, line, patterns]) {

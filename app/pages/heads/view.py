@@ -1,4 +1,4 @@
-"""Head roles: a score of every head as a coloured map, the first by it as a table, and their labels."""
+"""Page *Head roles*: a map of every head's score, a table of the highest, and the heads' labels."""
 
 from collections.abc import Mapping, Sequence
 

@@ -18,8 +18,8 @@ Mask = Bool[Tensor, "#batch 1 query key"]  # true where the query sees the key
 class Positions:
     """The positions of a pass's queries and keys, each row counted from its first real token, and the mask.
 
-    There are as many queries as keys, or the last of them where those before were run already. What layers share is
-    made once: the mask of a window, and the waves by which queries and keys are turned.
+    The queries are all positions, or the last ones where earlier keys are cached. Values that layers share are computed
+    once: the mask of a window, and the rotary waves.
     """
 
     mask: Mask
@@ -35,7 +35,7 @@ class Positions:
         return self._made[key]
 
     def to(self, device: torch.device | str) -> "Positions":
-        """The same on another device, where layers lie on several."""
+        """The same on another device, for models on several."""
         if torch.device(device) == self.key.device:
             return self
         return self.once(str(device), lambda: self._moved(device))
@@ -58,7 +58,7 @@ class Positions:
         return (self.query[:, :, None] - self.key[:, None, :])[:, None]
 
     def waves(self, rotary: Rotary) -> Waves:
-        """The cosines and sines by which the queries' positions turn what is read there."""
+        """Cosines and sines of the rotary embedding at the queries' positions."""
         return self.once(rotary, lambda: rotary.waves(self.query, int(self.key.max()) + 1))
 
 
@@ -69,7 +69,7 @@ def place(
     device: torch.device,
     n_query: int | None = None,
 ) -> Positions:
-    """The positions of a sequence's tokens, or of the last `n_query` of them where those before were run already."""
+    """Positions of a sequence's tokens, or of its last `n_query` where earlier keys are cached."""
     mask = build_mask(attention_dir, attention_mask, n_key, device, n_query)
     key = positions_of(attention_mask, n_key, device)
     return Positions(mask, key[:, n_key - mask.shape[2] :], key, attention_dir == "causal")
@@ -78,7 +78,7 @@ def place(
 def place_beside(
     attention_mask: Bool[Tensor, "batch key"] | None, n_query: int, n_key: int, device: torch.device
 ) -> Positions:
-    """The positions of queries that look at another sequence, all of whose real tokens they see."""
+    """Positions of cross-attention: the queries see all real tokens of another sequence."""
     mask = build_mask("bidirectional", attention_mask, n_key, device, n_query)
     query, key = positions_of(None, n_query, device), positions_of(attention_mask, n_key, device)
     return Positions(mask, query, key, causal=False)
@@ -87,7 +87,7 @@ def place_beside(
 def positions_of(
     attention_mask: Bool[Tensor, "batch key"] | None, n_key: int, device: torch.device
 ) -> Int[Tensor, "#batch key"]:
-    """Positions counted from each row's first real token; padding before it stands where that does."""
+    """Positions counted from each row's first real token; padding before it has position 0, as that token."""
     if attention_mask is None:
         return torch.arange(n_key, device=device)[None]
     return (attention_mask.long().cumsum(-1) - 1).clamp(min=0)
