@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from tests.bench import ui
+from tests.bench import ui, why
 from tests.bench.window import Browser, Window, browser
 from tests.serving import served
 
@@ -76,6 +76,17 @@ def test_charts_are_noted_apart_and_the_first_of_each_page_does_not_count(window
     assert dict(charts).keys() <= {"residual", "lens", "prompts", "why"}
     assert all(0 < took < 60_000 for _, took in charts)
     assert ui.after_first([("a", 1.0), ("b", 2.0), ("a", 3.0), ("a", 4.0)]) == [("a", 3.0), ("a", 4.0)]
+
+
+def test_a_click_on_a_head_of_why_fills_its_panel(chromium: Browser, server: str) -> None:
+    """Each click is on another head, whose score the page then states."""
+    window, texts = Window(chromium), set[str]()
+    for took, processor in islice(why.clicks(window, server, 2, 4, 8), 2):
+        assert 0 < took < 60
+        assert processor >= 0
+        texts.add(window.ask("() => document.querySelector('[data-testid=stMain]').innerText"))
+    window.close()
+    assert len(texts) == 2
 
 
 def test_what_a_page_cannot_do_is_an_error(window: Window) -> None:

@@ -22,16 +22,14 @@
     return bottom > 0 && top < innerHeight;
   };
   const awaited = new Set();
-  // Of all that is drawn on the page, in sight or not, "whole"; of what tests.bench.parts swaps, "part".
-  const MEASURED = "[class*=st-key-measured]";
   const TABLE = "[data-testid=stDataFrame]"; // Streamlit's, on canvases too
   const within = (node, selector) => {
     for (let at = node; at; at = at.getRootNode().host) if (at.closest(selector)) return true;
     return false;
   };
+  // Anything drawn on the page, in sight or not.
   const markDrawn = (nodes) => {
     if (nodes.length > 0) performance.mark("whole");
-    if (nodes.some((node) => within(node, MEASURED))) performance.mark("part");
   };
   const painted = (canvas) => {
     if (canvas.matches(".marks")) return;
@@ -66,13 +64,14 @@
     if (ours.length > 0) markNextFrame("picture", () => ours.some(inSight));
     const plotted = added.map((node) => node.closest(".js-plotly-plot")).filter(Boolean);
     if (plotted.length > 0) markNextFrame("chart", () => plotted.some(inSight));
-    const onPage = added.filter((node) => within(node, "main, .js-plotly-plot"));
+    const reworded = changes.filter(({ type }) => type === "characterData").map(({ target }) => target.parentElement);
+    const onPage = [...added, ...reworded].filter((node) => node && within(node, "main, .js-plotly-plot"));
     if (onPage.length > 0) requestAnimationFrame(() => afterPaint(() => markDrawn(onPage)));
   });
   const roots = [];
   const observe = (root) => {
     roots.push(root);
-    additions.observe(root, { childList: true, subtree: true });
+    additions.observe(root, { childList: true, subtree: true, characterData: true });
   };
   observe(document);
   const { attachShadow } = Element.prototype;
