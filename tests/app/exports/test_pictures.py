@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from headlight.app.components.shared.mount import SHARED, scripts
-from headlight.app.exports import facts, style
+from headlight.app.exports import style
 from headlight.app.exports.export import Export
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
 from headlight.app.pages.attention import EXPORT as ATTENTION
@@ -149,4 +149,4 @@ def test_neither_the_picture_nor_the_page_says_where_on_this_machine_a_model_lie
     ],
 )
 def test_a_model_is_called_by_its_folder(name: str, revision: str | None, called: str) -> None:
-    assert facts.called(Source(name, Path(name), "gpt2", (), revision)) == called
+    assert Source(name, Path(name), "gpt2", (), revision).short_name == called
