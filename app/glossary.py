@@ -517,16 +517,24 @@ TERMS = {
     ),
     "graph_mode": (
         "Graph: the attribution graph of one prediction. Circuit: the edges between components behind it, queries "
-        "and keys included, against another prompt B or against mean activations."
+        "and keys included, against another prompt B, mean activations or zeros."
     ),
     "circuit_against": (
         "Prompt B: an edge that carries the same in both prompts is not in the circuit. Mean activations: edges "
-        "carry the mean over A's positions instead, so that what all prompts share counts too, such as positions."
+        "carry the mean over A's positions instead, so that what all prompts share counts too, such as positions. "
+        "Zero: edges carry nothing; biases of attention stay."
     ),
+    "circuit_method": (
+        "EAP: the change of what is written times the gradient for what is read, in A. EAP-IG: the mean gradient on "
+        "the way to the baseline, of the embeddings (inputs) or of each layer's heads and each MLP (activations). "
+        "Clean-corrupted: the mean of A's gradient and the baseline's. Exact patching: one run for each edge. "
+        "Information flow routes: the share of what is written in what is read, in A alone."
+    ),
+    "circuit_most": "At most so many edges are taken, the largest scores first; then those on no path are left out.",
     "circuit_edges": (
         "Every edge from the embeddings, a head or an MLP into a head's query, key or value, an MLP or the logits has "
         "a score: the change of what is written, B's (or A's mean) less A's, times the gradient for what is read (edge "
-        "attribution patching, Syed et al. 2023). Those that are large enough are the circuit. Faithfulness: with "
+        "attribution patching, Syed et al. 2023). The largest are the circuit. Faithfulness: with "
         "all other edges from B, how far target − distractor gets from B's to A's. Completeness: the same with the "
         "circuit's edges from B and all others from A, which should leave nothing."
     ),
@@ -536,9 +544,8 @@ TERMS = {
     ),
     "circuit_least": "Edges are in the circuit whose score is at least this share of the largest, by size.",
     "circuit_steps": (
-        "So many gradients on the way from A's embeddings to B's are averaged (integrated gradients, Hanna et al. "
-        "2024); a single one is taken in A. Saturated attention has no gradient in A, so its queries and keys only "
-        "count along the way."
+        "So many gradients on the way from A's activations to the baseline's are averaged (integrated gradients, Hanna "
+        "et al. 2024). Saturated attention has no gradient in A, so its queries and keys only count along the way."
     ),
     "graph_share": (
         "Influence: over all paths from a node to the target, the product of each edge's share of all edges into its "

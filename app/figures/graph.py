@@ -23,24 +23,30 @@ REST = "triangle-up-open"
 
 @dataclass(frozen=True)
 class Mark:
-    """A node: its kind, column and row, its size from 0 to 1, the sign of its effect, and its tooltip's lines."""
+    """A node: its kind, column and row, its size from 0 to 1, the sign of its effect, and its tooltip's lines.
+
+    A row between two others is drawn between them. `label` stands beside the mark.
+    """
 
     kind: str
     column: int
-    row: int
+    row: float
     size: float
     sign: int
     lines: Sequence[str]
     is_rest: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True)
 class Line:
-    """An edge between two marks (their places), and its sign."""
+    """An edge between two marks (their places), its sign, and how it is drawn: pixels, and opacity up to 1."""
 
     source: int
     target: int
     sign: int
+    width: float = 1.8
+    opacity: float = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,13 @@ def graph(scene: Scene) -> Plot:
     at = laid.at
     traces = [_lines(at, scene.faint, FAINT, 0.8, 0.6)]
     for sign, colour in ((1, BLUE), (-1, ORANGE)):
-        traces.append(_lines(at, [line for line in scene.lines if line.sign == sign], colour, 1.8, 0.9))
+        looks = sorted({(line.width, line.opacity) for line in scene.lines}) or [(1.8, 0.9)]
+        for look in looks:  # Plotly has one width and one opacity for each trace
+            of_look = [line for line in scene.lines if line.sign == sign and (line.width, line.opacity) == look]
+            traces.append(_lines(at, of_look, colour, *look))
     traces.append(_marks(at, marks))
+    if any(mark.label for mark in marks):
+        traces.append(_labels(at, marks))
     if scene.chosen is not None:
         traces.append(_ring(at[scene.chosen], marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2))
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
@@ -97,6 +108,20 @@ def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
     }
 
 
+def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": at[:, 0].tolist(),
+        "y": at[:, 1].tolist(),
+        "text": [f"   {escape(mark.label)}" for mark in marks],
+        "textposition": "middle right",
+        "textfont": {"size": 10},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+
+
 @dataclass(frozen=True)
 class Laid:
     """Layout: the position of each mark [mark, 2], the middle of each column, and the end of the last one."""
@@ -108,7 +133,7 @@ class Laid:
 
 def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
     """The marks of a cell side by side, in as many lines as they need; a column is as wide as its fullest cell."""
-    cells: dict[tuple[int, int], list[int]] = {}
+    cells: dict[tuple[int, float], list[int]] = {}
     for place, mark in enumerate(marks):
         cells.setdefault((mark.column, mark.row), []).append(place)
     fullest = [
@@ -144,7 +169,7 @@ def _lines(at: np.ndarray, lines: Sequence[Line], colour: str, width: float, opa
 
 
 def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:
-    named = "" if mark.kind == "logit" else escape(mark.lines[0])  # of the target its row tells
+    named = "" if mark.kind == "logit" or mark.label else escape(mark.lines[0])  # of the target its row tells
     return {
         "type": "scatter",
         "mode": "markers+text",

@@ -8,7 +8,7 @@ from headlight.model.circuits.finding import Circuit, measure_circuit
 from headlight.model.circuits.preparing import edge_runs_against_means, edge_runs_against_zero, edge_runs_of
 from headlight.model.circuits.running import EdgeRuns, Edges
 from headlight.model.circuits.scoring import Method, score
-from headlight.model.circuits.selection import above_share, select_edges
+from headlight.model.circuits.selection import above_share
 from headlight.model.circuits.wiring import Wiring
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.runs.comparison import Comparison
@@ -34,7 +34,7 @@ def circuit_of(
     method: Method = "eap_ig_inputs",
     n_edges: int | None = None,
 ) -> EdgeCircuit:
-    """The circuit of A: the `n_edges` with the largest scores, or those with at least a share of the largest.
+    """The circuit of A: the edges with at least a share of the largest score, at most the `n_edges` largest of them.
 
     An edge's activation is compared with that in run B, with its mean over A's own positions, or with zero.
 
@@ -57,10 +57,7 @@ def circuit_of(
 
     def compute_circuit() -> EdgeCircuit:
         wires, scores = comparison.keep(("edge scores", measured, steps, against, method), scored)
-        if n_edges is None:
-            edges = above_share(wires, scores, least)
-        else:
-            edges = select_edges(wires, scores, min(n_edges, wires.n_edges))
+        edges = above_share(wires, scores, least, n_edges)
         made = runs()
         with a.host.turn():
             return EdgeCircuit(wires, scores, measure_circuit(made, edges))

@@ -65,8 +65,8 @@ def _greedy(wires: Wiring, sizes: Edges, n: int) -> EdgeMask:
     return chosen
 
 
-def above_share(wires: Wiring, scores: Edges, least: float) -> EdgeMask:
-    """The edges whose score is at least this share of the largest, by size, pruned.
+def above_share(wires: Wiring, scores: Edges, least: float, most: int | None = None) -> EdgeMask:
+    """The edges whose score is at least this share of the largest, by size, at most so many of them, pruned.
 
     Raises:
         InputError: a share that is none.
@@ -74,7 +74,8 @@ def above_share(wires: Wiring, scores: Edges, least: float) -> EdgeMask:
     if not 0 < least <= 1:
         raise InputError(f"The least score is {least} of the largest; it has to be above 0 and at most 1.")
     sizes = scores.abs()
-    return prune(wires, (sizes >= least * sizes.max()) & (sizes > 0) & wires.before)
+    large = (sizes >= least * sizes.max()) & (sizes > 0) & wires.before
+    return prune(wires, large if most is None else large & top_edges(wires, sizes, most))
 
 
 def prune(wires: Wiring, edges: Bool[Tensor, "*set receiver sender"]) -> Bool[Tensor, "*set receiver sender"]:

@@ -24,8 +24,8 @@ def edge_tables(
 ) -> Tables:
     """Find the circuit behind A's prediction by edge attribution patching, and tabulate its faithfulness and edges.
 
-    An edge belongs to the circuit if its score is at least `least` times the largest, by absolute value, or if it is
-    one of the `n_edges` largest, and it lies on a path from the embeddings to the logits.
+    An edge belongs to the circuit if its score is at least `least` times the largest, by absolute value, if it is one
+    of the `n_edges` largest, and if it lies on a path from the embeddings to the logits.
 
     Args:
         comparison: run A, and run B for `against="b"`.
@@ -34,7 +34,7 @@ def edge_tables(
         least: threshold as a share of the largest score.
         against: whether ablated edges carry run B's activations ("b"), A's mean activations ("mean") or zeros ("zero").
         method: how edges are scored; see `model.circuits.scoring.score`.
-        n_edges: size of the circuit before pruning, in place of the threshold.
+        n_edges: the most edges that are taken; by default all above the threshold.
 
     Source: Syed et al. 2023, "Attribution Patching Outperforms Automated Circuit Discovery".
 

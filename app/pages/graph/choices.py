@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import Codec, count, number
 from headlight.model.circuits.of_runs import Against
+from headlight.model.circuits.scoring import Method
 
 Less = Literal["distractor", "mean"]
 Mode = Literal["graph", "circuit"]
@@ -14,6 +15,7 @@ Groups = tuple[tuple[str, tuple[str, ...]], ...]  # a name, and the ids of the n
 
 SHARES = 0.1, 1.0  # of the influence, the least and the most
 NODE_LIMITS = 10, 1000  # nodes
+EDGE_LIMITS = 1, 1_000_000  # edges
 LEAST = 0.001, 1.0  # of the largest score
 STEPS = 1, 50
 LONGEST, MAX_GROUPS, MAX_IN_GROUP = 60, 40, 200
@@ -46,8 +48,8 @@ class Choices(PageChoices):
     edges. `graph_most` nodes are followed; those are kept that have the share `graph_nodes` of the influence, with the
     edges that have the share `graph_edges` of what passes. `graph_node` is the id of the chosen one.
 
-    In the mode "circuit" it is the model's own edges, against prompt B or A's own means: those whose score is at least
-    `circuit_least` of the largest, by `circuit_steps` gradients.
+    In the mode "circuit" it is the model's own edges, against prompt B, A's own means or zeros: the `circuit_most`
+    with the largest scores of those that have at least `circuit_least` of the largest.
     """
 
     forgets: ClassVar = dict.fromkeys(("prompt", "model"), ("graph_node", "graph_groups"))
@@ -60,7 +62,9 @@ class Choices(PageChoices):
     graph_nodes: Annotated[float, number(*SHARES)] = 0.6
     graph_edges: Annotated[float, number(*SHARES)] = 0.98
     graph_node: str = ""
+    circuit_method: Method = "eap_ig_inputs"
     circuit_against: Against = "b"
+    circuit_most: Annotated[int, count(*EDGE_LIMITS)] = 100
     circuit_least: Annotated[float, number(*LEAST)] = 0.01
     circuit_steps: Annotated[int, count(*STEPS)] = 10
     graph_groups: Annotated[Groups, Codec(_groups_text, _groups, long=True)] = ()

@@ -23,16 +23,22 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.tables import columns
 
+EMPTY = (
+    "None of these edges lies on a path from the embeddings to the logits, so that no circuit is left. Raise the "
+    "maximum of edges, lower the minimum score, or choose another method."
+)
+
 
 def draw(comparison: Comparison) -> None:
     """The circuit of A against B or its mean activations, or why there is none."""
     now = selection.current()
     own, subject = now.choices_of(Choices), tuple(run.key for run in comparison.runs)
     against = circuit.against_of(comparison, now)
-    question = subject, pair_of(comparison, now), now.position, own.circuit_least, own.circuit_steps, against
+    size = own.circuit_least, own.circuit_most
+    question = subject, pair_of(comparison, now), now.position, size, own.circuit_steps, own.circuit_method, against
     try:
         drawn = progress.watched(
-            "scoring every edge", "gradients", "circuit", question, lambda: circuit.find(comparison, now)
+            "scoring every edge", "runs", "circuit", question, lambda: circuit.find(comparison, now)
         )
     except HeadlightError as error:
         with st.container(key="headlight-missing"):
@@ -52,6 +58,9 @@ def _draw(comparison: Comparison, drawn: CircuitView) -> None:
         if places and places[0] < len(drawn.parts):
             selection.choose(Choices, graph_node=drawn.parts[places[0]])
 
+    if not drawn.edges:
+        st.info(EMPTY)
+        return
     charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit", "graph_picture", chosen)
     st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
     _part(comparison, drawn)
@@ -60,7 +69,7 @@ def _draw(comparison: Comparison, drawn: CircuitView) -> None:
 def _part(comparison: Comparison, drawn: CircuitView) -> None:
     """The edges, or those of the chosen part with its pages."""
     node = drawn.node if drawn.node in drawn.parts else ""
-    lines = [line for line in drawn.lines if not node or node in line[:2]]
+    edges = [edge for edge in drawn.edges if not node or node in (edge.source, edge.target)]
     heading(f"Edges of {node}" if node else "Edges, the largest first", "circuit_scores", key="circuit_edges")
     head = circuit.heads_of(drawn).get(node)
     links = [_link(slug, title, head) for slug, title in (("why", "Why"), ("inside", "Inside"))] if head else []
@@ -70,17 +79,17 @@ def _part(comparison: Comparison, drawn: CircuitView) -> None:
     slot = row_table(
         Table(
             [
-                Column("from", [source for source, *_ in lines]),
-                Column("to", [f"{target}.{read}" if read else target for _, target, read, _ in lines]),
-                Column("score (logits)", [score for *_, score in lines], 4, signed=True),
+                Column("from", [edge.source for edge in edges]),
+                Column("to", [edge.entry for edge in edges]),
+                Column("score (logits)", [edge.score for edge in edges], 4, signed=True),
             ],
             title="Edges of the circuit",
         ),
-        epoch=selection.epoch(node, len(lines)),
+        epoch=selection.epoch(node, len(edges)),
         key=selection.widget_key("circuit_edges"),
     )
     if slot is not None:
-        source, target, *_ = lines[slot]
+        source, target = edges[slot].source, edges[slot].target
         selection.choose(Choices, graph_node=target if source == node else source)
         st.rerun()
 

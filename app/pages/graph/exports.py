@@ -5,7 +5,7 @@ from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
 from headlight.app.figures.graph import graph
 from headlight.app.pages.graph.choices import Choices
-from headlight.app.pages.graph.circuit import against_of, measured_of
+from headlight.app.pages.graph.circuit import arguments_of
 from headlight.app.pages.graph.graph_view import NEURONS, aim_of, opened_of, settings_of, sides_of, units_of
 from headlight.app.pages.graph.plot import scenes
 from headlight.app.parts.pair import place_of, said_of_cap
@@ -34,12 +34,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
     """Script that prints the graph of each run and the effects of ablating its nodes, or the circuit."""
     own = chosen.choices_of(Choices)
     if own.graph_mode == "circuit":
-        arguments: dict[str, object] = {
-            "measured": measured_of(comparison, chosen),
-            "against": against_of(comparison, chosen),
-        }
-        arguments |= {"steps": own.circuit_steps, "least": own.circuit_least}
-        return report(CIRCUIT, comparison, chosen.align, "edge_tables", **arguments)
+        return report(CIRCUIT, comparison, chosen.align, "edge_tables", **arguments_of(comparison, chosen))
     units, aim = units_of(comparison, chosen), aim_of(comparison, chosen, 0)
     options = {
         "place": place_of(comparison, chosen),
@@ -74,8 +69,8 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 
 def _circuit(comparison: Comparison, chosen: Selection) -> Data:
     own = chosen.choices_of(Choices)
-    arguments = measured_of(comparison, chosen), own.circuit_steps, own.circuit_least, against_of(comparison, chosen)
-    tables, scored = edge_tables(comparison, *arguments), circuit_of(comparison, *arguments)
+    arguments = arguments_of(comparison, chosen)
+    tables, scored = edge_tables(comparison, **arguments), circuit_of(comparison, **arguments)
     arrays = {
         "scores": Measure("score", "logits", ("receiver", "sender"), scored.scores),
         "circuit": Measure("in the circuit", "share", ("receiver", "sender"), scored.circuit.edges.float()),
@@ -84,8 +79,10 @@ def _circuit(comparison: Comparison, chosen: Selection) -> Data:
         "senders": [each.name for each in scored.wires.senders],
         "receivers": [each.name for each in scored.wires.receivers],
         "least score (share of the largest)": own.circuit_least,
+        "most edges": own.circuit_most,
+        "method": own.circuit_method,
         "gradients": own.circuit_steps,
-        "held against": against_of(comparison, chosen),
+        "held against": arguments["against"],
     }
     return Data("graph", shows, tables, arrays)
 

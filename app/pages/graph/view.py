@@ -7,8 +7,8 @@ from headlight.app.components import Choice, Column, Listed, Number, Slider, Swi
 from headlight.app.figures.graph import graph
 from headlight.app.frame import notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.graph import circuit_view, files, grouping, node_panel
-from headlight.app.pages.graph.choices import LEAST, NODE_LIMITS, SHARES, STEPS, Choices
+from headlight.app.pages.graph import circuit, circuit_view, files, grouping, node_panel
+from headlight.app.pages.graph.choices import EDGE_LIMITS, LEAST, NODE_LIMITS, SHARES, STEPS, Choices
 from headlight.app.pages.graph.graph_view import NEURONS, GraphView, RunGraphView, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
@@ -27,7 +27,15 @@ KEY = (
     "target, orange lowers it; larger marks have more influence. Click one for its edges."
 )
 MODES = {"graph": "graph", "circuit": "circuit"}
-CIRCUIT_AGAINST = {"b": "prompt B", "mean": "mean activations"}
+CIRCUIT_AGAINST = {"b": "prompt B", "mean": "mean activations", "zero": "zero"}
+METHODS = {
+    "eap_ig_inputs": "EAP-IG, inputs",
+    "eap_ig_activations": "EAP-IG, activations",
+    "eap": "EAP",
+    "clean_corrupted": "clean-corrupted",
+    "exact": "exact patching",
+    "flow": "information flow routes",
+}
 
 
 def render(comparison: Comparison) -> None:
@@ -104,15 +112,39 @@ def _options(comparison: Comparison) -> None:
 
 
 def _circuit_options(comparison: Comparison, labels: list[str]) -> None:
+    own = selection.current().choices_of(Choices)
+    offered = {name: said for name, said in CIRCUIT_AGAINST.items() if comparison.b is not None or name != "b"}
     options.row(
         _mode(),
-        options.bind(Choice, "circuit_against", "Baseline", page=Choices, options=CIRCUIT_AGAINST)
-        if comparison.b is not None
-        else None,
+        options.tie(
+            Choice,
+            "circuit_against",
+            "Baseline",
+            circuit.against_of(comparison, selection.current()),
+            lambda against: selection.choose(Choices, circuit_against=against),
+            options=offered,
+        ),
+        options.bind(Listed, "circuit_method", "Method", page=Choices, options=METHODS, width=190),
         options.token("target", labels[0], comparison.a.label_names),
         options.token("distractor", labels[1], comparison.a.label_names),
-        options.bind(Number, "circuit_least", "Minimum score", page=Choices, least=LEAST[0], most=LEAST[1], step=0.001),
-        options.bind(Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1),
+        options.bind(
+            Number, "circuit_most", "Maximum edges", page=Choices, least=EDGE_LIMITS[0], most=EDGE_LIMITS[1], step=10
+        ),
+        options.bind(
+            Number,
+            "circuit_least",
+            "Minimum score",
+            page=Choices,
+            least=LEAST[0],
+            most=LEAST[1],
+            step=0.001,
+            folded=True,
+        ),
+        options.bind(
+            Number, "circuit_steps", "Gradients", page=Choices, least=STEPS[0], most=STEPS[1], step=1, folded=True
+        )
+        if own.circuit_method.startswith("eap_ig")
+        else None,
         _place(comparison),
         options.as_tables(),
     )

@@ -2,9 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import torch
 
 from headlight.app.figures.graph import Mark, laid_out
 from headlight.app.pages.graph import circuit, files, node_panel
@@ -14,6 +17,7 @@ from headlight.app.pages.graph.grouping import put, without
 from headlight.app.pages.graph.plot import marks_of
 from headlight.app.runs import comparisons
 from headlight.app.selection.links import from_query, to_query
+from headlight.model.circuits.scoring import Method
 from headlight.model.graph.influence import prune
 from headlight.model.graph.tables import GraphSettings, check_rows, edge_rows, graph_tables, node_changes, node_rows
 from headlight.model.graph.writing import graph_json
@@ -234,5 +238,24 @@ def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) ->
     scene = circuit.scene_of(drawn)
     assert [mark.lines[0] for mark in scene.marks] == drawn.parts
     joined = [(drawn.parts[line.source], drawn.parts[line.target]) for line in scene.lines]
-    assert joined == [line[:2] for line in drawn.lines]
+    assert joined == [(edge.source, edge.target) for edge in drawn.edges]
     assert all(scene.marks[line.source].row < scene.marks[line.target].row for line in scene.lines)
+    assert [mark.label or mark.lines[0] for mark in scene.marks] == drawn.parts
+    layers = {part.split()[0].split("H")[0] for part in drawn.parts} - {"embeddings", "logits"}
+    assert scene.rows[1:-1] == sorted(layers)  # the layers that are in the circuit, and no others
+    widths = [line.width for line in scene.lines]
+    assert widths == sorted(widths, reverse=True)  # as the scores, the largest first
+    assert len(set(widths)) > 1
+    chosen = circuit.scene_of(replace(drawn, node=drawn.parts[1]))
+    assert all(1 in (line.source, line.target) for line in chosen.lines)
+    assert len(chosen.faint) == len(drawn.edges)
+
+
+def test_any_method_and_size_can_be_chosen(both: Comparison) -> None:
+    """At most so many edges, with the faithfulness of the edges that are drawn, by whichever way they are scored."""
+    for method in get_args(Method):
+        asked = {**CIRCUIT, "circuit_method": method, "circuit_most": 12, "circuit_against": "zero"}
+        found = circuit.find(both, selection_of(**asked)).scored
+        assert found.circuit.n_edges <= 12
+        alone = Comparison(both.a)
+        assert torch.equal(circuit.find(alone, selection_of(**asked)).scored.circuit.edges, found.circuit.edges)
