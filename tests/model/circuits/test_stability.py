@@ -11,6 +11,8 @@ from headlight.model.circuits import EdgeScores, select_edges, wiring
 from headlight.model.circuits.evaluation import edge_auroc
 from headlight.model.circuits.selection import prune
 from headlight.model.circuits.stability import chance_overlap, overlap, overlaps, stability
+from headlight.model.circuits.study import method_circuits, study_circuit, study_tables
+from tests.model.circuits.agreement import rows_of
 
 WIRES = wiring(load("teach-copy").cfg)
 EDGES = [tuple(edge) for edge in WIRES.before.nonzero().tolist()]
@@ -134,3 +136,27 @@ def test_what_has_no_stability_is_refused() -> None:
         stability(scores_of([{direct: 1.0}] * 4), 10_000)
     with pytest.raises(InputError, match="different models"):
         overlaps({"a": WIRES.before, "b": WIRES.before[:3]})
+
+
+def test_a_study_holds_rows_out_and_tabulates_what_its_parts_say() -> None:
+    model = load("mini")
+    nouns = [("girl", "girls"), ("dogs", "dog"), ("boys", "boy"), ("cat", "cats"), ("bird", "birds")]
+    rows = rows_of(model, [(*pair, "house") for pair in nouns])
+    others = method_circuits(model, rows, {"clean-corrupted": "clean_corrupted"}, 0.1)
+    study = study_circuit(model, rows, 47, "eap", held_out=0.2, others=others)
+    assert len(study.scores.numbers) == 4
+    assert set(study.scores.numbers) | set(study.evaluation.numbers) == {1, 2, 3, 4, 5}
+    tables = study_tables(study)
+    curve = tables["curve"]
+    assert list(curve["faithfulness"])[-1] == pytest.approx(1, abs=1e-5)
+    assert list(curve["completeness"])[-1] == pytest.approx(0, abs=1e-5)
+    assert study.stability is not None
+    assert len(list(tables["edges"]["from"])) == int(study.edges.sum())
+    assert torch.equal(study.stability.edges, study.edges)
+    overlap_rows = dict(zip(*tables["overlaps"].values(), strict=True))
+    assert overlap_rows["this one and clean-corrupted"] == pytest.approx(
+        float(overlap(study.edges, others["clean-corrupted"]))
+    )
+    few = study_circuit(model, rows[:3], 47, "eap")
+    assert few.stability is None
+    assert all(share is None for share in study_tables(few)["edges"]["share of resamples"])
