@@ -30,7 +30,7 @@ def draw(translations: Translations) -> None:
 
 def _labels(translations: Translations) -> None:
     """What a classifier says of each source, and where that is read."""
-    heading("Labels", "logits")
+    heading("Labels")
     for side, each in translations.sides.items():
         if each.label_logits is None:
             continue

@@ -23,13 +23,14 @@ ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
 
 
 def render(translations: Translations) -> None:
-    """The targets, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
+    """The targets or labels, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
     _options(translations.a)
-    if selection.current().table:
+    is_table = selection.current().table
+    is_first = is_table or translations.a.label_logits is not None
+    if is_first:
         text.draw(translations)
-        heads.as_tables(translations)
-    else:
-        heads.pictures(translations)
+    (heads.as_tables if is_table else heads.pictures)(translations)
+    if not is_first:
         text.draw(translations)
     _say_what_is_common(translations)
     beams.draw(translations)

@@ -38,6 +38,13 @@ def saved(kind: str, folder: Path, **settings: Any) -> Any:
     return theirs
 
 
+def save_words(folder: Path) -> None:
+    """A tokenizer of as many tokens, which frames a text as BART's does."""
+    words = ["<s>", "<pad>", "</s>", "<unk>", *(f"w{number}" for number in range(4, 23))]
+    vocabulary = {word: number for number, word in enumerate(words)}
+    transformers.BartTokenizerFast(vocab=vocabulary, merges=[]).save_pretrained(folder)
+
+
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_labels_are_read_at_the_last_end_token_of_the_source(kind: str, tmp_path: Path) -> None:
     theirs, ours = saved(kind, tmp_path), load_seq2seq(tmp_path)
@@ -65,10 +72,7 @@ def test_what_the_head_lacks_is_never_made_up(tmp_path: Path) -> None:
 def test_a_text_is_classified_and_tabulated(multi_label: bool, tmp_path: Path) -> None:
     how = {"problem_type": "multi_label_classification"} if multi_label else {}
     theirs = saved("Bart", tmp_path, **how)
-    words = [f"w{number}" for number in range(23)]
-    words[:4] = ["<s>", "<pad>", "</s>", "<unk>"]
-    tokenizer = transformers.BartTokenizerFast(vocab={word: number for number, word in enumerate(words)}, merges=[])
-    tokenizer.save_pretrained(tmp_path)
+    save_words(tmp_path)
     classified = translate(load_seq2seq(tmp_path), "</s> <unk>")
     with torch.no_grad():
         expected = theirs(classified.source_tokens[None]).logits[0]
