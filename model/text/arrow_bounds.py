@@ -49,7 +49,7 @@ def rows_at_once(table: Path | bytes, file: "ParquetFile", column: str) -> int:
     return max(1, min(MAX_BATCH, MAX_PAGE // longest))
 
 
-def _pages(source: BinaryIO, chunk: Any, column: str) -> Iterator[tuple[int, int]]:
+def _pages(source: BinaryIO | io.BytesIO, chunk: Any, column: str) -> Iterator[tuple[int, int]]:
     """The bytes of a column's pages, and those that each has in the file; of a nested column those of its parts."""
     if chunk.path_in_schema != column and not chunk.path_in_schema.startswith(f"{column}."):
         return
@@ -67,7 +67,7 @@ def _pages(source: BinaryIO, chunk: Any, column: str) -> Iterator[tuple[int, int
     raise ValueError("it has too many pages")
 
 
-def _header(source: BinaryIO, at: int) -> tuple[int, dict[int, int]]:
+def _header(source: BinaryIO | io.BytesIO, at: int) -> tuple[int, dict[int, int]]:
     """A page's header: its length, and its numbers by their fields'."""
     for most in HEADERS:
         source.seek(at)
