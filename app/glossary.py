@@ -634,6 +634,44 @@ TERMS = {
         "The metric of the chosen heads in the scans of this model's training steps, with 95% intervals. A head is "
         "half way at the step from which its metric stays closer to its last value than to its first."
     ),
+    "experiments": (
+        "One measure over a set of prompts: the mean over the rows with a 95% interval, the share of rows that have"
+        " the mean's sign, and the rows that deviate most."
+    ),
+    "prompt_set": (
+        "A table of prompts: clean, corrupted, answers and wrong answers, and names of positions. The difference is"
+        " the mean logit of the answers less that of the wrong answers, after the prompt."
+    ),
+    "experiment_cell": (
+        "Each point is a row of the set; the bar across is the mean, the thick line its 95% interval. Without "
+        "spread it is a fact of the model, with two heaps the mean is of no row."
+    ),
+    "experiment_deviating": "The rows farthest from the mean of this cell, of which one opens as prompts A and B.",
+    "prompt_set_b": (
+        "A second set, measured beside the first on the same model. Another model is chosen in the prompt bar."
+    ),
+    "rows_shown": "Which rows are listed: all, those that the model answers correctly or wrongly, or those not used.",
+    "exp_measure": (
+        "What is measured of every row: the direct effect on the logit difference, what patching, ablating or a "
+        "path does to it, what the logit lens reads of it after each layer, or where heads attend."
+    ),
+    "exp_direction": (
+        "Clean into corrupted (denoising) asks what suffices to restore the answer; corrupted into clean (noising) "
+        "what is needed for it. Either way 0 changes nothing and 1 goes all the way to the other run."
+    ),
+    "exp_only_correct": "Leaves out the rows in which the model prefers a wrong answer; the results say so.",
+    "exp_by": "Whole: a part is taken at all positions together. By position: at one at a time.",
+    "exp_positions": (
+        "By the names of the set's positions, token by token where all prompts have one length, or counted from the"
+        " end. Nothing is padded."
+    ),
+    "exp_interval": (
+        "Bootstrap resamples the rows, which suits what is skewed; Student's t supposes that the mean is normally "
+        "distributed."
+    ),
+    "exp_ablation": (
+        "What replaces the part: zeros, its mean over the set at each position, or its value in another row."
+    ),
 }
 
 # Training data and purpose of each model that the list knows by name.

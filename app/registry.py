@@ -3,6 +3,7 @@
 from headlight.app.pages import (
     attention,
     corpus,
+    experiments,
     features,
     flow,
     generate,
@@ -27,6 +28,7 @@ VIEWS = (
     prompts.VIEW,
     why.VIEW,
     patching.VIEW,
+    experiments.VIEW,
     flow.VIEW,
     mlp.VIEW,
     features.VIEW,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from headlight.app.runs import dictionaries, models, scans
+from headlight.app.runs import dictionaries, models, prompt_sets, scans
 from headlight.app.selection.chosen import Selection
 from headlight.app.selection.links import changed
 from headlight.model.runs.edits import EditFeature
@@ -42,6 +42,8 @@ OFFERED: dict[str, Callable[[], Collection[str]]] = {
     "dictionary": lambda: ("neurons", *dictionaries.offered()),
     "scan": scans.offered,
     "lens": tuple,
+    "prompt set": prompt_sets.offered,
+    "results folder": tuple,
 }
 KINDS = {
     "model": "model",
@@ -53,6 +55,9 @@ KINDS = {
     "scan": "scan",
     "scan_b": "scan",
     "lens_from": "lens",
+    "prompt_set": "prompt set",
+    "prompt_set_b": "prompt set",
+    "exp_results": "results folder",
 }
 
 _trusted: set[tuple[str, str]] = set()  # kinds and names
@@ -93,6 +98,8 @@ def _named(chosen: Selection) -> list[Named]:
 
 
 def _is_offered(named: Named) -> bool:
+    if named.kind == "prompt set" and named.name.startswith(prompt_sets.SESSION):
+        return True  # its rows, if any, are in the link
     name = models.base_name(named.name) if named.kind == "model" else named.name
     return name in OFFERED[named.kind]()
 

@@ -84,6 +84,8 @@ LINKS: list[dict[str, str]] = [
     {"page": "graph", "graph_units": "a/b/c"},
     {"page": "corpus", "scan": "/a/b"},
     {"page": "corpus", "scan_b": "/a/b"},
+    {"page": "experiments", "prompt_set": "/a/b"},
+    {"page": "experiments", "prompt_set_b": "a/b/c"},
     {"page": "lens", "lens": "tuned", "lens_from": "attacker/lens"},
     {"edits": to_text(EditFeature("a/b/c", "blocks.1.hook_resid_pre", 7))},
 ]

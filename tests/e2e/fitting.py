@@ -22,6 +22,7 @@ PICTURES = {
     "prompts": "prompt_table",
     "why": "score_parts",
     "patching": "patched",
+    "experiments": "experiment",
     "flow": "flow_A",
     "mlp": "figure",
     "features": "features_map",

@@ -19,7 +19,7 @@ ATTENTION, HEAD, LENS, WEIGHTS, GENERATE, PROMPTS = (
 )
 DRAWN = [view for view in PROMPTED_VIEWS if view is not PROMPTS]  # which lists what was looked at
 OF_A_PROMPT = [
-    view for view in DRAWN if view.slug not in ("patching", "heads", "corpus")
+    view for view in DRAWN if view.slug not in ("patching", "heads", "corpus", "experiments")
 ]  # where a prompt alone is seen
 # Counts the thumbnails that are painted into the grid.
 COUNT_PAINTED = """() => {

@@ -24,6 +24,7 @@ CHOSEN = {
     "graph": {"position": "9", "graph_nodes": "0.5", "graph_node": "1_-11_9", "graph_against": "mean"},
     "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
+    "experiments": {"exp_measure": "patching", "exp_interval": "t"},
     "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_count": "4", "finder_half": "9"},
     "weights": {"heads": "1.1", "circuit": "ov", "circuit_token": " fox"},
     "corpus": {"heads": "1.1 0.1", "corpus_by": "prev_token_score", "corpus_across": "qk_distance", "sequence": "1"},
@@ -33,7 +34,12 @@ ELSE = {"align": "position", "bos": "0"}  # than it is where nothing was chosen
 # Pages whose picture stands elsewhere, or a line lower, for these choices; test_first_screen.py has them without.
 MOVED_BY_CHOICE = ("inside", "why", "flow")
 NAMED = {"lens": "tuned_lens"}  # files that are not called after their page
-TABLES_OF_NO_PROMPT = {"heads": "scores.csv", "weights": "directions.csv", "corpus": "figures.csv"}
+TABLES_OF_NO_PROMPT = {
+    "heads": "scores.csv",
+    "weights": "directions.csv",
+    "corpus": "figures.csv",
+    "experiments": "cells.csv",
+}
 PICTURES = ("svg", "png")  # which take seconds to draw, and are drawn of every comparison in the tests of exports
 
 

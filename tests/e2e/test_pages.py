@@ -14,7 +14,7 @@ from tests.e2e.fitting import check_fits
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet"
 WIDTHS = (1280, 900, 680, 390)  # of windows; the last is a phone's, in which Run stands below the prompt
-OF_NO_PROMPT = ("heads", "weights", "corpus", "patching")  # of the model alone, and of two prompts
+OF_NO_PROMPT = ("heads", "weights", "corpus", "patching", "experiments")  # of the model alone, of two prompts or a set
 
 # What the browser holds for the components.
 LOSE = """() => {

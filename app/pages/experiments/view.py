@@ -1,0 +1,157 @@
+"""Experiments: one measure at a time over a set of prompts, with intervals, and the rows behind each cell."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.components import MapCell, cell_map
+from headlight.app.frame import notices, progress
+from headlight.app.pages.experiments import cell, experiment, finding, measure_options, set_table, sets, writer
+from headlight.app.pages.experiments.choices import Choices
+from headlight.app.pages.experiments.descriptions import map_of, plot_of, tables_of
+from headlight.app.pages.experiments.experiment import Experiment, ReadRows
+from headlight.app.parts import charts, options, tables
+from headlight.app.parts.markdown import plain
+from headlight.app.parts.parts import heading, title_row
+from headlight.app.runs import experiments, jobs, prompt_sets
+from headlight.app.server import boundary
+from headlight.model.runs.comparison import Comparison
+
+WIDTHS = [2, 3]
+
+
+def render(comparison: Comparison) -> None:
+    """The finding, the set with its rows, and the measure with the rows behind its cells."""
+    with title_row("Experiments", "experiments"):
+        sets.choose()
+        sets.uploader()
+        writer.draw(comparison.a.source.name)
+    measure_options.draw(comparison)
+    said = st.container(key="headlight-finding")
+    left, right = st.columns(WIDTHS, gap="large")
+    rows: dict[str, ReadRows] = {}
+    with left:
+        sets.say_what_was_taken()
+        with boundary.guard(lambda reason: notices.refused(reason, "set")):
+            known = sets.chosen(comparison)
+            if not known:
+                st.info("Upload a set of prompts, or write one from a template.")
+            else:
+                rows = experiment.rows_of(known, comparison, selection.current())
+                _set(rows)
+    with right, boundary.guard(lambda reason: notices.refused(reason, "experiment")):
+        if rows:
+            _measure(_experiment(rows, comparison), said)
+    progress.go_on(jobs.get_jobs("set answers"), prompt_sets.do_performance)
+    progress.go_on(jobs.get_jobs("experiments"), experiments.do)
+
+
+def _experiment(rows: Mapping[str, ReadRows], comparison: Comparison) -> Experiment:
+    """What the command has written into a folder that is open, or what is measured here."""
+    now = selection.current()
+    folder = now.choices_of(Choices).exp_results
+    if not folder:
+        return experiment.of_rows(rows, comparison, now)
+    results = experiments.results(folder)
+    shown = experiment.of_results(results, rows, now)
+    n_done = len(results.measurement.rows)
+    st.caption(plain(f"Results of {folder}: {results.model_name}, {n_done:,} of {results.n_rows:,} rows measured"))
+    return shown
+
+
+def _set(sides: Mapping[str, ReadRows]) -> None:
+    """Each side's rows, with the model's answers to them as far as they are known."""
+    _answer(sides)
+    for place, (side, read) in enumerate(sides.items()):
+        name = read.rows.read.known.prompt_set.name
+        heading(f"{side}: {name}" if side else name, "prompt_set", key=f"set{side}")
+        st.caption(plain(set_table.said(read.rows)))
+        for slot, note in enumerate(read.rows.tokens.notes):
+            notices.refused(note, f"set_note{side}{slot}")
+        if place == 0:
+            set_table.filters()
+        set_table.draw(read.rows, read.run, side)
+
+
+def _answer(sides: Mapping[str, ReadRows]) -> None:
+    """Ask the models for their answers: at once where that is quick, else on a click."""
+    work, every, seconds = jobs.get_jobs("set answers"), list[prompt_sets.PerformancePiece](), 0.0
+    for read in sides.values():
+        pieces = prompt_sets.performance_pieces(read.rows.read, experiment.metric_of(selection.current()))
+        missing = [piece for piece in pieces if not prompt_sets.is_performed(piece) and piece not in work.refused]
+        seconds += prompt_sets.seconds_of_pieces(missing)
+        every += missing
+        for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
+            notices.refused(reason, "answers")
+    work.keep_to(every)
+    progress.bar(work, "batches of rows answered", "answers")
+    n_rows = sum(len(piece.numbers) for piece in every)
+    if progress.offer(work, every, f"Ask the model for {n_rows:,} answers", "answers", seconds):
+        st.rerun()
+
+
+def _measure(shown: Experiment, said: st.delta_generator.DeltaGenerator) -> None:
+    _work(shown)
+    if not shown.is_measured:
+        return
+    first = shown.first
+    assert first.measurement is not None  # it is measured
+    with said:
+        st.text(finding.sentence(first.measurement, shown.summaries[next(iter(shown.sides))], shown.settings))
+    _say_how_much(shown)
+    if selection.current().table:
+        for name, columns in tables_of(shown).items():
+            tables.draw(columns, name)
+        return
+    _draw(shown)
+    cell.draw(shown)
+
+
+def _work(shown: Experiment) -> None:
+    """Measure what is missing: at once where that is quick, else on a click, with progress and a stop button."""
+    work = jobs.get_jobs("experiments")
+    pieces = [piece for side in shown.sides.values() for piece in side.pieces]
+    work.keep_to(pieces)
+    missing = [piece for piece in pieces if not experiments.is_done(piece) and piece not in work.refused]
+    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
+        notices.refused(reason, "measuring")
+    progress.bar(work, "batches of rows measured", "experiments")
+    n_rows = sum(len(piece.numbers) for piece in missing)
+    label = f"Measure {n_rows:,} row{'' if n_rows == 1 else 's'}"
+    progress.offer(work, missing, label, "experiments", experiments.seconds(missing))
+
+
+def _say_how_much(shown: Experiment) -> None:
+    for name, side in shown.sides.items():
+        if line := experiment.said(side, shown.settings):
+            st.caption(plain(f"{name}: {line}" if name else line))
+
+
+def _draw(shown: Experiment) -> None:
+    """Each side's means as a map or as points; a cell is chosen by a click."""
+    options.row(*measure_options.place_of_map(shown), name="exp_places", whole=True)
+    assert shown.laid is not None  # it is measured
+    if shown.laid.rows is None:
+        charts.choosable(
+            plot_of(shown), plot_of(shown).title, "experiment_plot", lambda places: _choose((0, *places[:1]))
+        )
+        return
+    before = shown.cell
+    for name in shown.summaries:
+        chosen = cell_map(
+            map_of(shown, name),
+            choosable=True,
+            chosen=None if before is None else MapCell(*before),
+            epoch=selection.epoch(shown.first.rows.read, shown.settings),
+            group="experiment",
+            key=selection.widget_key(f"experiment{name}"),
+        )
+        if chosen is not None and tuple(chosen) != before:
+            _choose(tuple(chosen))
+            st.rerun()
+
+
+def _choose(chosen: tuple[int, ...]) -> None:
+    if len(chosen) == 2:
+        selection.choose(Choices, exp_cell=chosen)
