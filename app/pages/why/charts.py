@@ -37,9 +37,9 @@ def _promoted(sides: Mapping[str, Explained], side: str, named: str) -> list[Plo
     for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True):
         listed = panels.promoted_rows(at.run, ids.values.tolist()[:MAX_TOKENS], by.values.tolist()[:MAX_TOKENS])
         said = title.removesuffix(" (logits)")
-        plots.append(
-            bar_list.rows(listed, title=f"The cell's write {said}{named}", unit="logits", what="direct effect")
-        )
+        if listed:  # of few labels all may be moved the same way
+            title = f"The cell's write {said}{named}"
+            plots.append(bar_list.rows(listed, title=title, unit="logits", what="direct effect"))
     return plots
 
 

@@ -169,6 +169,7 @@ def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Dr
             )
         )
         for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True)
+        if len(ids.values)
     ]
 
 

@@ -108,8 +108,8 @@ def _question(comparison: Comparison, pair: Pair) -> None:
     with title_row("Why this label?" if run.label_names else "Why this token?", "why"):
         options.row(
             options.token("target", target, run.label_names),
-            options.token("distractor", distractor, run.label_names),
-            _swap(pair, run, folded=compares),
+            None if run.cfg.has_one_output else options.token("distractor", distractor, run.label_names),
+            None if run.cfg.has_one_output else _swap(pair, run, folded=compares),
             _place(
                 "position",
                 "Predicted after",
