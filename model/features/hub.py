@@ -5,7 +5,8 @@ from itertools import islice
 from pathlib import Path
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.checkpoints.hub import endpoint, explained, fetched_before
+from headlight.model.checkpoints.downloads import endpoint, explained
+from headlight.model.checkpoints.hub import fetched_before
 from headlight.model.checkpoints.tensors import listed
 
 FILES = ("cfg.json", "config.json", "config.yaml", "*.safetensors", "params.npz")

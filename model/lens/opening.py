@@ -9,7 +9,7 @@ from pathlib import Path
 from headlight.model.base.commands import make
 from headlight.model.base.errors import CheckpointError, InputError
 from headlight.model.base.source import Source
-from headlight.model.checkpoints import hub
+from headlight.model.checkpoints import downloads
 from headlight.model.lens.files import CONFIG, JACOBIANS, PARAMS, read_lens, weights_in
 from headlight.model.lens.fitting import check_fits
 from headlight.model.lens.kinds import LOGIT, TITLES, Kind, Lens
@@ -59,7 +59,7 @@ def located(kind: Kind, name: str, source: Source) -> Path:
         return path
     if match := HUB_NAME.fullmatch(name):
         kind_of_repository = "space" if match[1] else "model"
-        folder = hub.fetch_files(
+        folder = downloads.fetch_files(
             match[2], [f"{match[3][1:]}/{file}".lstrip("/") for file in FILES[kind]], kind_of_repository
         )
         return folder / match[3][1:]

@@ -25,7 +25,7 @@ import torch
 
 from headlight.model import load
 from headlight.model.base.errors import CheckpointError, HeadlightError, ModelNotFoundError, TooLargeError
-from headlight.model.checkpoints import hub
+from headlight.model.checkpoints import downloads, hub
 from headlight.model.checkpoints.loading import is_here
 from headlight.model.lens.files import read_lens
 from headlight.model.lens.opening import located
@@ -252,12 +252,15 @@ def test_without_a_network_the_message_says_what_to_do_at_once(name: str, monkey
 
 @pytest.mark.parametrize("kind", [TypeError, AttributeError, RuntimeError, HeadlightError])
 def test_an_error_that_is_not_the_networks_is_passed_on(kind: type[Exception]) -> None:
-    with pytest.raises(kind, match="ours"), hub.explained("owner/tiny", None):
+    with pytest.raises(kind, match="ours"), downloads.explained("owner/tiny", None):
         raise kind("ours")
 
 
 def test_a_full_disk_is_no_fault_of_the_network() -> None:
-    with pytest.raises(TooLargeError, match=r"No space left on device.*HF_HOME"), hub.explained("owner/tiny", None):
+    with (
+        pytest.raises(TooLargeError, match=r"No space left on device.*HF_HOME"),
+        downloads.explained("owner/tiny", None),
+    ):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -265,7 +268,7 @@ def test_what_the_clients_own_downloader_raises_is_the_networks() -> None:
     """It is compiled, and raises RuntimeError through the client's Python."""
     client: Any = types.ModuleType("huggingface_hub.file_download")
     exec("def get():\n    raise RuntimeError('CAS service error')", vars(client))
-    with pytest.raises(ModelNotFoundError, match="Check the network"), hub.explained("owner/tiny", None):
+    with pytest.raises(ModelNotFoundError, match="Check the network"), downloads.explained("owner/tiny", None):
         client.get()
 
 
