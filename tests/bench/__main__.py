@@ -9,6 +9,7 @@ NAMES = {
     "plots": "the manual's table and plots again, from the last figures of compare",
     "large": "a model of 6 GB under a limit of 4 GB",
     "neurons": "how soon the page MLP has its numbers",
+    "quantised": "a pass over quantised weights, beside one over float32 ones",
     "scan": "documents a second of a corpus scan, beside a plain loop",
     "sessions": "how long eight people wait at once",
     "ui": "how long the page takes to answer, in Chromium, beside an empty Streamlit page",

@@ -171,6 +171,13 @@ def nvfp4(d_out: int, d_in: int) -> Packed:
     return parts, values * spread(steps, 16) / 40
 
 
+def mxfp4(d_out: int, d_in: int) -> Packed:
+    whole, exponents = codes(4, d_out, d_in), torch.randint(119, 124, (d_out, d_in // 32), dtype=torch.uint8)
+    values = torch.tensor([*FP4, *(-each for each in FP4)])[whole]
+    parts = {"weight_packed": (whole[:, 0::2] + 16 * whole[:, 1::2]).byte(), "weight_scale": exponents}
+    return parts, values * spread(2.0 ** (exponents.float() - 127), 32)
+
+
 @dataclass(frozen=True)
 class Kind:
     """One way of quantising, with what config.json says of it."""
@@ -213,6 +220,7 @@ KINDS = {
     "compressed-tensors, FP8": Kind(
         fp8(1, 0, "weight_scale"), of_tensors(num_bits=8, type="float") | {"format": "float-quantized"}
     ),
+    "compressed-tensors, MXFP4": Kind(mxfp4, of_tensors(num_bits=4, type="float") | {"format": "mxfp4-pack-quantized"}),
     "compressed-tensors, NVFP4": Kind(nvfp4, of_tensors(num_bits=4, type="float") | {"format": "nvfp4-pack-quantized"}),
     "torchao, int8": Kind(torchao, {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int8WeightOnly"}}}),
     "MLX, 4 bits": Kind(
@@ -226,10 +234,10 @@ KINDS = {
 }
 
 
-def write(folder: Path, kind: Kind) -> LlamaForCausalLM:
+def write(folder: Path, kind: Kind, sizes: dict[str, Any] = SIZES) -> LlamaForCausalLM:
     """Write a folder of a random Llama, and give it as transformers has it with the numbers dequantised."""
     torch.manual_seed(0)
-    theirs = LlamaForCausalLM(LlamaConfig(**SIZES, attn_implementation="eager", tie_word_embeddings=False))
+    theirs = LlamaForCausalLM(LlamaConfig(**sizes, attn_implementation="eager", tie_word_embeddings=False))
     theirs = theirs.eval().requires_grad_(False)
     tensors = dict[str, Tensor]()
     for name, module in theirs.named_modules():
