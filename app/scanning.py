@@ -15,12 +15,12 @@ from tqdm import tqdm
 from headlight.model.base.errors import InputError
 from headlight.model.checkpoints.loading import load
 from headlight.model.corpus.documents import Corpus, open_corpus
-from headlight.model.corpus.engines import Engine, Here, Processes
+from headlight.model.corpus.engines import Engine, Here, Processes, Worker
 from headlight.model.corpus.figures import estimate
 from headlight.model.corpus.folder import empty
 from headlight.model.corpus.scan import Progress, Scan
 from headlight.model.corpus.settings import ScanSettings
-from headlight.model.corpus.shard import Worker
+from headlight.model.corpus.shard import Worker as ShardWorker
 
 SCANS = Path("scans")
 
@@ -41,8 +41,8 @@ def scan(flags: Namespace, settings: ScanSettings) -> Path:
     if corpus_scan.is_complete:
         print("This scan was finished before; --restart makes it again.")
         return folder
-    worker = Worker(str(model.source.path) if model.source else flags.model, settings)
-    with closing(_engine(flags, worker)) as engine, _bar(corpus, settings) as bar:
+    worker = ShardWorker(str(model.source.path) if model.source else flags.model, settings)
+    with closing(engine(flags, worker)) as workers, _bar(corpus, settings) as bar:
         cost = Cost(flags.workers, settings.shard, bar.total)
 
         def watch(progress: Progress) -> None:
@@ -50,7 +50,7 @@ def scan(flags: Namespace, settings: ScanSettings) -> Path:
                 bar.write(said, file=sys.stderr)
             _show(bar, progress, settings.warmup)
 
-        corpus_scan.run(engine, watch)
+        corpus_scan.run(workers, watch)
     return folder
 
 
@@ -81,7 +81,7 @@ class Cost:
         rate = done / max(monotonic() - since, 1e-3)
         gib = sum(map(_resident, [None, *multiprocessing.active_children()])) / 2**30
         said = f"{how} {rate:,.3g} documents a second, {gib:.2g} GiB of memory with {self._workers} worker"
-        left = "" if self._total is None else f", {_spelled((self._total - progress.documents) / rate)} to go"
+        left = "" if self._total is None else f", {spelled((self._total - progress.documents) / rate)} to go"
         return f"{said}{'' if self._workers == 1 else 's'}{left}."
 
 
@@ -94,14 +94,19 @@ def _resident(process: BaseProcess | None) -> int:
     return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _spelled(seconds: float) -> str:
+def spelled(seconds: float) -> str:
     """A time as it is said."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
 
 
-def _engine(flags: Namespace, worker: Worker) -> Engine:
+def engine(flags: Namespace, worker: Worker) -> Engine:
+    """Who computes, by the flags.
+
+    Raises:
+        HeadlightError: no workers, or Ray is not installed.
+    """
     if flags.workers < 1:
         raise InputError(f"--workers is {flags.workers}; there has to be at least 1.")
     if flags.engine == "ray":

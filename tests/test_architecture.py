@@ -40,7 +40,8 @@ LEVELS = [
     "app.main",
     "app.server.server",
     "app.scanning",
-    "app.__main__ app.scan",
+    "app.experimenting",
+    "app.__main__ app.experiment app.scan",
     "recipes",
 ]
 LEVEL = {unit: level for level, units in enumerate(LEVELS) for unit in units.split()}
@@ -88,6 +89,7 @@ LOADS_OR_RUNS = {
 }
 PAGES_MAY_NAME = {"model.corpus.tables", "model.corpus.titles", "model.corpus.tree"}
 MAY_RUN_MODELS = {"app.runs", "app.frame.checks", "app.parts.detection", "app.scan", "app.scanning"}
+MAY_RUN_MODELS |= {"app.experiment", "app.experimenting"}
 MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
@@ -117,6 +119,7 @@ THIRD_PARTY = {
     "app.runs": {"streamlit", "torch", "numpy", "jaxtyping"},
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.scanning": {"tqdm"},
+    "app.experimenting": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},

@@ -60,7 +60,7 @@ def test_the_next_start_installs_nothing(clone: Path) -> None:
     assert _make(clone, "-n", "run", "MODEL=gpt2").stdout == '.venv/bin/python -m headlight.app --model "$MODEL" \n'
 
 
-@pytest.mark.parametrize("target", ["scan", "fit-lens", "lens-card", "train-dictionary"])
+@pytest.mark.parametrize("target", ["scan", "experiment", "fit-lens", "lens-card", "train-dictionary"])
 def test_a_command_that_a_page_gives_runs_nothing_of_the_names_in_it(target: str, clone: Path) -> None:
     """The same shell and the same make, before a program that writes down what it is given."""
     name = "a b`touch ran`$(touch ran)$(shell touch ran)$HOME'\"; touch ran; #\n\ttouch ran\n\\"
@@ -70,13 +70,20 @@ def test_a_command_that_a_page_gives_runs_nothing_of_the_names_in_it(target: str
     python.chmod(0o755)
     for made in (".venv/requirements", ".venv/installed"):  # later than what they are made of
         (clone / made).touch()
-    others = {"scan": {"CORPUS": name}, "train-dictionary": {"HOOK": "one two"}}.get(target, {})
+    others = {"scan": {"CORPUS": name}, "experiment": {"PAIRS": name}, "train-dictionary": {"HOOK": "one two"}}.get(
+        target, {}
+    )
     command = make(target, "--features", name, MODEL=name, **others)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     subprocess.run(["sh", "-c", f"{command} TORCH_INDEX="], cwd=clone, env=environment, check=True)
     assert not (clone / "ran").exists()
     given = json.loads((clone / "given").read_text())
-    positional = {"scan": [name, name], "train-dictionary": [name, "one", "two"], "lens-card": [name, "--card"]}
+    positional = {
+        "scan": [name, name],
+        "experiment": [name, name],
+        "train-dictionary": [name, "one", "two"],
+        "lens-card": [name, "--card"],
+    }
     assert given[2:] == [*positional.get(target, [name]), "--features", name]
 
 

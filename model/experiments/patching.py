@@ -28,7 +28,7 @@ def patched(replaced: Replaced, cells: Sequence[Cell], at_once: int) -> Cells:
     prompts, layers = replaced.prompts, []
     for layer in range(prompts.model.cfg.n_layers):
         values = torch.empty(len(prompts.rows), len(cells))
-        for rows, some in _flights(prompts, len(cells), at_once):
+        for rows, some in flights(prompts, len(cells), at_once):
             change = replaced.changes(layer, rows, cells[some])
             metric = prompts.resume(layer, site_of(replaced.part), replaced.base, *_runs(change, rows))
             values[rows, some] = metric.reshape(change.shape[:2]).cpu()
@@ -82,7 +82,7 @@ def paths(
         raise InputError("No head comes before the first layer. Choose a receiver in a later one.")
     for layer in range(receiver[0]):
         values = torch.empty(len(prompts.rows), len(cells))
-        for rows, some in _flights(prompts, len(cells), at_once):
+        for rows, some in flights(prompts, len(cells), at_once):
             change, of_row = _runs(replaced.changes(layer, rows, cells[some]), rows)
             stream = _reaching(replaced, layer, receiver[0], change, of_row, through_mlps)
             metric = _received(replaced, receiver, read, stream, of_row)
@@ -123,7 +123,7 @@ def _received(
     return prompts.resume(layer, "after_attention", base, change, of_row)
 
 
-def _flights(prompts: Prompts, n_cells: int, at_once: int) -> Iterator[tuple[slice, slice]]:
+def flights(prompts: Prompts, n_cells: int, at_once: int) -> Iterator[tuple[slice, slice]]:
     """Rows and cells that are run side by side, as many as take no more than so many bytes."""
     most = at_once // row_bytes(prompts.model.cfg, prompts.n_pos)
     if most < 1:

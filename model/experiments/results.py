@@ -3,6 +3,7 @@
 experiment.json   what was measured of which set and model, the axes, and the rows that are left out
 batch-*.npz       finished batches, by the number of their first row
 values.npz        all of them, when the experiment is finished
+means.csv         every cell's mean with its interval, which the command writes beside them
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from headlight.model.experiments.settings import ExperimentSettings
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
 
-CONFIG, VALUES, BATCHES = "experiment.json", "values.npz", "batch-*.npz"
+CONFIG, VALUES, BATCHES, TABLE = "experiment.json", "values.npz", "batch-*.npz", "means.csv"
 KIND = "headlight experiment"
 # How it is computed and summed up, which changes no value, so that it may change when an experiment goes on.
 NOT_IDENTITY = ("interval", "batch", "memory", "device")
@@ -153,7 +154,7 @@ def clear(folder: Path) -> None:
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     _config(folder)
-    for path in (*folder.glob(BATCHES), folder / VALUES, folder / CONFIG):
+    for path in (*folder.glob(BATCHES), folder / VALUES, folder / TABLE, folder / CONFIG):
         path.unlink(missing_ok=True)
 
 

@@ -1,0 +1,68 @@
+"""The command that measures a model over a set of prompts: `python -m headlight.app.experiment`, `make experiment`."""
+
+import os
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from headlight.model.base.errors import HeadlightError
+from headlight.model.experiments.settings import ExperimentSettings, flag
+
+STOPPED = 130  # what a shell gives for a command that was interrupted
+
+DESCRIPTION = """Measure a model over a set of pairs of prompts: patching, attributions, ablations, with intervals.
+
+The folder that is written is opened by the page *Experiments*, with the table of means beside it as means.csv. Given
+again after it was stopped, however that was, the command goes on where it had been."""
+
+
+def parser() -> ArgumentParser:
+    """The flags, with what `--help` says of each."""
+    made = ArgumentParser("experiment", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
+    made.add_argument("model", help="a model's name, folder, file or hub name")
+    made.add_argument("pairs", help="a set: .csv, .tsv, .jsonl, .json, .parquet; a folder of datasets; a hub name")
+    made.add_argument("--out", type=Path, help="the folder to write (default: experiments/MODEL/PAIRS/MEASURE-PART)")
+    made.add_argument("--split", default="train", help="the part of a data set of the hub (default: train)")
+    made.add_argument("--revision", help="a branch, tag or commit of a model of the hub")
+    made.add_argument("--with-space", action="store_true", help="put a space before answers that begin without one")
+    made.add_argument("--engine", choices=("processes", "ray"), default="processes", help="who computes the batches")
+    made.add_argument("--workers", type=int, default=1, help="how many; of several each has one thread (default: 1)")
+    made.add_argument("--ray-address", help="the cluster to compute on; without it Ray starts one on this machine")
+    made.add_argument("--restart", action="store_true", help="forget what is there, finished or not, and begin anew")
+    for each in fields(ExperimentSettings):
+        kind: Any = type(each.default)
+        if each.default is False:
+            made.add_argument(flag(each.name), action="store_true", help=each.metadata["meaning"])
+            continue
+        allowed = (0, 1) if kind is bool else each.metadata.get("one_of")
+        help = f"{each.metadata['meaning']} (default: {each.default})"
+        made.add_argument(
+            flag(each.name), type=int if kind is bool else kind, choices=allowed, default=each.default, help=help
+        )
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an experiment by its flags and return the exit status."""
+    flags = parser().parse_args(arguments)
+    from headlight.app.experimenting import experiment  # here: --help answers without importing torch
+
+    chosen = {each.name: getattr(flags, each.name) for each in fields(ExperimentSettings)}
+    try:
+        folder = experiment(flags, ExperimentSettings(**{**chosen, "bos": bool(flags.bos)}))
+    except HeadlightError as error:
+        print(f"The experiment cannot go on. {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        return STOPPED
+    print(f"The experiment is in {folder}: the page Experiments opens it.")
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""The command that measures over a set of prompts."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headlight.app.experiment import main, parser
+from headlight.model import load
+from headlight.model.experiments.results import read_results
+from headlight.model.experiments.running import run
+from headlight.model.experiments.settings import ExperimentSettings
+from headlight.model.prompt_sets.encoding import to_tokens
+from headlight.model.prompt_sets.reading import read_prompt_set
+from tests.places import ROOT
+
+NAMES = ("Anna", "Ben", "Tom", "Mary")
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """A set of twelve pairs as a file."""
+    rows = [
+        {
+            "clean": f"{a} and {b} went home. {b} gave a ball to",
+            "corrupted": f"{a} and {b} went home. {a} gave a ball to",
+            "answers": [f" {a}"],
+            "wrong_answers": [f" {b}"],
+        }
+        for a in NAMES
+        for b in NAMES
+        if a != b
+    ]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_set_is_measured_into_a_folder_with_its_table(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = pairs.parent / "out"
+    assert main(["mini", str(pairs), "--out", str(out), "--rows", "5", "--interval", "t"]) == 0
+    told = capsys.readouterr()
+    assert f"The experiment is in {out}" in told.out
+    assert "5 rows; about" in told.err
+    model = load("mini")
+    assert model.tokenizer is not None
+    tokens = to_tokens(read_prompt_set(pairs), model.tokenizer, True, cfg=model.cfg)
+    expected = run(model, tokens, ExperimentSettings(rows=5))
+    results = read_results(out)
+    assert results.is_complete
+    assert results.measurement.rows == expected.rows == (1, 2, 3, 4, 5)
+    assert (results.measurement.measure.values - expected.measure.values).abs().max() < 1e-4  # of shares
+    table = list(csv.DictReader((out / "means.csv").read_text().splitlines()))
+    assert [(row["layer"], row["head"]) for row in table][:5] == [
+        *(("L0", f"H{head}") for head in range(4)),
+        ("L1", "H0"),
+    ]
+    mean = expected.measure.values[:, 0, 0].mean()
+    assert float(table[0]["mean"]) == pytest.approx(float(mean), abs=1e-4)
+    assert main(["mini", str(pairs), "--out", str(out), "--rows", "5"]) == 0  # nothing is left to compute
+    assert main(["mini", str(pairs), "--out", str(out), "--part", "q"]) == 1
+    assert "--restart" in capsys.readouterr().err
+    assert main(["mini", str(pairs), "--out", str(out), "--rows", "2", "--part", "q", "--restart"]) == 0
+    assert read_results(out).settings.part == "q"
+
+
+def test_what_cannot_be_measured_is_said(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for flags, what in (
+        (["--measure", "path"], "such as L5H1"),
+        (["--memory", "0"], "--memory is 0"),
+        (["--workers", "0"], "--workers is 0"),
+    ):
+        assert main(["mini", str(pairs), "--out", str(pairs.parent / "none"), *flags]) == 1
+        assert what in capsys.readouterr().err
+    assert main(["mini", str(pairs.parent / "missing.csv")]) == 1
+    assert "missing.csv" in capsys.readouterr().err
+
+
+def test_every_setting_is_a_flag_that_is_told_without_waiting_for_torch() -> None:
+    code = "import sys; from headlight.app.experiment import parser; parser().format_help(); print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "headlight.model.experiments.settings" in told.split()
+    assert not {"torch", "numpy", "headlight.app.experimenting"} & set(told.split())
+    flags = parser().parse_args(["mini", "pairs.csv"])
+    defaults = ExperimentSettings().as_dict()
+    assert {name: getattr(flags, name) for name in defaults} == defaults
