@@ -7,6 +7,7 @@ from pathlib import Path
 NAMES = {
     "compare": "Headlight beside transformers and TransformerLens, written into the manual",
     "plots": "the manual's table and plots again, from the last figures of compare",
+    "experiments": "patching over a set of pairs, beside its products alone and TransformerLens",
     "large": "a model of 6 GB under a limit of 4 GB",
     "neurons": "how soon the page MLP has its numbers",
     "quantised": "a pass over quantised weights, beside one over float32 ones",
@@ -22,7 +23,7 @@ def main(arguments: list[str]) -> int:
     name, *flags = arguments if arguments and not arguments[0].startswith("-") else ["compare", *arguments]
     if name not in NAMES:
         print(f"There is no benchmark {name}. Choose one of:")
-        print("\n".join(f"  {each:10}{what}" for each, what in NAMES.items()))
+        print("\n".join(f"  {each:12}{what}" for each, what in NAMES.items()))
         return 2
     sys.argv = [name, *flags]
     runpy.run_path(str(Path(__file__).with_name(f"{name}.py")), run_name="__main__")
