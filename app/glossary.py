@@ -364,6 +364,47 @@ TERMS = {
         "By TransformerLens's names: resid_pre and resid_post are the residual stream before and after a layer, "
         "attn_out and mlp_out what its two parts write, z each head's output before W_O."
     ),
+    "dir_page": (
+        "A direction is a vector in the residual stream that points from one class of prompts to another. Here it is "
+        "found in labelled prompts, tested on prompts that it was not found in, and added to the stream to see what it "
+        "causes."
+    ),
+    "dir_set": "Two classes of prompts, or a direction that was kept or opened.",
+    "dir_column": "The column of labels that tells the two classes apart, or clean prompts against corrupted ones.",
+    "dir_toward": "The class that the direction points to.",
+    "dir_away": "The class that it points away from.",
+    "dir_method": (
+        "Difference of the two classes' means; first principal component of the pairs' differences; or the weights of "
+        "a logistic regression (scikit-learn, L2, C = 1)."
+    ),
+    "dir_position": "The token whose stream is read: the last, a named one, or the mean over all after the first.",
+    "dir_layer": "The layer after which the direction lies. By default the one with the largest held-out AUROC.",
+    "dir_up": "A token, with its space, whose logit counts for the first class. Empty: the set's own answers.",
+    "dir_down": "A token whose logit counts for the second class. Empty: the set's own wrong answers.",
+    "dir_neutral": "A text that has nothing to do with the classes, on which the cost of the edit is measured.",
+    "dir_projection": (
+        "How far each token's stream lies along the direction, divided by the direction's length, which is the mean "
+        "norm of the streams that it was found in. The unit is that of the factor."
+    ),
+    "dir_dose": (
+        "The mean logit difference between the two classes' answers with the direction added, times a factor, before "
+        "one layer. Bars are 95% intervals over prompts; each prompt is steered by a direction found without its group."
+    ),
+    "dir_nearest": (
+        "The tokens whose logits the direction raises and lowers most, read through the final norm at the scale that "
+        "it has at the chosen token."
+    ),
+    "dir_cosines": (
+        "The cosine with kept directions, with what embeddings, heads and MLPs write at the chosen token, and with the "
+        "unembedding of tokens."
+    ),
+    "dir_edit": (
+        "Add the direction times a factor, in units of the stream's mean norm; project it out; or cap the stream's "
+        "part along it. The edit runs on every page and in Generate."
+    ),
+    "dir_action": "What is done with the stream's part along the direction.",
+    "dir_factor": "In units of the direction's length: 1 is the mean norm of the streams that it was found in.",
+    "dir_where": "At which tokens the stream is edited, in the dose curve and by the edit.",
     "weights": (
         "What a head does with tokens by its weights alone, for any prompt: token embeddings go in, without "
         "positions, biases and what earlier layers write, at a LayerNorm scale of 1."

@@ -3,6 +3,7 @@
 from headlight.app.pages import (
     attention,
     corpus,
+    directions,
     experiments,
     features,
     flow,
@@ -34,6 +35,7 @@ VIEWS = (
     features.VIEW,
     graph.VIEW,
     heads.VIEW,
+    directions.VIEW,
     corpus.VIEW,
     weights.VIEW,
     generate.VIEW,

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from headlight.model.decoding.translate_tables import translate_tables
     from headlight.model.decoding.translation import translate
     from headlight.model.decoding.translations import Translations, compare_translations
+    from headlight.model.directions.files import open_direction, save_direction
+    from headlight.model.directions.finding import find_directions
+    from headlight.model.directions.study import DirectionSettings
+    from headlight.model.directions.tables import direction_tables, reading_tables
     from headlight.model.experiments.running import run_experiment
     from headlight.model.experiments.settings import ExperimentSettings
     from headlight.model.experiments.tables import experiment_tables
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from headlight.model.roles.prompt_tables import prompt_tables
     from headlight.model.roles.tables import head_tables
     from headlight.model.runs.comparison import Comparison, compare
+    from headlight.model.runs.direction import Direction
     from headlight.model.runs.edits.kinds import (
         AblateHeads,
         AblateNeurons,
@@ -97,6 +102,16 @@ _NAMES = {
         "Translations",
         "compare_translations",
     ),
+    "directions.files": (
+        "open_direction",
+        "save_direction",
+    ),
+    "directions.finding": ("find_directions",),
+    "directions.study": ("DirectionSettings",),
+    "directions.tables": (
+        "direction_tables",
+        "reading_tables",
+    ),
     "experiments.running": ("run_experiment",),
     "experiments.settings": ("ExperimentSettings",),
     "experiments.tables": ("experiment_tables",),
@@ -136,6 +151,7 @@ _NAMES = {
         "Comparison",
         "compare",
     ),
+    "runs.direction": ("Direction",),
     "runs.edits.kinds": (
         "AblateHeads",
         "AblateNeurons",
@@ -183,6 +199,8 @@ __all__ = [
     "ClampNeurons",
     "Comparison",
     "CutEdge",
+    "Direction",
+    "DirectionSettings",
     "Drop",
     "EditDirection",
     "EditFeature",
@@ -214,11 +232,13 @@ __all__ = [
     "compare",
     "compare_translations",
     "corpus_tables",
+    "direction_tables",
     "edge_tables",
     "embedded_models",
     "embedded_seq2seq_models",
     "experiment_tables",
     "feature_tables",
+    "find_directions",
     "flow_tables",
     "generate_tables",
     "graph_tables",
@@ -229,13 +249,16 @@ __all__ = [
     "load_seq2seq",
     "mlp_tables",
     "open_dictionary",
+    "open_direction",
     "patching_tables",
     "print_tables",
     "prompt_tables",
     "read_tree",
+    "reading_tables",
     "residual_tables",
     "run_experiment",
     "run_prompt",
+    "save_direction",
     "save_gpt2",
     "save_seq2seq",
     "save_transformer",

@@ -26,7 +26,7 @@ from headlight.model.runs.edits import EditDirection
 from headlight.model.runs.edits.editing import tap
 from headlight.model.runs.host import HERE, Host, Steps
 
-FACTORS = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
+FACTORS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 NAME = "direction"
 Z = 1.96  # standard errors on either side of a mean, of a 95% interval
 MAX_DOSE_ROWS = 200  # of which each is run once for every factor

@@ -16,7 +16,7 @@ from headlight.app.frame.bars import ALIGN
 from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.parts.markdown import plain
-from headlight.app.runs import dictionaries, runs
+from headlight.app.runs import dictionaries, directions, runs
 from headlight.app.selection import Selection
 from headlight.model.base.errors import HeadlightError
 from headlight.model.measure.alignment import Align, match_positions
@@ -27,10 +27,12 @@ from headlight.model.runs.edits import (
     MAX_FACTOR,
     AblateHeads,
     AblateNeurons,
+    Action,
     ClampNeurons,
     CutEdge,
     Drop,
     Edit,
+    EditDirection,
     EditFeature,
     Featuring,
     FreezePatterns,
@@ -51,7 +53,8 @@ KINDS = {
     "cut": "Ablate an attention edge",
     "freeze": "Freeze patterns",
     "patch": "Patch from another prompt",
-    "steer": "Steer along a direction",
+    "steer": "Steer along a difference of prompts",
+    "direction": "Move along a kept direction",
     "drop": "Drop a layer or sublayer",
     "neurons": "Change a neuron",
     "feature": "Change a feature",
@@ -62,6 +65,7 @@ MEAN = "of_edit"
 BY_NEURON = {**BY, "clamp": "a value"}
 HOW: dict[Featuring, str] = {"ablate": "ablate it", "clamp": "clamp it to", "add": "add its direction, times"}
 MODES: dict[Steering, str] = {"add": "add it, times", "scale": "scale the part along it, by"}
+ACTIONS: dict[Action, str] = {"add": "add it, times", "project_out": "project it out", "cap": "cap its part at"}
 WITH_HEADS = ("q", "k", "v", "rot_q", "rot_k", "z", "result", "attn_scores", "pattern")
 
 
@@ -234,6 +238,26 @@ def _steer(form: _Form, run: Run, now: Selection) -> Edit | None:
     return Steer(layer, toward, away, factor, positions, mode) if toward and away else None
 
 
+def _direction(form: _Form, run: Run, now: Selection) -> Edit | None:
+    kept = {
+        identity: direction
+        for identity, direction in directions.kept().items()
+        if direction.d_model == run.cfg.d_model and direction.layers[-1] <= run.cfg.n_layers
+    }
+    if not kept:
+        st.caption("No direction of this model is kept. Find one, or open its file, on the page Directions.")
+        return None
+    names = {identity: direction.name for identity, direction in kept.items()}
+    identity = form.one("kept_direction", "Direction", names, next(iter(names)), 190)
+    layers = {layer: f"L{layer}" if layer < run.cfg.n_layers else "end" for layer in kept[identity].layers}
+    chosen = form.several("direction_layers", "Before layers", layers, (), "every layer")
+    action = form.one("action", "Then", ACTIONS, "add", 170)
+    factor = 1.0
+    if action != "project_out":
+        factor = form.ask(Number, "direction_factor", "Factor", 0.5, least=-MAX_FACTOR, most=MAX_FACTOR, step=0.25)
+    return EditDirection(identity, tuple(sorted(chosen)), action, float(factor), _positions(form, run))
+
+
 def _drop(form: _Form, run: Run, now: Selection) -> Edit | None:
     layer = form.one("layer", "Layer", _layers(run), 0, 110)
     parts = {part: f"its {part}" for part in get_args(Part) if part != "MLP" or not run.cfg.attn_only}
@@ -302,6 +326,7 @@ _FORMS: dict[str, Callable[[_Form, Run, Selection], Edit | None]] = {
     "freeze": _freeze,
     "patch": _patch,
     "steer": _steer,
+    "direction": _direction,
     "drop": _drop,
     "neurons": _neurons,
     "feature": _feature,

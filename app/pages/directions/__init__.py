@@ -1,0 +1,19 @@
+"""Directions between two classes of prompts: how well they predict, where a prompt lies along them, what they cause."""
+
+from headlight.app.exports.export import Export
+from headlight.app.frame.view import MODEL, View
+from headlight.app.pages.directions import exports, view
+from headlight.app.pages.directions.choices import Choices
+from headlight.app.pages.directions.direction_view import no_directions
+
+EXPORT = Export("directions", exports.script, exports.data, exports.drawings, has_plots=True)
+
+VIEW = View(
+    "directions",
+    "Directions",
+    view.render,
+    lambda: EXPORT if view.is_open() else None,
+    needs=no_directions,
+    group=MODEL,
+    choices=Choices,
+)
