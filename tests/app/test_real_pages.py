@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.exports.export import Export
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.pages.heads import export as heads_export
+from headlight.app.pages.patching import EXPORT as PATCHING
 from headlight.app.pages.prompts import export as prompts_export
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.pages.weights import EXPORT as WEIGHTS
@@ -38,15 +39,16 @@ SCRIPTS: dict[str, dict[str, Any]] = {
     "why": {"target": " Mary", "distractor": " John", "heads": ((23, 3),)},
     "mlp": {},
     "generate": {"n_new": 4, "bos": "chat"},
-    # A short prompt and few of what is many: each of these runs SmolLM2 once for every head or neuron.
+    # A short prompt and few of what is many: each of these runs SmolLM2 once for every head, cell or neuron.
     "flow": {"prompt": OTHER},
     "graph": {"prompt": "Hello there", "graph_most": 10, "graph_folded": True},
     "weights": {"heads": ((23, 3),), "circuit": "ov", "circuit_token": " Mary"},
+    "patching": {"prompt": OTHER, "prompt_b": OTHER.replace("France", "Italy"), "patch_map": "resid_pre"},
     "scope": {"prompt": "Hello", "target": " Mary", "scope_prompt": "one one", "scope_tokens": 1},
     "heads": {"prompt": OTHER, "finder_data": "prompts"},
     "prompts": {"prompt": OTHER, "statistic_head": (18, 6)},
 }
-COMPLETE = {"weights": WEIGHTS}  # which their pages offer once they are computed
+COMPLETE = {"patching": PATCHING, "weights": WEIGHTS}  # which their pages offer once they are computed
 
 
 @pytest.fixture(scope="module")
