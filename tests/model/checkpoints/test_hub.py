@@ -332,7 +332,7 @@ class Told(Host):
 
 
 def test_a_host_hears_how_much_has_arrived(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "TELLING", 0.01)
+    monkeypatch.setattr(downloads, "TELLING", 0.01)
     served.pause = 0.3
     fetched, told = hub.fetch("owner/tiny", None, lambda folder: None, host := Told()), host.heard
     size = sum(path.stat().st_size for path in fetched.iterdir()) - (fetched / "config.json").stat().st_size
@@ -342,7 +342,7 @@ def test_a_host_hears_how_much_has_arrived(served: Hub, monkeypatch: pytest.Monk
 
 
 def test_a_download_is_stopped_and_the_next_one_completes_it(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "TELLING", 0.01)
+    monkeypatch.setattr(downloads, "TELLING", 0.01)
     served.pause = 0.3
     with pytest.raises(KeyboardInterrupt):
         load("owner/tiny", host=Told(stop_after=1))
