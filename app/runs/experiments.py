@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headlight.app.runs import models, prompt_sets, runs
-from headlight.app.runs.cost import cost_of
+from headlight.app.runs.cost import cost
 from headlight.app.runs.prompt_sets import ReadSet
 from headlight.model.base.errors import InputError
 from headlight.model.experiments.batch import BatchValues, measure_batch, with_means
@@ -83,10 +83,9 @@ def seconds(pieces: Sequence[Piece]) -> float:
 
 
 def _seconds(asked: Asked, rows: Sequence[TokenRow]) -> float:
-    model = models.open_model(asked.read.model)
-    cost = cost_of(model)
-    of_rows = sum(cost(max(n_tokens for n_tokens in row.lengths if n_tokens)).seconds for row in rows)
-    return passes(plan(asked), model.cfg) * of_rows
+    cfg = models.open_model(asked.read.model).cfg  # by its shapes alone, so that the pieces are the same ones each time
+    of_rows = sum(cost(cfg, max(n_tokens for n_tokens in row.lengths if n_tokens)).seconds for row in rows)
+    return passes(plan(asked), cfg) * of_rows
 
 
 def do(piece: Piece) -> BatchValues:

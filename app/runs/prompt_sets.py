@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 import torch
 
 from headlight.app.runs import models, runs
-from headlight.app.runs.cost import cost_of
+from headlight.app.runs.cost import cost
 from headlight.model.base.errors import InputError, nearest
 from headlight.model.prompt_sets import encoding, reading
 from headlight.model.prompt_sets.columns import ColumnMatching
@@ -198,8 +198,8 @@ def in_pieces(rows: Sequence[TokenRow], seconds_each: float, most: int = MAX_BAT
 
 def seconds_of(read: ReadSet, rows: Sequence[TokenRow]) -> float:
     """How long one pass of the clean and one of the corrupted prompts of these rows are estimated to take."""
-    cost = cost_of(models.open_model(read.model))
-    return sum(cost(n_tokens).seconds for row in rows for n_tokens in row.lengths if n_tokens is not None)
+    cfg = models.open_model(read.model).cfg  # by its shapes alone, so that the pieces are the same ones each time
+    return sum(cost(cfg, n_tokens).seconds for row in rows for n_tokens in row.lengths if n_tokens is not None)
 
 
 def performance_pieces(read: ReadSet, metric: Metric) -> tuple[PerformancePiece, ...]:
