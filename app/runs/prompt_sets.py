@@ -25,7 +25,7 @@ from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 SESSION = "session:"  # before the names of sets that were uploaded or written
 SUFFIXES = reading.SUFFIXES
-SHIPPED = Path(__file__).parents[2] / "assets" / "prompt_sets"
+SHIPPED = Path(__file__).parents[2] / "assets" / "prompts" / "sets"
 MAX_READ = 32  # sets of files that stay read
 FIELDS = {  # what a set has, with what a form calls it
     "clean": "Clean prompt",
