@@ -53,7 +53,12 @@ if TYPE_CHECKING:
     from headlight.model.patching.cells import Parts
     from headlight.model.patching.sides import LogitDifference
     from headlight.model.patching.tables import patching_tables
+    from headlight.model.prompt_sets.columns import ColumnMatching
+    from headlight.model.prompt_sets.encoding import TokenSet
     from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
+    from headlight.model.prompt_sets.reading import read_prompt_set
+    from headlight.model.prompt_sets.shipped import shipped_set
+    from headlight.model.prompt_sets.templates import PromptTemplate, from_templates
     from headlight.model.roles.prompt_tables import prompt_tables
     from headlight.model.roles.tables import head_tables
     from headlight.model.runs.comparison import Comparison, compare
@@ -141,9 +146,17 @@ _NAMES = {
     "patching.cells": ("Parts",),
     "patching.sides": ("LogitDifference",),
     "patching.tables": ("patching_tables",),
+    "prompt_sets.columns": ("ColumnMatching",),
+    "prompt_sets.encoding": ("TokenSet",),
     "prompt_sets.prompt_set": (
         "PromptPair",
         "PromptSet",
+    ),
+    "prompt_sets.reading": ("read_prompt_set",),
+    "prompt_sets.shipped": ("shipped_set",),
+    "prompt_sets.templates": (
+        "PromptTemplate",
+        "from_templates",
     ),
     "roles.prompt_tables": ("prompt_tables",),
     "roles.tables": ("head_tables",),
@@ -197,6 +210,7 @@ __all__ = [
     "Aim",
     "CellQuestion",
     "ClampNeurons",
+    "ColumnMatching",
     "Comparison",
     "CutEdge",
     "Direction",
@@ -215,6 +229,7 @@ __all__ = [
     "Patch",
     "PromptPair",
     "PromptSet",
+    "PromptTemplate",
     "Run",
     "Scope",
     "Seq2SeqConfig",
@@ -223,6 +238,7 @@ __all__ = [
     "Steer",
     "Table",
     "Tables",
+    "TokenSet",
     "Tokenizer",
     "Transformer",
     "TransformerConfig",
@@ -240,6 +256,7 @@ __all__ = [
     "feature_tables",
     "find_directions",
     "flow_tables",
+    "from_templates",
     "generate_tables",
     "graph_tables",
     "head_tables",
@@ -253,6 +270,7 @@ __all__ = [
     "patching_tables",
     "print_tables",
     "prompt_tables",
+    "read_prompt_set",
     "read_tree",
     "reading_tables",
     "residual_tables",
@@ -262,6 +280,7 @@ __all__ = [
     "save_gpt2",
     "save_seq2seq",
     "save_transformer",
+    "shipped_set",
     "translate",
     "translate_tables",
     "why_feature_tables",

@@ -1,4 +1,4 @@
-"""Writes what tests compare: `python -m tests.generate wording` (`make wording`) or `pages` (`make pages`)."""
+"""Writes what tests compare: `python -m tests.generate wording` (`make wording`), `pages` (`make pages`) or `sets`."""
 
 import sys
 from pathlib import Path
@@ -56,7 +56,15 @@ def pages() -> None:
     put_into(ARCHITECTURES_PAGE, markdown(drawn), BEGIN, END)
 
 
-COMMANDS = {"wording": wording, "pages": pages}
+def sets() -> None:
+    """Write how well the models do the sets of prompts that ship into the manual's table; needs SmolLM2."""
+    from tests.bench.table import put_into
+    from tests.model.prompt_sets.test_shipped import BEGIN, END, MODELS, PAGE, markdown
+
+    put_into(PAGE, markdown(MODELS), BEGIN, END)
+
+
+COMMANDS = {"wording": wording, "pages": pages, "sets": sets}
 
 if __name__ == "__main__":
     if sys.argv[1:] not in [[name] for name in COMMANDS]:

@@ -173,6 +173,7 @@ class _Encoder:
     _tokens: dict[str, int | InputError] = field(default_factory=dict)
     _without_space: list[tuple[int, str]] = field(default_factory=list)
     _same: list[int] = field(default_factory=list)
+    _spans: dict[str, list[tuple[int, int] | None]] = field(default_factory=dict)
 
     def row(self, number: int, pair: PromptPair) -> TokenRow:
         """One row in tokens.
@@ -325,17 +326,25 @@ class _Encoder:
             raise InputError(
                 f"Its position {name!r} is characters {start} to {stop}; the prompt has {len(prompt)} characters."
             )
-        spans = self.tokenizer.spans(prompt, self.bos)
+        spans = self._spans_of(prompt)
         inside = [at for at, span in enumerate(spans) if span and span[0] < stop and span[1] > start]
         if not inside:
             raise InputError(f"Its position {name!r}, {prompt[start:stop]!r}, is in no token of the prompt.")
         return inside[-1]
 
+    def _spans_of(self, prompt: str) -> list[tuple[int, int] | None]:
+        """The characters of each token; those of a row's two prompts are remembered for its other positions."""
+        if prompt not in self._spans:
+            if len(self._spans) > 1:
+                self._spans.clear()
+            self._spans[prompt] = self.tokenizer.spans(prompt, self.bos)
+        return self._spans[prompt]
+
     def _n_before(self, prompt: Prompt) -> int:
         """How many tokens stand before the prompt's own."""
         if not isinstance(prompt, str) or not is_begun(self.bos):
             return 0
-        spans = self.tokenizer.spans(prompt, self.bos)
+        spans = self._spans_of(prompt)
         return next((at for at, span in enumerate(spans) if span), 0)
 
 

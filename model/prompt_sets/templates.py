@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from string import Formatter
 
 from headlight.model.base.errors import InputError, nearest
@@ -21,7 +22,7 @@ Row = dict[str, str]  # the value of each slot, and of each form of it
 
 
 @dataclass(frozen=True)
-class Template:
+class PromptTemplate:
     """A prompt with slots: "When {A} and {B} went to the {place}, {B} gave a {thing} to".
 
     No two slots of a row have the same value. A slot `{noun.plural}` is another form of `{noun}`: its values stand in
@@ -89,7 +90,7 @@ class Template:
             "more values."
         )
 
-    def with_equal_tokens(self, tokenizer: Tokenizer) -> "Template":
+    def with_equal_tokens(self, tokenizer: Tokenizer) -> "PromptTemplate":
         """The template with those values alone that have the commonest number of tokens, and answers of one token.
 
         Raises:
@@ -147,6 +148,9 @@ class Template:
         return PromptPair(clean, corrupted, answers, wrong, positions, {**labels, **self.labels, **title})
 
 
+Template = PromptTemplate  # its name among sets of prompts
+
+
 def swapped(text: str, a: str, b: str) -> str:
     """A template's text with two slots exchanged wherever they stand, for its corrupted prompt.
 
@@ -166,7 +170,7 @@ def replaced(text: str, slot: str, by: str, occurrence: int | None = None) -> st
     return _rewritten(text, (slot,), lambda name, count: by if name == slot and occurrence in (None, count) else name)
 
 
-def from_templates(name: str, templates: Sequence[Template], n: int, seed: int = 0) -> PromptSet:
+def from_templates(name: str, templates: Sequence[PromptTemplate], n: int, seed: int = 0) -> PromptSet:
     """A set of n rows, as many of each template as of the others, in turn.
 
     Raises:
@@ -183,7 +187,7 @@ def from_templates(name: str, templates: Sequence[Template], n: int, seed: int =
 
 
 def _rewritten(text: str, slots: Sequence[str], name: Callable[[str, int], str]) -> str:
-    pieces = list(_pieces(text))
+    pieces = _pieces(text)
     for slot in slots:
         if slot not in [other for _, other in pieces]:
             raise InputError(f"There is no slot {{{slot}}} in the template.")
@@ -197,18 +201,20 @@ def _rewritten(text: str, slots: Sequence[str], name: Callable[[str, int], str])
     return written
 
 
-def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
+@lru_cache(2**10)
+def _pieces(text: str) -> tuple[tuple[str, str | None], ...]:
     """The text before each slot, and the slot; None behind the last."""
     try:
-        for before, slot, spec, conversion in Formatter().parse(text):
+        pieces = tuple(Formatter().parse(text))
+        for _, slot, spec, conversion in pieces:
             if slot is not None and (not slot.strip() or spec or conversion):
                 raise ValueError(f"{{{slot}}} is no name")
-            yield before, slot
     except ValueError as error:
         raise InputError(
             f"The template {text!r} cannot be read ({error}). A slot is a name in braces, {{name}}; write a brace of "
             "the text itself twice."
         ) from error
+    return tuple((before, slot) for before, slot, _, _ in pieces)
 
 
 def _base(slot: str) -> str:
