@@ -38,7 +38,7 @@ MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B: the ch
 
 
 def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Containers of the grid, the strip of tokens and the chosen heads, which style.css lays side by side."""
+    """Containers of the text, and under it of the grid and the chosen heads, which style.css lays side by side."""
     with st.container(key=f"headlight-atlas{'-ab' if compares else ''}"):
         return st.container(), st.container(), st.container()
 

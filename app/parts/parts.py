@@ -7,13 +7,13 @@ from headlight.app import components, selection
 from headlight.app.glossary import TERMS
 
 
-def heading(text: str, *terms: str, more: str = "", caption: str = "", key: str = "") -> None:
+def heading(text: str, *terms: str, more: str = "", caption: str = "", level: int = 2, key: str = "") -> None:
     """A heading with the glossary's entries for its terms, and more, behind a question mark; and a line under it.
 
     One that changes has a key.
     """
     help = " ".join(filter(None, [*(TERMS[term] for term in terms), more]))
-    components.heading(text, help, caption, key=selection.widget_key(f"heading.{key or text}"))
+    components.heading(text, help, caption, level=level, key=selection.widget_key(f"heading.{key or text}"))
 
 
 def title_row(title: str, *terms: str, how: str = "", key: str = "") -> DeltaGenerator:

@@ -9,8 +9,9 @@ class Heading {
     view.root.prepend(line);
   }
 
-  /** @param {{ text: string, help: string }} props of heading/__init__.py */
-  update({ text, help }) {
+  /** @param {{ text: string, help: string, level: number }} props of heading/__init__.py */
+  update({ text, help, level }) {
+    this.heading.classList.toggle("page", level === 1);
     this.heading.textContent = text;
     this.explanation.tell(text, help);
   }

@@ -39,7 +39,7 @@ class Heads {
   zoom;
   /** @type {Theme | null} */
   theme = null; // none while panels are not drawn yet
-  /** @type {PanelLayout} */
+  /** @type {HeadsLayout} */
   layout;
   /** @type {Map<Shown, ColourScale>} */
   scales;
@@ -118,15 +118,18 @@ class Heads {
     const { comparisons, props, axes, sizes } = this;
     this.theme = theme;
     const [rows, columns] = [axes.query, axes.key].map(({ labels }) => widestLabel(probe, theme, labels));
-    this.layout = panelLayout(comparisons, width, sizes, { query: rows, key: columns });
+    this.layout = headsLayout(comparisons, width, sizes, { query: rows, key: columns });
     this.scales = colourScales(comparisons, props.scale, props.ownScale, props.others);
     this.drawLegend(theme);
-    const { columns: abreast, width: panelWidth, visible } = this.layout;
-    this.grid.style.gridTemplateColumns = `repeat(${abreast}, ${panelWidth}px)`;
+    const { panel: large, beside, visible } = this.layout;
+    this.grid.style.gridTemplate = `${this.layout.rows || "none"} / ${this.layout.columns}`;
+    this.grid.classList.toggle("beside", beside !== null);
     this.grid.style.maxHeight = visible ? `min(${visible}px, 92vh)` : "";
     this.grid.classList.toggle("scrolls", visible !== null);
     this.more.textContent = visible ? `${comparisons.length} heads: scroll for the rest` : "";
-    for (const panel of this.panels) panel.place(theme, this.layout, this.scaleOf(panel.head));
+    for (const [place, panel] of this.panels.entries()) {
+      panel.place(theme, (place > 0 && beside) || large, this.scaleOf(panel.head));
+    }
     this.zoomBar.draw();
     this.lookAround();
     this.drawMarks();

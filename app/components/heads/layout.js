@@ -2,6 +2,12 @@
 const SMALLEST_PANEL = 330; // two dozen tokens can be read along it
 const SMALLEST_OF_THREE = 170; // where A, B and B - A stand side by side
 const MAX_PANEL = 560;
+const LARGEST = 640; // of one that others stand beside
+const BESIDE = 220; // those, without labels
+const AROUND = 330; // of the window's height, what a panel cannot have
+const AXIS_NAME = 17; // its line, in panels of which it leaves enough
+const NAMED = 260;
+const BARE_LEFT = 2;
 const MAX_COLUMNS = 3;
 const ON_SCREEN = 6; // heads seen at once; more are scrolled to
 const PANEL_GAP = 18;
@@ -10,25 +16,44 @@ const CAPTION_HEIGHT = 26;
 const MATRIX_TOP = 6; // half of the first label stands above the matrix
 
 /** @typedef {Record<Side, number>} Sizes */
-/** @typedef {ReturnType<typeof panelLayout>} PanelLayout */
+/** @typedef {{ width: number, height: number, matrix: { left: number, top: number, width: number, height: number }, caption: number, isBare: boolean, hasNames: boolean }} PanelLayout */
+/** @typedef {{ panel: PanelLayout, beside: PanelLayout | null, columns: string, rows: string, visible: number | null }} HeadsLayout */
 
-// `sizes` and `labelWidths` are those of the queries, which are rows, and of the keys. Cells are squares.
-/** @param {Comparison[]} comparisons @param {number} width @param {Sizes} sizes @param {Sizes} labelWidths */
-function panelLayout(comparisons, width, sizes, labelWidths) {
+// `sizes` and `labelWidths` are those of the queries, which are rows, and of the keys. Two to four heads are one large panel
+// and small ones beside it, where there is room; others stand in a grid of equal ones.
+/** @type {(comparisons: Comparison[], width: number, sizes: Sizes, labelWidths: Sizes) => HeadsLayout} */
+function headsLayout(comparisons, width, sizes, labelWidths) {
+  const besides = comparisons.length - 1;
+  const left = width - BESIDE - PANEL_GAP;
+  if (mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3 && left >= SMALLEST_PANEL) {
+    const tall = Math.max(SMALLEST_PANEL, innerHeight - AROUND) + labelWidths.query;
+    const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
+    const columns = `${panel.width}px ${BESIDE}px`;
+    return { panel, beside: panelLayout(BESIDE, sizes, null), columns, rows: `repeat(${besides}, max-content) 1fr`, visible: null };
+  }
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
-  const columns = panelColumns(comparisons, room);
-  const panelWidth = Math.min(MAX_PANEL, Math.floor((room - (columns - 1) * PANEL_GAP) / columns));
-  const [left, below] = [labelWidths.query, labelWidths.key].map((labels) => labels + LABEL_GAP + 2);
+  const abreast = panelColumns(comparisons, room);
+  const panelWidth = Math.min(MAX_PANEL, Math.floor((room - (abreast - 1) * PANEL_GAP) / abreast));
+  const panel = panelLayout(panelWidth, sizes, labelWidths);
+  const panels = ON_SCREEN * mostHeads(comparisons);
+  const six = Math.ceil(panels / abreast) * (CAPTION_HEIGHT + panel.height + LINE_GAP);
+  return { panel, beside: null, columns: `repeat(${abreast}, ${panelWidth}px)`, rows: "", visible: scrolls ? six : null };
+}
+
+// Cells are squares. A bare panel has no labels.
+/** @type {(width: number, sizes: Sizes, labelWidths: Sizes | null) => PanelLayout} */
+function panelLayout(width, sizes, labelWidths) {
+  const name = width >= NAMED ? AXIS_NAME : 0;
+  const around = (/** @type {Side} */ side) => (labelWidths ? name + labelWidths[side] + LABEL_GAP + 2 : BARE_LEFT);
+  const [left, below] = [around("query"), around("key")];
   const most = Math.max(sizes.query, sizes.key);
-  const side = crispSize(most, Math.floor((panelWidth - left - 1) * devicePixelRatio));
+  const side = crispSize(most, Math.floor((width - left - 1) * devicePixelRatio));
   const extent = (/** @type {number} */ count) => Math.max(1, Math.round((side * count) / most)) / devicePixelRatio;
   const matrix = { left, top: MATRIX_TOP, width: extent(sizes.key), height: extent(sizes.query) };
   const height = Math.ceil(MATRIX_TOP + matrix.height + below);
-  const panels = ON_SCREEN * mostHeads(comparisons);
-  const six = Math.ceil(panels / columns) * (CAPTION_HEIGHT + height + LINE_GAP);
   const caption = side / devicePixelRatio; // a narrow matrix has no narrow title
-  return { columns, width: panelWidth, height, matrix, caption, visible: scrolls ? six : null };
+  return { width, height, matrix, caption, isBare: labelWidths === null, hasNames: name > 0 };
 }
 
 /** @type {(comparisons: Comparison[]) => number} */

@@ -7,6 +7,8 @@ class Panel {
   looks = ""; // what it was painted with, as JSON
   /** @type {ColourScale} */
   colours;
+  /** @type {PanelLayout} */
+  layout;
 
   // One of a comparison's heads, `index` of them; the first also names them all.
   /** @param {Heads} owner @param {Comparison} comparison @param {number} slot @param {number} index */
@@ -58,6 +60,7 @@ class Panel {
     const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.visible]);
     this.visible &&= looks === this.looks;
     this.looks = looks;
+    this.layout = layout;
     this.colours = colours;
     this.range.textContent = this.owner.props.ownScale ? colours.rangeText : "";
     const { left } = layout.matrix;
@@ -81,7 +84,8 @@ class Panel {
   }
 
   paint() {
-    const { theme, layout, zoom, axes } = this.owner;
+    const { theme, zoom } = this.owner;
+    const { layout } = this;
     if (!this.visible || !theme) return;
     for (const canvas of [this.canvas, this.marks]) {
       canvas.width = Math.round(layout.width * devicePixelRatio);
@@ -94,15 +98,25 @@ class Panel {
     paintMatrixIn(context, matrix, layout.matrix);
     context.strokeStyle = cssColour(theme.border);
     context.strokeRect(left - 0.5, top - 0.5, width + 1, height + 1);
+    if (!layout.isBare) this.drawAxes(context, theme);
+    this.drawMarks();
+  }
+
+  // The tokens along both sides, and what the sides are.
+  /** @param {CanvasRenderingContext2D} context @param {Theme} theme */
+  drawAxes(context, theme) {
+    const { axes } = this.owner;
     drawAxis(context, theme, this.matrix, "query", axes.query);
     drawAxis(context, theme, this.matrix, "key", axes.key);
-    this.drawMarks();
+    if (!this.layout.hasNames) return;
+    drawAxisName(context, theme, this.matrix, "query", "from (query)", 0);
+    drawAxisName(context, theme, this.matrix, "key", "to (key)", this.layout.height);
   }
 
   // The matrix's place in the plot, and the cells in it.
   /** @returns {Box} */
   get matrix() {
-    return { ...this.owner.layout.matrix, visible: this.owner.zoom.visible };
+    return { ...this.layout.matrix, visible: this.owner.zoom.visible };
   }
 
   /** @param {Zoom["visible"]} visible */
@@ -121,7 +135,8 @@ class Panel {
 
   // A pinned cell stays marked while another is hovered, whose number is above.
   drawMarks() {
-    const { theme, layout, axes, pinned, hovered } = this.owner;
+    const { theme, axes, pinned, hovered } = this.owner;
+    const { layout } = this;
     if (!this.visible || !theme) return;
     this.readout.textContent = this.readoutText();
     const context = contextOf(this.marks);
@@ -133,6 +148,7 @@ class Panel {
     ];
     for (const { queries = [], keys = [], colour } of marks) {
       drawCrosshair(context, theme, this.matrix, { queries, keys, colour });
+      if (layout.isBare) continue;
       for (const query of queries) drawAxisMark(context, theme, this.matrix, "query", axes.query.labels, query, colour);
       for (const key of keys) drawAxisMark(context, theme, this.matrix, "key", axes.key.labels, key, colour);
     }

@@ -16,7 +16,7 @@ class ZoomBar {
   // Only where cells are small or something is zoomed already.
   draw() {
     const { zoom, layout, panels } = this.heads;
-    const small = panels.length > 0 && layout.matrix.width / zoom.sizes.key < SMALL_CELL;
+    const small = panels.length > 0 && layout.panel.matrix.width / zoom.sizes.key < SMALL_CELL;
     this.box.style.visibility = zoom.isWhole && !small ? "hidden" : "";
     this.reset.style.width = `${this.resetText(zoom.longestText).length}ch`;
     this.out.disabled = this.reset.disabled = zoom.isWhole;

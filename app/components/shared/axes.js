@@ -67,6 +67,26 @@ function drawAxis(context, theme, box, side, { labels, presence }) {
   context.restore();
 }
 
+// What a side is, in the middle of its labels: left of the rows' from `edge` on, or under the columns' up to it.
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Side} side @param {string} name @param {number} edge */
+function drawAxisName(context, theme, box, side, name, edge) {
+  const { left, top, width, height } = box;
+  context.save();
+  context.font = `12px ${theme.font}`;
+  context.fillStyle = cssColour(theme.faded);
+  context.textAlign = "center";
+  if (side === "query") {
+    context.translate(edge, top + height / 2);
+    context.rotate(-Math.PI / 2);
+    context.textBaseline = "top";
+  } else {
+    context.translate(left + width / 2, edge);
+    context.textBaseline = "bottom";
+  }
+  context.fillText(name, 0, 0);
+  context.restore();
+}
+
 // The columns' names once more, over a tall box of which the lower end may be out of sight.
 /** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {string[]} labels */
 function drawAxisAbove(context, theme, box, labels) {

@@ -1,5 +1,6 @@
-"""Tokens in reading order, coloured by one head's attention from or to the pinned or hovered ones."""
+"""The text, coloured by one head's attention from or to tokens that are pinned or hovered, with lines between them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headlight.app.components.heads import (
@@ -21,6 +22,9 @@ _render = register(__file__)
 class TokenStrip:
     """Tokens coloured by `panel`'s head from (as query) or to (as key) the token hovered or pinned.
 
+    Without such a token it is the last one. Lines as wide as the attention lead to the tokens that it looks at, unless
+    the text is long. `prediction`, a token and its probability as texts, stands behind the last token.
+
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
     much each looks at it. The attention of several pinned tokens is summed (scores are averaged). With B everything is
@@ -33,9 +37,10 @@ class TokenStrip:
     show: Show = "weight"
     sink: Sink = "keep"
     scale: Scale = "sqrt"
+    prediction: tuple[str, str] | None = None
 
 
-def token_strip(drawn: TokenStrip, *, key: str, group: str) -> None:
+def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Callable[[], None] = lambda: None) -> None:
     """Show the tokens. The pin is the group's: `heads` in the same group shows it and returns it."""
     props = {
         **axis_props(drawn.axis, drawn.columns),
@@ -43,5 +48,7 @@ def token_strip(drawn: TokenStrip, *, key: str, group: str) -> None:
         "show": drawn.show,
         "sink": drawn.sink,
         "scale": drawn.scale,
+        "prediction": drawn.prediction,
     }
-    mount(_render, key=key, group=group, props=props, arrays=panel_arrays(drawn.panel))
+    arrays = panel_arrays(drawn.panel)
+    mount(_render, key=key, group=group, props=props, arrays=arrays, opened=lambda _: open_prediction())

@@ -1,6 +1,8 @@
 // One list of chips: A's, B's or the difference's; of all tokens, or of those at one end of the attention.
 const STRONGEST = 3;
 const BLOCK = 128; // chips: those of blocks outside the list's sight are not coloured anew with each move of the pointer
+const SPACE = "␣";
+const SPECIAL = /^<[^<>]{2,}>$|^\[[A-Z]+\]$/; // as tokenizers write a token that is no text
 /** @type {Record<Side, string>} */
 const LINE_NAMES = { key: "Source", query: "Target" };
 
@@ -23,7 +25,7 @@ class ChipLine {
     this.axis = strip.axes[end ?? "query"];
     const { labels, presence } = this.axis;
     const line = [end ?? "token", index].join("-");
-    this.chips = labels.map((label, place) => optionOf(`chip ${presence[place]}`, `${line}-${place}`, label));
+    this.chips = labels.map((label, place) => tokenChip(`chip ${presence[place]}`, `${line}-${place}`, label));
     this.list = widget("chips", "listbox");
     this.list.setAttribute("aria-multiselectable", "true");
     const name = [comparison.name, comparison.sides[index]].filter(Boolean).join(" ");
@@ -142,15 +144,34 @@ class ChipLine {
       const pinned = ends.some((end) => strip.pinned[end].includes(place));
       const hovered = ends.some((end) => strip.hovered[end] === place);
       const selected = strip.pinned[pinsAs].includes(place);
-      const look = [colour, lack, pinned, hovered, selected].join();
+      const resting = strip.isAtRest && pinsAs === "query" && centres.includes(place);
+      const look = [colour, lack, pinned, hovered, selected, resting].join();
       if (look === this.looks[place]) return;
       this.looks[place] = look;
       tint(chip, colour);
       for (const name of ["masked", "absent", "hidden"]) chip.classList.toggle(name, lack === name);
       chip.classList.toggle("pinned", pinned);
+      chip.classList.toggle("resting", resting);
       chip.classList.toggle("hovered", hovered);
       chip.ariaSelected = String(selected);
     });
+  }
+
+  // Between each of some tokens at the other end and these, what is at least a share of the scale's end.
+  /** @param {Theme} theme @param {number[]} centres @returns {TokenLink[]} */
+  links(theme, centres, least = 0) {
+    const { strip, head, seenAs, end } = this;
+    const scale = /** @type {ColourScale} */ (strip.scales.get(head));
+    const facing = end ? /** @type {ChipLine} */ (strip.lines.find((line) => line.head === head && line !== this)) : this;
+    return centres.flatMap((centre, slot) =>
+      this.chips.flatMap((to, place) => {
+        const value = this.combined(seenAs, [place], [centre]);
+        const share = Math.min(1, Math.abs(value) / scale.limit);
+        if (!(share > 0 && share >= least) || (!end && place === centre)) return [];
+        const id = [this.list.ariaLabel, slot, place].join();
+        return [{ id, from: facing.chips[centre], to, share, colour: scale.colour(theme, value), text: inDigits(value, 2) }];
+      }),
+    );
   }
 
   // What is pointed at with the pointer on a token: beside pinned ones a cell, else the token that would be pinned.
@@ -249,4 +270,14 @@ class ChipLine {
     const state = strip.pinned[this.pinsAs].includes(cursor) ? "pinned" : "";
     strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, this.describe(cursor));
   }
+}
+
+// A token in the text, where a gap stands for the space that it begins with.
+/** @type {(className: string, id: string, label: string) => HTMLElement} */
+function tokenChip(className, id, label) {
+  if (SPECIAL.test(label)) return optionOf(`${className} special`, id, label);
+  if (!label.startsWith(SPACE) || label === SPACE) return optionOf(className, id, label);
+  const chip = optionOf(`${className} spaced`, id);
+  chip.append(element("span", "space", SPACE), label.slice(SPACE.length));
+  return chip;
 }

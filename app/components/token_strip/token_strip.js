@@ -1,11 +1,15 @@
-// Tokens as chips, coloured by attention from or to some of them: the pinned tokens, else the one under the pointer. Where
-// the keys are other tokens than the queries, these are two lines, Source and Target, each coloured by the other. With B
-// there is each line three times: of A, B and B - A.
+// The text, coloured by attention from or to some of its tokens: the pinned ones, else the one under the pointer, else the
+// last one. Lines join these to the tokens that they look at, unless the text is long. Where the keys are other tokens than
+// the queries, these are two lines of text, Source and Target, each coloured by the other. With B there is each line three
+// times: of A, B and B - A.
+const MOST_LINES = 6; // of text, with lines between its tokens
+const LEAST_AT_REST = 0.2; // of the attention of all tokens at once, the cells that have a line
 /** @type {Record<Side, Side>} */
 const OTHER_END = { query: "key", key: "query" };
 
 /** @typedef {"from" | "to"} Direction the tokens are queries, or keys */
-/** @typedef {AxisProps & PanelProps & How & { scale: Root }} StripProps of token_strip/__init__.py */
+/** @typedef {[label: string, probability: string]} Prediction */
+/** @typedef {AxisProps & PanelProps & How & { scale: Root, prediction: Prediction | null }} StripProps of token_strip/__init__.py */
 /** @type {Direction[]} */
 const DIRECTIONS = ["from", "to"];
 
@@ -45,7 +49,10 @@ class TokenStrip {
     this.switch = this.directionSwitch();
     const header = element("div", "header");
     header.append(this.title, this.switch, this.note, this.legend);
-    this.body = element("div");
+    this.body = element("div", "body");
+    this.attention = new AttentionLines(this.body);
+    this.prediction = buttonOf("", () => view.open("prediction"));
+    this.prediction.className = "prediction";
     view.root.append(header, this.body);
   }
 
@@ -77,12 +84,26 @@ class TokenStrip {
     /** @type {(Side | null)[]} */
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
-    this.body.replaceChildren(...this.lines.map((line) => line.box));
+    this.body.replaceChildren(this.attention.canvas, ...this.lines.map((line) => line.box));
+    this.showPrediction(props.prediction);
     const paired = Boolean(props.columns);
     this.body.classList.toggle("compared", this.lines.length > 1);
     this.body.classList.toggle("paired", paired && sides.length > 1);
+    this.body.classList.toggle("crossed", paired);
+    this.body.classList.toggle("apart", !props.labels.some((label) => label.startsWith(SPACE)));
+    this.attention.thickest = paired ? 5 : 9;
     this.switch.hidden = paired;
     this.hovered = { query: null, key: null };
+  }
+
+  // What the model predicts stands behind the last token.
+  /** @param {Prediction | null} prediction */
+  showPrediction(prediction) {
+    if (!prediction) return this.prediction.remove();
+    const [label, probability] = prediction;
+    this.prediction.replaceChildren(label.replace(SPACE, ""), " ", element("b", "", probability));
+    this.prediction.title = "The likeliest next token. Why?";
+    this.lines[0].box.append(this.prediction);
   }
 
   // The pin is the group's; Python gives this component no value.
@@ -95,23 +116,70 @@ class TokenStrip {
   draw(theme) {
     this.theme = theme;
     this.scales = colourScales([this.comparison], this.props.scale, false);
-    this.colour();
+    this.layOut();
+    this.colour(false, false);
   }
 
-  // The tokens of an end that colour those of the other one.
+  // With room for lines between its tokens, if the text is short enough for them and they mean an amount.
+  layOut() {
+    const lists = this.lines.map(({ chips }) => chips);
+    const { classList } = this.body;
+    const fits = this.props.show !== "score" && lists.every((chips) => chips.length <= BLOCK);
+    classList.toggle("joined", fits);
+    classList.remove("wrapped");
+    if (!fits) return this.attention.clear();
+    const rows = this.attention.measure(lists);
+    classList.toggle("joined", rows <= MOST_LINES);
+    classList.toggle("wrapped", rows > 1);
+    if (rows > MOST_LINES) return this.attention.clear();
+    if (rows > 1) this.attention.measure(lists);
+  }
+
+  get isJoined() {
+    return this.body.classList.contains("joined");
+  }
+
+  // The last token, or the last that both runs have.
+  get last() {
+    const { presence } = this.props;
+    const shared = presence.findLastIndex((each) => each === "both" || each === "changed");
+    return shared < 0 ? presence.length - 1 : shared;
+  }
+
+  get isAtRest() {
+    const { pinned, hovered } = this;
+    return [...pinned.query, ...pinned.key].length === 0 && hovered.query === null && hovered.key === null;
+  }
+
+  // The tokens of an end that colour those of the other one. At rest the last token says where it looks.
   /** @type {(end: Side) => number[]} */
   centres(end) {
     if (this.pinned[end].length > 0) return this.pinned[end];
     const hovered = this.hovered[end];
-    return hovered === null ? [] : [hovered];
+    if (hovered !== null) return [hovered];
+    const says = end === "query" && this.direction === "from" && !this.props.columns && this.isAtRest;
+    return says ? [this.last] : [];
   }
 
-  colour(inSight = false) {
+  colour(inSight = false, isMoving = true) {
     const { theme } = this;
     if (!theme) return;
+    if (this.isJoined) this.attention.show(theme, this.links(theme), isMoving);
     const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head, inSight));
     this.drawLegend(theme, first, compared);
     this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
+  }
+
+  // Those of the coloured tokens; of two lines of text at rest, the largest of all.
+  /** @param {Theme} theme */
+  links(theme) {
+    const { props, isAtRest } = this;
+    const colouring = this.lines.filter(({ centres }) => centres.length > 0);
+    const [chosen] = colouring.filter(({ end }) => end !== "query").concat(colouring);
+    if (chosen) return colouring.filter(({ end }) => end === chosen.end).flatMap((line) => line.links(theme, line.centres));
+    if (!props.columns || !isAtRest) return [];
+    const sources = this.lines.filter(({ end }) => end === "key");
+    return sources.flatMap((line) => line.links(theme, upTo(props.labels.length), LEAST_AT_REST));
   }
 
   // Unless it shows these scales already.

@@ -24,12 +24,13 @@ from headlight.app.components import (
 )
 from headlight.app.components.heads import Kind
 from headlight.app.glossary import TERMS
-from headlight.app.pages.attention import cell_tables, head_tables
+from headlight.app.pages.attention import cell_tables, finding, head_tables
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.markdown import plain
+from headlight.app.parts.pair import typeable
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
@@ -38,6 +39,7 @@ from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
@@ -55,7 +57,7 @@ def render(comparison: Comparison) -> None:
         cell_tables.draw(comparison, chosen, own.how, axis)
         head_tables.draw(comparison, chosen, axis)
         return
-    all_heads, strip, large = grid.places(comparison.b is not None)
+    strip, all_heads, large = grid.places(comparison.b is not None)
     with all_heads:
         chosen, limits = _grid(comparison, axis)
     with large:
@@ -66,13 +68,8 @@ def render(comparison: Comparison) -> None:
         _heads(panels, axis, limits, fetchable(comparison, axis, own.unit))
         _ask_why(chosen)
     with strip:
-        token_strip(
-            TokenStrip(
-                TokenAxis(axis.labels, axis.presence), panels[0], show=own.how.show, sink=own.sink, scale=now.scale
-            ),
-            key=selection.widget_key("strip"),
-            group=GROUP,
-        )
+        finding.draw(comparison, chosen[0], axis)
+        _text(comparison, panels[0], axis)
     numbers = st.expander(
         "Tables of the chosen heads: scores, pairwise distances, most similar heads",
         **selection.bind("numbers", Choices),
@@ -80,6 +77,34 @@ def render(comparison: Comparison) -> None:
     if numbers.open:  # tables take the browser longer than the pictures that they would hold up
         with numbers:
             head_tables.draw(comparison, chosen, axis)
+
+
+def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
+    """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
+    now, run = selection.current(), comparison.a
+    own = now.choices_of(Choices)
+    predicts = comparison.b is None and own.unit == "token" and run.cfg.output == "tokens" and not run.cfg.is_masked
+    prediction, text = _prediction(run) if predicts else (None, None)
+    token_strip(
+        TokenStrip(
+            TokenAxis(axis.labels, axis.presence),
+            drawn,
+            show=own.how.show,
+            sink=own.sink,
+            scale=now.scale,
+            prediction=prediction,
+        ),
+        key=selection.widget_key("strip"),
+        group=GROUP,
+        open_prediction=lambda: selection.ask(replace(now, target=text or "", position=None), "why"),
+    )
+
+
+def _prediction(run: Run) -> tuple[tuple[str, str], str | None]:
+    """The likeliest next token with its probability, and its text as it is typed."""
+    chances = run.next_logits.softmax(-1)
+    token = int(chances.argmax())
+    return (run.outputs.labels([token])[0], labels.percent(float(chances[token]))), typeable(run, token)
 
 
 def _options() -> None:

@@ -1,0 +1,69 @@
+"""What the first of the chosen heads does at the token that is looked at, as a sentence."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float32
+
+from headlight.app import selection
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts.labels import isolated
+from headlight.app.parts.panels import coded
+from headlight.app.parts.parts import heading
+from headlight.model.attention.axis import Axis
+from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.edits import Head, head_name
+
+SPREAD = 0.25  # a largest weight below it singles out no token
+HOW = "Lines and colours: attention weight{of}. Point at another token to see where the head looks from there."
+
+
+def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
+    """The sentence as the page's heading, of A where there is a B, and how to read what stands below it."""
+    own, queries = selection.current().choices_of(Choices), selection.current().queries
+    places = axis.positions[0]
+    shared = [place for place, has_b in zip(places, axis.positions[-1], strict=True) if None not in (place, has_b)]
+    place = places[queries[0]] if len(queries) == 1 else shared[-1] if shared else None
+    if own.unit != "token" or place is None:
+        return
+    run = comparison.a
+    row = coded(comparison, 0, head, axis, own.unit).weights.cells[place]
+    of = " from the pinned token" if queries else " from the last token" if comparison.b is None else ""
+    side = "A: " if comparison.b is not None else ""
+    text = f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place)}"
+    heading(text, caption=HOW.format(of=of), level=1, key="finding")
+
+
+def sentence(
+    name: str, labels: Sequence[str], tokens: Sequence[int], row: Float32[np.ndarray, " key"], query: int
+) -> str:
+    """Where a head looks from a token, by its largest weight: what kind of token that is, in the prompt's own words.
+
+    Args:
+        name: what the head is called.
+        labels: the tokens as they are shown.
+        tokens: their ids.
+        row: the head's weights from the query to each key, NaN where it cannot look.
+        query: the token that looks.
+    """
+    key = int(np.nanargmax(row))
+    here, there, weight = _word(labels[query]), _word(labels[key]), f"{row[key]:.2f}"
+    if row[key] < SPREAD:
+        return f"{name} spreads its attention from {here}; the most is on {there} ({weight})."
+    if 0 < key <= query and tokens[key - 1] == tokens[query]:
+        return f"{name} finds the earlier {here} and reads the token after it: {there} ({weight})."
+    if key == query:
+        return f"{name} looks at the token itself, {here} ({weight})."
+    if tokens[key] == tokens[query]:
+        return f"{name} looks from {here} at {'the earlier' if key < query else 'a later'} {there} ({weight})."
+    if key == 0:
+        return f"{name} rests on the first token from {here} ({weight})."
+    if key == query - 1:
+        return f"{name} looks from {here} at the token before it: {there} ({weight})."
+    distance = abs(query - key)
+    way = f"{distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
+    return f"{name} looks from {here} at {there}, {way} ({weight})."
+
+
+def _word(label: str) -> str:
+    return f"“{isolated(label.replace('␣', ' '))}”"
