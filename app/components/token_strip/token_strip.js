@@ -3,6 +3,7 @@
 // the queries, these are two lines of text, Source and Target, each coloured by the other. With B there is each line three
 // times: of A, B and B - A.
 const MOST_LINES = 6; // of text, with lines between its tokens
+const PREDICTED_GAP = 12; // CSS pixels from the last token to what is predicted
 const LEAST_AT_REST = 0.2; // of the attention of all tokens at once, the cells that have a line
 /** @type {Record<Side, Side>} */
 const OTHER_END = { query: "key", key: "query" };
@@ -133,6 +134,19 @@ class TokenStrip {
     classList.toggle("wrapped", rows > 1);
     if (rows > MOST_LINES) return this.attention.clear();
     if (rows > 1) this.attention.measure(lists);
+    this.placePrediction();
+  }
+
+  // Behind the last token, or where it does not fit there, under it.
+  placePrediction() {
+    const { prediction, body } = this;
+    body.style.paddingBottom = "";
+    if (!prediction.isConnected) return;
+    const last = /** @type {ChipPlace} */ (this.attention.places.get(this.lines[0].chips[this.last]));
+    const fits = last.right + PREDICTED_GAP + prediction.offsetWidth <= body.clientWidth;
+    const [x, y] = fits ? [last.right + PREDICTED_GAP, last.top] : [0, last.bottom + PREDICTED_GAP];
+    prediction.style.translate = `${x}px ${y}px`;
+    if (!fits) body.style.paddingBottom = `${prediction.offsetHeight + PREDICTED_GAP}px`;
   }
 
   get isJoined() {

@@ -221,6 +221,37 @@ def test_tokens_recolour_by_attention_from_or_to_the_token_under_the_pointer(pag
     assert order_from_dark(chips)[:3] == (5 + np.argsort(-soft_pattern()[5:, 5])).tolist()
 
 
+def test_at_rest_the_last_token_says_where_it_looks(page: Page) -> None:
+    chips = page.locator(".chip")
+    expect(page.locator(".chip.resting")).to_have_text([LABELS[-1]])
+    assert order_from_dark(chips)[:3] == np.argsort(-soft_pattern()[-1]).tolist()[:3]
+    chips.nth(3).click()
+    expect(page.locator(".chip.resting")).to_have_count(0)
+
+
+# Of the lowest line there: its value stands over it.
+LINE_WIDTH = """(canvas, x) => {
+  const ratio = canvas.width / canvas.clientWidth;
+  const { data } = canvas.getContext("2d").getImageData(Math.round(x * ratio), 0, 1, canvas.height);
+  const upwards = Array.from({ length: canvas.height }, (_, y) => data[4 * y + 3] > 0).reverse();
+  const line = upwards.slice(upwards.indexOf(true));
+  return upwards.includes(true) ? line.concat(false).indexOf(false) / ratio : 0;
+}"""
+
+
+def test_a_line_is_as_wide_as_the_weight(page: Page) -> None:
+    chips, canvas = page.locator(".chip"), page.locator("canvas.lines")
+    chips.nth(1).hover()  # looks at itself and at token 0 alone: one line, over the gap between the two
+    left, right = (box_of(chips.nth(place)) for place in (0, 1))
+    middle = (left["x"] + left["width"] / 2 + right["x"] + right["width"] / 2) / 2 - box_of(canvas)["x"]
+    width = 1 + 8 * soft_pattern()[1, 0]
+    page.wait_for_function(
+        f"canvas => Math.abs(({LINE_WIDTH})(canvas, {middle}) - {width}) < 2.5", arg=canvas.element_handle()
+    )
+    chips.nth(0).hover()  # has nothing but itself to look at
+    page.wait_for_function(f"canvas => ({LINE_WIDTH})(canvas, {middle}) === 0", arg=canvas.element_handle())
+
+
 def test_strip_and_panels_share_the_pin(page: Page) -> None:
     page.locator(".chip").nth(6).click()
     expect(page.get_by_text("pinned Pin(queries=(6,), keys=())")).to_be_visible()
