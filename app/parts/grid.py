@@ -34,12 +34,18 @@ HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."
 
 
-MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B: the chosen heads then stand below
+DEEP, FEW_LAYERS = 1.5, 12  # more layers to a head stand across, unless they are few: the grid has the page's width
+MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B, whose heads have three pictures each
 
 
-def places(compares: bool) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Containers of the text, and under it of the grid and the chosen heads, which style.css lays side by side."""
-    with st.container(key=f"headlight-atlas{'-ab' if compares else ''}"):
+def places(compares: bool, shape: tuple[int, int]) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Containers of the text, and under it of the grid and the chosen heads, which style.css lays out.
+
+    They stand side by side, or where a model of so many layers by heads is deep, one below the other.
+    """
+    n_layers, n_heads = shape
+    kind = "-deep" if n_layers >= FEW_LAYERS and n_layers > DEEP * n_heads else "-ab" if compares else ""
+    with st.container(key=f"headlight-atlas{kind}"):
         return st.container(), st.container(), st.container()
 
 

@@ -37,8 +37,8 @@ class HeadGrid {
     this.view = view;
     this.legend = element("div", "legend");
     this.sheet = element("div", "sheet");
-    this.heads = element("div", "heads");
-    this.layers = element("div", "layers");
+    this.across = element("div", "across");
+    this.down = element("div", "down");
     this.board = widget("board", "application", "grid of attention heads");
     this.canvas = element("canvas");
     this.marksLayer = element("div", "marks");
@@ -47,7 +47,7 @@ class HeadGrid {
     this.linkedFrame = element("div", "frame hover");
     this.hoverFrame.hidden = this.linkedFrame.hidden = true;
     this.board.append(this.canvas, this.marksLayer, this.frames, this.linkedFrame, this.hoverFrame);
-    this.sheet.append(element("div", "corner"), this.heads, this.layers, this.board);
+    this.sheet.append(element("div", "corner"), this.across, this.down, this.board);
     const scroller = element("div", "scroller");
     scroller.append(this.sheet);
     view.root.append(scroller, this.legend);
@@ -111,8 +111,9 @@ class HeadGrid {
         return label;
       });
     const [layerCount, headCount] = this.props.order ? [0, 0] : this.thumbnails.shape;
-    this.heads.replaceChildren(...labels(1, "left", headCount));
-    this.layers.replaceChildren(...labels(0, "top", layerCount));
+    const { isTurned } = this.layout;
+    this.across.replaceChildren(...(isTurned ? labels(0, "left", layerCount) : labels(1, "left", headCount)));
+    this.down.replaceChildren(...(isTurned ? labels(1, "top", headCount) : labels(0, "top", layerCount)));
   }
 
   /** @param {Theme} theme */

@@ -3,22 +3,31 @@ const MAX_PITCH = 144; // CSS pixels from one thumbnail to the next
 const FLOW_PITCH = 66; // the least at which a head's name fits under it
 const SMALLEST_PITCH = 24;
 const TALLEST = 2600;
+const DEEP = 1.5; // so many layers to a head, or more, stand across, unless they are few
+const FEW_LAYERS = 12;
 const ROW_LABEL_WIDTH = 34;
 const CAPTION_LINE = 13;
 const GRID_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "Control+Home", "Control+End"];
 
-// A line a layer; as large as the width allows, and no larger than asked for.
+// A line a layer, or where layers are many and there is room to have them across, a line for each place of a head; as large
+// as the width allows, and no larger than asked for.
 /** @param {number[]} shape @param {number} width @param {number} largest */
 function tableLayout([layerCount, headCount, ...matrix], width, largest) {
+  const isDeep = layerCount >= FEW_LAYERS && layerCount > DEEP * headCount;
+  const isTurned = isDeep && (width - ROW_LABEL_WIDTH) / layerCount >= SMALLEST_PITCH;
+  const [lines, columns] = isTurned ? [headCount, layerCount] : [layerCount, headCount];
   /** @type {HeadIndex[]} */
-  const heads = upTo(layerCount * headCount).map((index) => [Math.floor(index / headCount), index % headCount]);
-  return new GridLayout(heads, headCount, tablePitch(layerCount, headCount, width, largest), matrix, 0);
+  const heads = upTo(lines * columns).map((index) => {
+    const [line, column] = [Math.floor(index / columns), index % columns];
+    return isTurned ? [column, line] : [line, column];
+  });
+  return new GridLayout(heads, columns, tablePitch(lines, columns, width, largest), matrix, 0, isTurned);
 }
 
-/** @param {number} layerCount @param {number} headCount @param {number} width @param {number} largest */
-function tablePitch(layerCount, headCount, width, largest) {
-  const tallest = Math.max(SMALLEST_PITCH, TALLEST / layerCount);
-  const widest = (width - ROW_LABEL_WIDTH) / headCount;
+/** @param {number} lines @param {number} columns @param {number} width @param {number} largest */
+function tablePitch(lines, columns, width, largest) {
+  const tallest = Math.max(SMALLEST_PITCH, TALLEST / lines);
+  const widest = (width - ROW_LABEL_WIDTH) / columns;
   return Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
 }
 
@@ -33,8 +42,9 @@ function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLin
 
 class GridLayout {
   /** @param {HeadIndex[]} heads @param {number} columns @param {number} room @param {number[]} matrix @param {number} captionLines */
-  constructor(heads, columns, room, [rows, cells], captionLines) {
+  constructor(heads, columns, room, [rows, cells], captionLines, isTurned = false) {
     this.heads = heads;
+    this.isTurned = isTurned; // layers are columns
     this.columns = Math.min(columns, Math.max(1, heads.length));
     this.lines = Math.ceil(heads.length / this.columns);
     this.gap = 2 * Math.round((clamp(0.09 * room, 4, 10) * devicePixelRatio) / 2);

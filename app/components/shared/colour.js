@@ -106,5 +106,6 @@ function colourPath(background, anchors, size) {
 // The colour at a share of the map, or of its packed colours; what is not a number gets the background.
 /** @type {<Colour extends Rgb | number>(map: Colour[], share: number) => Colour} */
 const colourAt = (map, share) => map[Math.round(clamp(share, 0, 1) * (MAP_SIZE - 1)) || 0];
+const INK_SWITCH = 0.58; // the OKLab lightness at which white and black ink have the same contrast
 /** @type {(rgb: Rgb) => string} */
-const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < 0.68 ? "#ffffff" : "#101218");
+const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < INK_SWITCH ? "#ffffff" : "#101218");

@@ -150,7 +150,10 @@ def number(value: float, digits: str = ".3g") -> str:
     return f"{value:{digits}}".replace("-", "−")
 
 
+EQUAL = 0.19  # the luminance at which both inks have the same contrast, by WCAG 2's formula
+
+
 def ink(colour: tuple[float, ...], palette: Palette) -> str:
     """Black or white, whichever is easier to read on a colour."""
     red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in colour[:3])
-    return "#101218" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 else "#ffffff"
+    return "#101218" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > EQUAL else "#ffffff"

@@ -57,7 +57,7 @@ def render(comparison: Comparison) -> None:
         cell_tables.draw(comparison, chosen, own.how, axis)
         head_tables.draw(comparison, chosen, axis)
         return
-    strip, all_heads, large = grid.places(comparison.b is not None)
+    strip, all_heads, large = grid.places(comparison.b is not None, (comparison.n_layers, comparison.n_heads))
     with all_heads:
         chosen, limits = _grid(comparison, axis)
     with large:

@@ -139,12 +139,12 @@ def test_clicks_select_any_number_of_heads_and_the_server_may_force_others(page:
 def test_a_layers_name_chooses_all_its_heads_and_a_second_click_none(page: Page) -> None:
     page.get_by_role("button", name="reset").click()
     expect(page.get_by_text("selected ((3, 2),)")).to_be_visible()
-    page.locator(".layers span", has_text="L3").click()
+    page.locator(".down span", has_text="L3").click()
     rest = ", ".join(f"(3, {head})" for head in range(N_HEADS) if head != 2)
     expect(page.get_by_text(f"selected ((3, 2), {rest})")).to_be_visible()
-    page.locator(".layers span", has_text="L3").click()
+    page.locator(".down span", has_text="L3").click()
     expect(page.get_by_text("selected ()")).to_be_visible()
-    page.locator(".heads span", has_text="H1").click()
+    page.locator(".across span", has_text="H1").click()
     of_one = ", ".join(f"({layer}, 1)" for layer in range(N_LAYERS))
     expect(page.get_by_text(f"selected ({of_one})")).to_be_visible()
 

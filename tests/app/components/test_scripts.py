@@ -353,6 +353,36 @@ def test_zero_masked_absent_and_hidden_cells_are_told_apart(scripts: Page, backg
     assert min(np.diff(lightness)) > 0.04  # twice a just noticeable difference of OKLab's lightness
 
 
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+def test_ink_can_be_read_on_every_colour_of_the_maps(scripts: Page, background: list[int]) -> None:
+    script = """background => [...colourMap(background), ...divergingMap(background)].map((rgb) => [rgb, inkOn(rgb)])"""
+    for rgb, ink in scripts.evaluate(script, background):
+        colour, written = luminance(rgb), luminance([int(ink[at : at + 2], 16) for at in (1, 3, 5)])
+        contrast = (max(colour, written) + 0.05) / (min(colour, written) + 0.05)
+        assert contrast > 4.1  # the most that both inks have on one colour is 4.3; a map has 256
+
+
+def luminance(rgb: list[int]) -> float:
+    """By the definition of WCAG 2."""
+    shares = (byte / 255 for byte in rgb)
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize(("shape", "width", "columns"), [((30, 9), 1360, 30), ((30, 9), 360, 9), ((12, 12), 900, 12)])
+def test_many_layers_stand_across_where_they_have_room(
+    scripts: Page, shape: tuple[int, int], width: int, columns: int
+) -> None:
+    scripts.add_script_tag(content=(SHARED.parent / "head_grid" / "layout.js").read_text(encoding="utf-8"))
+    script = """([shape, width]) => {
+      const layout = tableLayout([...shape, 24, 24], width, MAX_PITCH);
+      const [left, top] = layout.corner(layout.indices.get("L2H1"));
+      return [layout.columns, Math.round(left / layout.across), Math.round(top / layout.down)];
+    }"""
+    at = [2, 1] if columns == shape[0] and shape[0] != shape[1] else [1, 2]
+    assert scripts.evaluate(script, [list(shape), width]) == [columns, *at]
+
+
 @pytest.mark.parametrize(("n_heads", "n_layers", "width"), [(4, 4, 460), (4, 4, 354), (12, 12, 460), (1, 2, 460)])
 def test_sorted_heads_are_no_smaller_than_in_their_own_places(
     scripts: Page, n_heads: int, n_layers: int, width: int
