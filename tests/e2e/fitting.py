@@ -15,7 +15,7 @@ LOWEST = {"alone": 260, "compared": 320}
 LOWEST_IN_LESS = {"alone": 500, "compared": 660}
 # What a page is about, by the key of its place; of those, the first that is drawn.
 PICTURES = {
-    "attention": "grid",
+    "attention": "strip",
     "inside": "steps_A",
     "residual": "norms-A",
     "lens": "lens",
@@ -32,7 +32,7 @@ PICTURES = {
     "corpus": "corpus_scatter",
     "weights": "pairs_Highest",
     "generate": "generate_bars",
-    "translate": "grid-pair-cross",
+    "translate": "strip",
 }
 WEIGHTS_COMPARED = "singular_values"
 # Elements of the page's body that lie over each other without being inside each other.

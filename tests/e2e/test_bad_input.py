@@ -157,11 +157,12 @@ def _strip(window: Driver) -> list[str]:
 
 def _columns(window: Driver) -> list[str]:
     picture = window.panels.first.locator("canvas").first
-    return [note["text"] for note in _written(picture) if not note["upright"]]
+    return [note["text"] for note in _written(picture) if not note["upright"] and note["text"] != "from (query)"]
 
 
 def _rows(window: Driver) -> list[str]:
-    upright = [note for note in _written(window.panels.first.locator("canvas").first) if note["upright"]]
+    notes = _written(window.panels.first.locator("canvas").first)
+    upright = [note for note in notes if note["upright"] and note["text"] != "to (key)"]
     return [note["text"] for note in sorted(upright, key=lambda note: note["y"])]
 
 

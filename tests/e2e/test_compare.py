@@ -40,11 +40,12 @@ def test_the_tooltip_of_a_difference_gives_both_weights(app: Driver) -> None:
         assert min(abs(np.array(shown) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
 
 
-def test_three_pictures_a_head_have_the_width_of_the_page(app: Driver) -> None:
+def test_three_pictures_a_head_stand_abreast_beside_the_grid(app: Driver) -> None:
     app.open(prompt=A, prompt_b=B, heads="1.2")
     boxes = [plot.bounding_box() for plot in app.page.locator(".plot").all()]
     assert len(boxes) == 3
-    assert all(box and box["width"] > 350 for box in boxes)  # of a window of 1280
+    assert len({box["y"] for box in boxes if box}) == 1
+    assert all(box and box["width"] > 250 for box in boxes)  # of a window of 1280
 
 
 def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:

@@ -31,12 +31,13 @@ def test_a_comparison_begins_high_too(app: Driver, view: View) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:2])
-def test_a_newcomer_sees_the_grid_and_two_chosen_heads_whole(app: Driver, width: int, height: int) -> None:
+def test_a_newcomer_sees_the_text_and_the_grid_whole(app: Driver, width: int, height: int) -> None:
     app.page.set_viewport_size({"width": width, "height": height})
     app.open()
     header = app.page.get_by_role("banner").bounding_box()
     assert header
-    whole = [app.board, app.panels.nth(0), app.panels.nth(1)]
+    predicted = app.page.locator(".prediction")
+    whole = [app.page.locator("h2.page"), app.chips.first, app.chips.last, predicted, app.board]
     for part in whole:
         box = part.bounding_box()
         assert box
@@ -44,9 +45,11 @@ def test_a_newcomer_sees_the_grid_and_two_chosen_heads_whole(app: Driver, width:
         assert box["y"] + box["height"] <= height
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
-    board = app.board.bounding_box()
+    board, heads = app.board.bounding_box(), app.panels.first.locator(".plot").bounding_box()
     assert board
-    assert board["y"] - header["height"] <= 200  # nothing taller stands above
+    assert heads
+    assert heads["y"] < height - 200  # the first head is begun to be seen, beside the grid
+    assert heads["x"] > board["x"] + board["width"]
 
 
 def test_every_token_is_named_along_the_chosen_heads(app: Driver) -> None:

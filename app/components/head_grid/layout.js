@@ -3,6 +3,8 @@ const MAX_PITCH = 144; // CSS pixels from one thumbnail to the next
 const FLOW_PITCH = 66; // the least at which a head's name fits under it
 const SMALLEST_PITCH = 24;
 const TALLEST = 2600;
+const SHARE_OF_WINDOW = 0.42; // of its height, for a grid of few lines
+const LEAST_OF_FEW = 72;
 const DEEP = 1.5; // so many layers to a head, or more, stand across, unless they are few
 const FEW_LAYERS = 12;
 const ROW_LABEL_WIDTH = 34;
@@ -26,7 +28,8 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest) {
 
 /** @param {number} lines @param {number} columns @param {number} width @param {number} largest */
 function tablePitch(lines, columns, width, largest) {
-  const tallest = Math.max(SMALLEST_PITCH, TALLEST / lines);
+  const seenAtOnce = Math.max(LEAST_OF_FEW, (SHARE_OF_WINDOW * innerHeight) / lines);
+  const tallest = Math.max(SMALLEST_PITCH, Math.min(TALLEST / lines, seenAtOnce));
   const widest = (width - ROW_LABEL_WIDTH) / columns;
   return Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
 }

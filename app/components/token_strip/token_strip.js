@@ -54,7 +54,7 @@ class TokenStrip {
     this.attention = new AttentionLines(this.body);
     this.prediction = buttonOf("", () => view.open("prediction"));
     this.prediction.className = "prediction";
-    view.root.append(header, this.body);
+    view.root.append(this.body, header);
   }
 
   directionSwitch() {
