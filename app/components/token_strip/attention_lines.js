@@ -23,6 +23,8 @@ class AttentionLines {
   /** @type {number | null} */
   frame = null;
   began = 0;
+  width = 0; // of the strip, CSS pixels, as it was when the chips were measured: while it is put back it has none
+  height = 0;
   thickest = 9; // CSS pixels, of all there can be
 
   /** @param {HTMLElement} body */
@@ -36,6 +38,7 @@ class AttentionLines {
   /** @param {HTMLElement[][]} lists */
   measure(lists) {
     const { left, top } = this.body.getBoundingClientRect();
+    [this.width, this.height] = [this.body.clientWidth, this.body.clientHeight];
     this.places.clear();
     const rows = lists.map((chips) => {
       /** @type {number[]} */
@@ -113,7 +116,7 @@ class AttentionLines {
   }
 
   paint() {
-    const context = sizedContext(this.canvas, this.body.clientWidth, this.body.clientHeight);
+    const context = sizedContext(this.canvas, this.width, this.height);
     context.lineCap = "round";
     const thinFirst = [...this.painted.values()].sort((one, other) => one.share - other.share);
     for (const line of thinFirst) {
@@ -156,6 +159,6 @@ class AttentionLines {
     context.textAlign = "center";
     const middle = (x + toX) / 2;
     const half = context.measureText(text).width / 2;
-    context.fillText(text, clamp(middle, half, this.body.clientWidth - half), y - this.rise(Math.abs(toX - x), y) - 8);
+    context.fillText(text, clamp(middle, half, this.width - half), y - this.rise(Math.abs(toX - x), y) - 8);
   }
 }
