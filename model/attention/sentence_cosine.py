@@ -26,6 +26,7 @@ from headlight.model.runs.linear import norm_behind, norm_of, write_scales
 from headlight.model.runs.run import Run
 
 Rows = Float[Tensor, "pos d_model"]
+DENSE_BIASES = "biases of Dense"  # the layers behind the pooling
 ASSUMED: OutputPosition = "mean"  # where nothing beside a body says how it is pooled
 
 
@@ -137,7 +138,7 @@ def _parts(run: Run, other: Float[Tensor, " d_model"]) -> CosineParts:
     towards, constant = _before_dense(run, other / (own.norm() * other.norm()))
     final = run.model.to_unembed(run.stream(run.cfg.n_layers)[None])[0].double()
     heads, rest = parts_along(run, weights[:, None] * towards)
-    rest["biases of Dense"] = constant
+    rest[DENSE_BIASES] = constant
     named = {name: value for name, value in rest.items() if abs(value) > 0}
     return CosineParts(
         Measure("cosine of A and B", "cosine", (), cosine),

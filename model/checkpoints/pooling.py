@@ -49,7 +49,7 @@ def with_sentence(folder: Path, checkpoint: Checkpoint[TransformerConfig]) -> Ch
     behind = [(kind, path) for kind, path in modules if kind not in UNNAMED]
     dense = [_Dense(folder / path) for kind, path in behind if kind == "Dense"]
     if len(dense) == len(behind) and all(each.is_read for each in dense):
-        cfg = replace(cfg, sentence_dense=tuple((each.width, each.activation) for each in dense))
+        cfg = replace(cfg, sentence_dense=tuple((each.width, each.activation) for each in dense if each.activation))
         state = checkpoint.state | {
             f"sentence_dense.{place}.{name}": tensor
             for place, each in enumerate(dense)
@@ -84,13 +84,13 @@ class _Dense:
     def __init__(self, folder: Path) -> None:
         settings = _read(folder / "config.json") if (folder / "config.json").is_file() else {}
         self.width = settings.get("out_features")
-        self.activation = ACTIVATIONS.get(str(settings.get("activation_function", "")).rpartition(".")[2], "")
+        self.activation = ACTIVATIONS.get(str(settings.get("activation_function", "")).rpartition(".")[2])
         self.file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[0])
 
     @property
     def is_read(self) -> bool:
         """Whether its settings are those of a layer that is computed here."""
-        return type(self.width) is int and bool(self.activation) and self.file.is_file()
+        return type(self.width) is int and self.activation is not None and self.file.is_file()
 
     def parameters(self, d_in: int) -> dict[str, Tensor]:
         """Its matrix as [in, out], and its bias.

@@ -12,7 +12,13 @@ from headlight.app.pages.residual.maps import GROUP, head_map, rest_map
 from headlight.app.parts import tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
-from headlight.model.attention.sentence_cosine import CosineParts, no_cosine, said_of_pooling, sentence_cosine
+from headlight.model.attention.sentence_cosine import (
+    DENSE_BIASES,
+    CosineParts,
+    no_cosine,
+    said_of_pooling,
+    sentence_cosine,
+)
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import head_name
 
@@ -46,6 +52,7 @@ def parts_of(comparison: Comparison) -> Mapping[str, CosineParts]:
 def maps(comparison: Comparison, side: str, parts: CosineParts) -> list[CellMap]:
     """Contributions of each head, of each token by its own last state, and of everything else."""
     run, tokens = comparison.sides[side], parts.tokens.values.numpy()[None]
+    and_biases = f" with the {DENSE_BIASES}" if DENSE_BIASES in parts.rest_names else ""
     return [
         head_map(parts.heads.values.numpy(), side, TITLE),
         CellMap(
@@ -53,7 +60,7 @@ def maps(comparison: Comparison, side: str, parts: CosineParts) -> list[CellMap]
             CellAxis("sentence", [side]),
             CellAxis("token", run.labels, numbered=True),
             title=TITLE,
-            caption=f"{side}: tokens by their last states, which sum to the cosine",
+            caption=f"{side}: tokens by their last states, which sum to the cosine{and_biases}",
             scale="signed",
         ),
         rest_map(parts.rest_names, parts.rest.values.numpy(), side, TITLE),
