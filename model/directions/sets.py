@@ -4,11 +4,25 @@ from functools import cache
 
 from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
 
+# Of one token in either number, for mini, so that no position tells it.
 _NOUNS = (
-    ("key", "keys"), ("apple", "apples"), ("ring", "rings"), ("door", "doors"), ("table", "tables"),
-    ("letter", "letters"), ("book", "books"), ("car", "cars"), ("house", "houses"), ("tree", "trees"),
-    ("river", "rivers"), ("picture", "pictures"),
-)  # fmt: skip
+    "key",
+    "cup",
+    "book",
+    "ring",
+    "letter",
+    "ball",
+    "hat",
+    "coat",
+    "lamp",
+    "ticket",
+    "basket",
+    "bottle",
+    "bag",
+    "map",
+    "card",
+    "chair",
+)
 _PLACES = ("near", "behind", "next to", "beside", "by", "above")
 _ADJECTIVES = {
     "positive": ("wonderful", "excellent", "delightful", "brilliant", "charming", "superb", "lovely", "moving"),
@@ -35,8 +49,8 @@ def _number() -> PromptSet:
     rows = []
     for at, place in enumerate(_PLACES):
         for index in range(at % 2, len(_NOUNS), 2):
-            other = _NOUNS[(index + at + 1) % len(_NOUNS)][(index // 2 + at) % 2]
-            for number, subject in zip(("singular", "plural"), _NOUNS[index], strict=True):
+            other = _NOUNS[(index + at + 1) % len(_NOUNS)] + "s" * ((index // 2 + at) % 2)
+            for number, subject in (("singular", _NOUNS[index]), ("plural", f"{_NOUNS[index]}s")):
                 verbs = (" is", " are") if number == "singular" else (" are", " is")
                 labels = {"number": number, "template": f"The … {place} the …"}
                 rows.append(PromptPair(f"The {subject} {place} the {other}", None, verbs[:1], verbs[1:], {}, labels))

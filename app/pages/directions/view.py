@@ -1,9 +1,12 @@
 """The page *Directions*: what is compared, how well the direction predicts, what lies along it, and what it causes."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Text, token_values
+from headlight.app.figures import Plot
 from headlight.app.frame import notices, progress
 from headlight.app.pages.directions import acting, charts, files
 from headlight.app.pages.directions.choices import Choices
@@ -177,9 +180,9 @@ def _draw(view: DirectionView) -> None:
         acting.draw(view)
         return
     if view.study is not None:
-        alone(
-            [charts.told(view.study, view.comparison.a.layer_labels)],
-            "Held-out accuracy and AUROC by layer, beside shuffled labels and random vectors",
+        _plots(
+            charts.told(view.study, view.comparison.a.layer_labels),
+            "by layer, beside shuffled labels and random vectors",
             "direction_told",
         )
         st.caption(plain(said_of_study(view)))
@@ -194,6 +197,13 @@ def _draw(view: DirectionView) -> None:
         _effect(view)
     acting.draw(view)
     _near(view)
+
+
+def _plots(plots: Sequence[Plot], alt: str, name: str) -> None:
+    """Plots side by side, and below each other on a phone."""
+    for slot, (column, plot) in enumerate(zip(st.columns(len(plots)), plots, strict=True)):
+        with column:
+            alone([[plot]], f"{plot.title}, {alt}", f"{name}_{slot}")
 
 
 def said_of_study(view: DirectionView) -> str:
@@ -223,8 +233,7 @@ def _effect(view: DirectionView) -> None:
     else:
         for line in conclusion(view.curve, view.study.examples, view.study.accuracies[view.layer]):
             st.text(line)
-        alt = "The measured logit difference and the cost on neutral text by factor"
-        alone([charts.dose(view.curve, view.study.examples.classes[0])], alt, "direction_dose")
+        _plots(charts.dose(view.curve, view.study.examples.classes[0]), "with 95% intervals", "direction_dose")
 
 
 def _near(view: DirectionView) -> None:

@@ -46,7 +46,7 @@ def test_a_page_finds_tests_and_measures_a_direction(at: AppTest) -> None:
     assert "prompts, each steered by a direction found without its group" in said
     assert "of KL a token" in said
     captions = " ".join(each.value for each in at.caption)
-    assert "72 prompts in 5 folds; no fold shares templates with what its" in captions
+    assert "96 prompts in 5 folds; no fold shares templates with what its" in captions
     assert not at.error
 
 
