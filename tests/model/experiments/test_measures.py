@@ -134,17 +134,18 @@ def test_pairs_of_tokens_leave_out_what_comes_later(model: Transformer) -> None:
 
 
 def test_direct_effects_are_theirs_and_add_up_to_the_logit_difference(small: Transformer) -> None:
-    rows, twin = pairs(2, d_vocab=4096), lens_twin(small)
-    heads = _raw(small, rows, measure="dla")
-    whole = run(small, rows, settings(measure="dla", part="all"))
+    rows, model = pairs(2, d_vocab=4096), random_model(n_layers=3, d_vocab=4096)  # in which no bias is zero
+    model.tokenizer, model.source, twin = small.tokenizer, small.source, lens_twin(model)
+    heads = _raw(model, rows, measure="dla")
+    whole = run(model, rows, settings(measure="dla", part="all"))
     assert whole.raw is not None
     assert whole.clean is not None
     torch.testing.assert_close(whole.raw.values.sum(1), whole.clean, **TOLERANCE)
-    by_token = _raw(small, rows, measure="dla", by="position", positions="tokens")
-    by_name = _raw(small, rows, measure="dla", by="position")
+    by_token = _raw(model, rows, measure="dla", by="position", positions="tokens")
+    by_name = _raw(model, rows, measure="dla", by="position")
     torch.testing.assert_close(by_token.sum(-1), heads, **TOLERANCE)
     torch.testing.assert_close(by_name.sum(-1), heads, **TOLERANCE)
-    attention, mlps = (_raw(small, rows, measure="dla", part=part) for part in ("attn_out", "mlp_out"))
+    attention, mlps = (_raw(model, rows, measure="dla", part=part) for part in ("attn_out", "mlp_out"))
     for place, of in enumerate(rows.rows):
         logits, cache = twin.run_with_cache(of.clean[None])
         assert float(whole.clean[place]) == pytest.approx(by_hand(logits, of), rel=1e-5, abs=2e-5)
