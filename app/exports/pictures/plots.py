@@ -195,7 +195,7 @@ def _points(axes: "Axes", plot: Plot, trace: Trace, palette: Palette) -> "Scalar
             ha="right" if right else "center" if "top" in trace.get("textposition", "") else "left",
             va="bottom" if "top" in trace.get("textposition", "") else "center",
         )
-    return _markers(axes, plot, x, y, marker, label, palette)
+    return _markers(axes, plot, x, y, marker, label, palette) if "markers" in mode else None
 
 
 def _markers(

@@ -8,8 +8,11 @@ from typing import get_args
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 
-from headlight.app.figures.graph import Mark, laid_out
+from headlight.app.exports.pictures import plots
+from headlight.app.exports.style import LIGHT
+from headlight.app.figures.graph import Mark, graph, laid_out
 from headlight.app.pages.graph import circuit, files, node_panel
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import sides_of
@@ -249,6 +252,15 @@ def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) ->
     chosen = circuit.scene_of(replace(drawn, node=drawn.parts[1]))
     assert all(1 in (line.source, line.target) for line in chosen.lines)
     assert len(chosen.faint) == len(drawn.edges)
+
+
+def test_a_label_in_a_picture_is_text_beside_its_mark(both: Comparison) -> None:
+    scene = circuit.scene_of(circuit.find(both, selection_of(**CIRCUIT)))
+    figure = Figure()
+    plots.draw(graph(scene), figure.subfigures(1, 1), LIGHT)
+    (axes,) = figure.subfigs[0].axes
+    assert sum(len(drawn.get_offsets()) for drawn in axes.collections) == len(scene.marks)
+    assert {text.get_text().strip() for text in axes.texts} >= {mark.label for mark in scene.marks}
 
 
 def test_any_method_and_size_can_be_chosen(both: Comparison) -> None:
