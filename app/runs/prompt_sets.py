@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -18,6 +18,7 @@ from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
 from headlight.model.prompt_sets.metric import Metric
 from headlight.model.prompt_sets.performance import Performance, performance
 from headlight.model.prompt_sets.prompt_set import PromptSet
+from headlight.model.prompt_sets.shipped import shipped_set, shipped_sets
 from headlight.model.prompt_sets.templates import Template, from_templates
 from headlight.model.runs.host import Host
 from headlight.model.runs.run import tokenizer_of
@@ -25,7 +26,6 @@ from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 SESSION = "session:"  # before the names of sets that were uploaded or written
 SUFFIXES = reading.SUFFIXES
-SHIPPED = Path(__file__).parents[2] / "assets" / "prompts" / "sets"
 MAX_READ = 32  # sets of files that stay read
 FIELDS = {  # what a set has, with what a form calls it
     "clean": "Clean prompt",
@@ -72,14 +72,15 @@ def known(prompt_set: PromptSet) -> KnownSet:
     return KnownSet(digest.hexdigest(), prompt_set)
 
 
-def offered() -> dict[str, Path]:
-    """The sets on offer by name: those that come with the project."""
-    return {path.stem: path for path in sorted(SHIPPED.glob("*")) if path.suffix in SUFFIXES}
+def offered() -> dict[str, str]:
+    """The titles of the sets on offer, by name: those that come with the project."""
+    return {each.name: each.title for each in shipped_sets()}
 
 
 def first_for(model: str) -> str:
-    """The set that the page opens with; nothing where none is on offer."""
-    return next(iter(offered()), "")
+    """The set that the page opens with: the first that is made for this model, or else the first of all."""
+    own = (each.name for each in shipped_sets() if model in each.models)
+    return next(own, next(iter(offered()), ""))
 
 
 def named(name: str, columns: str) -> KnownSet:
@@ -88,12 +89,16 @@ def named(name: str, columns: str) -> KnownSet:
     Raises:
         HeadlightError: it is not on offer here, or cannot be read.
     """
-    places = offered()
-    if name not in places and not models.any_model_allowed():
-        raise InputError(f"The set {name!r} is not offered here.{nearest(name, places)}")
-    path = places.get(name)
-    source: Path | str = path or name
-    return _read(name if path else "", source, columns, _stamp(Path(source).expanduser()))
+    if name in offered():
+        return _shipped(name)
+    if not models.any_model_allowed():
+        raise InputError(f"The set {name!r} is not offered here.{nearest(name, offered())}")
+    return _read(name, columns, _stamp(Path(name).expanduser()))
+
+
+@cache
+def _shipped(name: str) -> KnownSet:
+    return known(shipped_set(name).prompt_set())
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -102,8 +107,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 @lru_cache(MAX_READ)
-def _read(name: str, source: Path | str, columns: str, stamp: tuple[int, ...]) -> KnownSet:
-    return known(reading.read_prompt_set(source, matching_of(columns), name=name))
+def _read(source: str, columns: str, stamp: tuple[int, ...]) -> KnownSet:
+    return known(reading.read_prompt_set(source, matching_of(columns)))
 
 
 def from_link(name: str, text: str) -> KnownSet:
