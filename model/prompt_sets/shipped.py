@@ -73,9 +73,10 @@ def _read(path: Path) -> ShippedSet:
 
 def _template(part: dict[str, Any], values: dict[str, str | list[str]]) -> Template:
     """A template; values are written as one text where none has a space, and "@other" stands for another slot's."""
-    answers = {name: tuple(part[name]) for name in ("answers", "wrong_answers")}
+    answers, wrong_answers = tuple(part["answers"]), tuple(part["wrong_answers"])
     rest = {name: part[name] for name in ("text", "corrupted", "names", "labels", "title") if name in part}
-    return Template(values={slot: _values(values, slot) for slot in values}, **answers, **rest)
+    filled = {slot: _values(values, slot) for slot in values}
+    return Template(values=filled, answers=answers, wrong_answers=wrong_answers, **rest)
 
 
 def _values(values: dict[str, str | list[str]], slot: str) -> tuple[str, ...]:

@@ -188,9 +188,10 @@ def from_templates(name: str, templates: Sequence[PromptTemplate], n: int, seed:
 
 def _rewritten(text: str, slots: Sequence[str], name: Callable[[str, int], str]) -> str:
     pieces = _pieces(text)
-    for slot in slots:
-        if slot not in [other for _, other in pieces]:
-            raise InputError(f"There is no slot {{{slot}}} in the template.")
+    present = {slot for _, slot in pieces}
+    for wanted in slots:
+        if wanted not in present:
+            raise InputError(f"There is no slot {{{wanted}}} in the template.")
     counts = Counter[str]()
     written = ""
     for before, slot in pieces:
