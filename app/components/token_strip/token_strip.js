@@ -102,7 +102,7 @@ class TokenStrip {
   showPrediction(prediction) {
     if (!prediction) return this.prediction.remove();
     const [label, probability] = prediction;
-    this.prediction.replaceChildren(label.replace(SPACE, ""), " ", element("b", "", probability));
+    this.prediction.replaceChildren(label.replace(SPACE, ""), " ", element("span", "probability", probability));
     this.prediction.title = "The likeliest next token. Why?";
     this.lines[0].box.append(this.prediction);
   }
