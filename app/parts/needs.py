@@ -1,5 +1,6 @@
 """Why a page is unavailable for these runs, as a sentence for the user."""
 
+from headlight.model.prompt_sets.encoding import not_read_last
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits.interventions import no_neurons
 from headlight.model.runs.linear import no_reading, no_split
@@ -51,6 +52,11 @@ def logits(comparison: Comparison) -> str:
 def sums(comparison: Comparison) -> str:
     """Require two outputs, and logits that are sums over writes to the stream."""
     return logits(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")
+
+
+def last_token(comparison: Comparison) -> str:
+    """Require outputs that are read at a prompt's last token, where sets are measured."""
+    return logits(comparison) or next(filter(None, (not_read_last(run.cfg) for run in comparison.runs)), "")
 
 
 def ov_circuit(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import torch
@@ -152,7 +153,7 @@ def columns_text(columns: Mapping[str, str]) -> str:
 
 def matching_of(columns: str) -> ColumnMatching | None:
     """The columns that an address holds; None where it holds none, and they are known by their names."""
-    given = {name: column for name, column in parse_qsl(columns) if name in FIELDS}
+    given: dict[str, Any] = {name: column for name, column in parse_qsl(columns) if name in FIELDS}
     return ColumnMatching(**given) if given else None
 
 

@@ -83,14 +83,15 @@ class _Dense:
 
     def __init__(self, folder: Path) -> None:
         settings = _read(folder / "config.json") if (folder / "config.json").is_file() else {}
-        self.width = settings.get("out_features")
+        width = settings.get("out_features")
+        self.width: int = width if type(width) is int else 0
         self.activation = ACTIVATIONS.get(str(settings.get("activation_function", "")).rpartition(".")[2])
         self.file = next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[0])
 
     @property
     def is_read(self) -> bool:
         """Whether its settings are those of a layer that is computed here."""
-        return type(self.width) is int and self.activation is not None and self.file.is_file()
+        return self.width > 0 and self.activation is not None and self.file.is_file()
 
     def parameters(self, d_in: int) -> dict[str, Tensor]:
         """Its matrix as [in, out], and its bias.

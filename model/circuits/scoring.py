@@ -166,7 +166,7 @@ def _exact(runs: EdgeRuns, unit: Unit, host: Host) -> Scores:
             without = torch.stack([_without(whole, place, unit) for place in piece]).repeat_interleave(n_rows, 0)
             outcomes = runs.take(list(range(n_rows)) * len(piece)).run(without, first=first)
             for place, outcome in zip(piece, outcomes.view(len(piece), n_rows), strict=True):
-                scores[(slice(None), *place)] = (outcome - clean).cpu()
+                scores[_in_all_rows(place)] = (outcome - clean).cpu()
                 counted.add()
     return scores
 
@@ -187,8 +187,12 @@ def _without(
     whole: Bool[Tensor, "receiver sender"], place: tuple[int, ...], unit: Unit
 ) -> Bool[Tensor, "receiver sender"]:
     edges = whole.clone()
-    edges[place if unit == "edges" else (slice(None), *place)] = False
+    edges[place if unit == "edges" else _in_all_rows(place)] = False
     return edges
+
+
+def _in_all_rows(place: tuple[int, ...]) -> tuple[slice | int, ...]:
+    return slice(None), *place
 
 
 @torch.no_grad()

@@ -64,7 +64,8 @@ def summarise(values: Float[Tensor, "row *cell"], how: Interval = "bootstrap", s
 
 def deviating(values: Float[Tensor, "row *cell"], cell: Sequence[int], most: int = 5) -> tuple[int, ...]:
     """The places (not the numbers) of the rows that deviate most from the mean of a cell, the farthest first."""
-    column = values[(slice(None), *cell)].double()
+    index: tuple[slice | int, ...] = (slice(None), *cell)
+    column = values[index].double()
     distance = (column - column.nanmean()).abs()
     order = distance.nan_to_num(-1.0).argsort(descending=True, stable=True)
     return tuple(int(row) for row in order[:most] if not distance[row].isnan())

@@ -183,9 +183,9 @@ def _resampled(rows: Sequence[TokenRow], settings: ExperimentSettings) -> tuple[
         alike = [at for at in others if len(prompts[at]) == len(prompts[place])]
         at = draw.choice(alike or others)
         positions = {
-            name: (here[side], rows[at].positions[name][side] if name in rows[at].positions else None)
+            name: (own, rows[at].positions[name][side] if name in rows[at].positions else None)
             for name, here in row.positions.items()
-            if here[side] is not None
+            if (own := here[side]) is not None
         }
         resampled.append(replace(row, clean=prompts[place], corrupted=prompts[at], positions=positions))
     return tuple(resampled)

@@ -35,7 +35,7 @@ def experiment_tables(
         sides = dict(zip("AB", common(a, b), strict=True))
     summaries = {name: summarise(of.measure.values, interval, seed) for name, of in sides.items()}
     if b is not None:
-        summaries[DIFFERENCE] = difference(*sides.values(), paired, interval, seed)
+        summaries[DIFFERENCE] = difference(sides["A"], sides["B"], paired, interval, seed)
     tables: Tables = {"cells": columns(("run", *a.cell_axes, *NUMBERS), _cells(sides["A"], summaries))}
     tables["rows"] = columns(ROWS, _rows(sides))
     if cell:
@@ -61,7 +61,8 @@ def _rows(sides: Mapping[str, Measurement]) -> Iterator[Row]:
 
 
 def _of_cell(sides: Mapping[str, Measurement], cell: tuple[int, ...]) -> Iterator[Row]:
+    index: tuple[slice | int, ...] = (slice(None), *cell)
     for side, of in sides.items():
         named = [of.axis_labels(axis)[at] for axis, at in zip(of.cell_axes, cell, strict=True)]
-        for row, value in zip(of.rows, of.measure.values[(slice(None), *cell)].tolist(), strict=True):
+        for row, value in zip(of.rows, of.measure.values[index].tolist(), strict=True):
             yield (side, row, *named, of.measure.unit, number(value))

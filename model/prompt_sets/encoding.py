@@ -109,6 +109,16 @@ class TokenSet:
         return TokenSet(self.name, rows, self.refused, _position_names(rows), self.notes)
 
 
+def not_read_last(cfg: TransformerConfig) -> str:
+    """Say why a model cannot be measured at a prompt's last token, and what to do; nothing where it can."""
+    if cfg.attention_dir == "causal" and cfg.output in ("tokens", "labels") and _reads_last(cfg):
+        return ""
+    return (
+        "Sets are measured at each prompt's last token, and this model is not read there. Choose a language model, or "
+        "a classifier that reads the last token."
+    )
+
+
 def to_tokens(
     prompt_set: PromptSet,
     tokenizer: Tokenizer,
@@ -130,11 +140,8 @@ def to_tokens(
     Raises:
         InputError: the settings are of a model that is not read at its last token.
     """
-    if cfg and (cfg.attention_dir != "causal" or cfg.output not in ("tokens", "labels") or not _reads_last(cfg)):
-        raise InputError(
-            "Sets are measured at each prompt's last token, and this model is not read there. Choose a language model, "
-            "or a classifier that reads the last token."
-        )
+    if cfg and (obstacle := not_read_last(cfg)):
+        raise InputError(obstacle)
     encoder = _Encoder(tokenizer, bos, with_space, cfg)
     rows, refused = list[TokenRow](), dict[int, str]()
     for number, pair in enumerate(prompt_set.rows, start=1):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -60,6 +61,10 @@ def _keep(name: str, data: bytes) -> str:
     return directions.keep(direction_studies.read(name, data))
 
 
+def _keep(direction: Direction) -> None:
+    directions.keep(direction)
+
+
 def _saver(view: DirectionView) -> None:
     with st.popover("Keep or save", key="headlight-direction-save"):
         key = selection.widget_key("dir_name")
@@ -67,7 +72,8 @@ def _saver(view: DirectionView) -> None:
         named = replace(view.direction, name=name)
         st.button(
             "Keep by this name",
-            on_click=lambda: directions.keep(named),
+            on_click=_keep,
+            args=(named,),
             key=selection.widget_key("dir_keep"),
         )
         for suffix, label in FORMATS.items():
@@ -76,7 +82,7 @@ def _saver(view: DirectionView) -> None:
                 continue
             st.download_button(
                 label,
-                lambda own=own, suffix=suffix: direction_studies.write(own, suffix),
+                partial(direction_studies.write, own, suffix),
                 directions.file_of(own.identity).removesuffix(".safetensors") + suffix,
                 key=selection.widget_key(f"dir_save{suffix}"),
                 on_click="ignore",

@@ -5,4 +5,4 @@ from headlight.app.pages.experiments import exports, view
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.parts import needs
 
-VIEW = View("experiments", "Experiments", view.render, exports.export, needs.logits, group=EXPLAIN, choices=Choices)
+VIEW = View("experiments", "Experiments", view.render, exports.export, needs.last_token, group=EXPLAIN, choices=Choices)

@@ -89,7 +89,8 @@ def drawn_cell(shown: Experiment, cell: tuple[int, ...]) -> Plot:
 
 def values_of(measurement: Measurement, cell: tuple[int, ...]) -> np.ndarray:
     """A cell's value in every row."""
-    values: np.ndarray = measurement.measure.values[(slice(None), *cell)].double().numpy()
+    index: tuple[slice | int, ...] = (slice(None), *cell)
+    values: np.ndarray = measurement.measure.values[index].double().numpy()
     return values
 
 

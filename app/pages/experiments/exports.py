@@ -41,8 +41,7 @@ def export() -> Export | None:
 
 def of(known: Sequence[KnownSet]) -> Export:
     """The files of what is measured over these sets, which are made later, outside the session."""
-    parts = (partial(each, known) for each in (script, data, drawings))
-    return Export("experiments", *parts, has_plots=True)
+    return Export("experiments", partial(script, known), partial(data, known), partial(drawings, known), has_plots=True)
 
 
 def script(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection) -> str:

@@ -31,7 +31,8 @@ def title(continuations: Continuations) -> None:
 
 def draw(continuations: Continuations) -> None:
     """The strip of tokens, the grid of all heads and the chosen ones."""
-    all_heads, strip, beside = grid.places(continuations.b is not None)
+    shape = continuations.comparison.n_layers, continuations.comparison.n_heads
+    strip, all_heads, beside = grid.places(continuations.b is not None, shape)
     now = selection.current()
     with all_heads:
         chosen = _grid(continuations)
