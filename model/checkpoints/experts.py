@@ -24,7 +24,7 @@ def single_experts(tensors: dict[str, Tensor], model_type: object) -> dict[str, 
 
     mlx-lm writes [expert, out, in] as switch_mlp; transformers has gate and linear part one behind the other.
     """
-    if model_type not in NAMES:
+    if not isinstance(model_type, str) or model_type not in NAMES:
         return tensors
     place, names = NAMES[model_type]
     single = dict[str, Tensor]()

@@ -61,7 +61,7 @@ def _keep(name: str, data: bytes) -> str:
     return directions.keep(direction_studies.read(name, data))
 
 
-def _keep(direction: Direction) -> None:
+def _list(direction: Direction) -> None:
     directions.keep(direction)
 
 
@@ -72,7 +72,7 @@ def _saver(view: DirectionView) -> None:
         named = replace(view.direction, name=name)
         st.button(
             "Keep by this name",
-            on_click=_keep,
+            on_click=_list,
             args=(named,),
             key=selection.widget_key("dir_keep"),
         )
