@@ -107,5 +107,5 @@ def method_name(settings: Settings) -> str:
 def _method(settings: Settings) -> Method:
     name = method_name(settings)
     if name not in METHODS:
-        raise ConfigError(f"The weights are quantised by the method {name:.60}, which is not read. {OTHERWISE}")
+        raise ConfigError(f"The weights are quantised by {name:.60}, which is not read. {OTHERWISE}")
     return METHODS[name]

@@ -48,7 +48,7 @@ def edit_index(folder: Path, edit: Callable[[dict[str, str]], object]) -> None:
     [
         (
             {"quantization_config": {"quant_method": "higgs"}},
-            r"quantised by the method higgs, which is not read\. Save the model dequantised",
+            r"quantised by higgs, which is not read\. Save the model dequantised",
         ),
         ({"quantization": True}, "sets quantization to True, which does not tell how to dequantise"),
         ({"rope_parameters": {"rope_type": "spiral", "rope_theta": 1e4}}, "scales rotary positions by 'spiral'; known"),

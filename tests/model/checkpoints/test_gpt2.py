@@ -186,7 +186,7 @@ def test_only_the_first_few_of_many_wrong_tensors_are_named(tmp_path: Path) -> N
         ({"activation_function": "gelu_10"}, "asks for the activation 'gelu_10'; supported are relu, relu2, gelu"),
         ({"activation_function": ["gelu"]}, "asks for the activation"),
         ({"add_cross_attention": True}, "add_cross_attention to true, which changes what.*supported is false"),
-        ({"quantization_config": {"bits": 4}}, r"quantised \(an unknown method\)"),
+        ({"quantization_config": {"bits": 4}}, r"quantised by an unknown method, which is not read"),
         ({"pruned_heads": {"0": [1]}}, "pruned_heads"),
         ({"n_head": 5}, "n_embd to 12 and n_head to 5; n_head must divide n_embd"),
         ({"n_head": 0}, "n_head must divide n_embd"),

@@ -355,7 +355,7 @@ DAMAGES: list[tuple[str, Callable[[dict[str, Tensor]], object], dict[str, Any], 
         "AWQ",
         dict,
         {"quant_method": "hqq"},
-        r"quantised by the method hqq, which is not read\. Save the model dequantised, as the manual shows",
+        r"quantised by hqq, which is not read\. Save the model dequantised, as the manual shows",
     ),
     ("FP8 in blocks", drop("weight_scale_inv"), {}, rf"holds {Q}\.weight as float8_e4m3fn without scales"),
     (
