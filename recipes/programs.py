@@ -128,8 +128,7 @@ def _brackets() -> Program:
     step = 1 / (LENGTH + 1)  # the smallest depth that there is
     below_and_open = [[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.0] * 4, [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]
     weights.mlp(0, part["depth"][0], [-1.0, -step, 0.0, step, 1.0], below_and_open, "below", "answer")
-    resting = part["token"][[BOS]] / 2
-    weights.head(1, q=None, k=part["below"] + resting, v=(part["below"], CLOSE), o="answer")
+    weights.head(1, q=None, k=part["below"], v=(part["below"], CLOSE), o="answer")
     circuit = {("L0H0.v", EMBEDDINGS), ("L0 MLP", "L0H0"), ("L1H0.k", "L0 MLP"), ("L1H0.v", "L0 MLP")}
     circuit |= {(LOGITS, "L0 MLP"), (LOGITS, "L1H0")}
     model = weights.finished()
@@ -140,7 +139,7 @@ def _brackets() -> Program:
         balanced = [depths[at] == 0 and min(depths[: at + 1]) >= 0 for at in range(len(depths))]
         return [OPEN if each else CLOSE for each in balanced]
 
-    return Program(model, answers, frozenset(circuit), frozenset({("L1H0.k", EMBEDDINGS)}))
+    return Program(model, answers, frozenset(circuit), frozenset())
 
 
 Rows = Float[Tensor, "entry d_model"]

@@ -19,8 +19,10 @@ from headlight.model.circuits.preparing import Baseline
 from headlight.model.circuits.scoring import Method
 from headlight.model.circuits.selection import EdgeMask
 from headlight.model.prompt_sets.encoding import TokenRow
+from headlight.recipes.programs import BOS, programs
 from tests.model.circuits.test_edges import KNOWN
 from tests.places import ROOT
+from tests.recipes.test_programs import length, sequence
 
 TRACR = Path(os.environ.get("HEADLIGHT_TRACR", ROOT.parent / "shared" / "data" / "tracr"))
 RESAMPLED = {
@@ -123,3 +125,34 @@ def test_of_weights_written_by_hand_exactly_the_edges_are_found(name: str, metho
     edges = above_share(scores.wires, scores.mean, 1e-3)
     wires = scores.wires
     assert {(wires.receivers[row], wires.senders[column]) for row, column in edges.nonzero().tolist()} == KNOWN
+
+
+PROGRAMS = programs()
+
+
+def rows_by_hand(name: str, n_rows: int = 40) -> list[TokenRow]:
+    """Pairs of sequences for a program, each measured where the two have other answers."""
+    draw, program, rows = random.Random(1), PROGRAMS[name], list[TokenRow]()
+    while len(rows) < n_rows:
+        n_tokens = length(name, draw)
+        a, b = (sequence(name, draw, n_tokens) for _ in range(2))
+        at = draw.randrange(n_tokens)
+        right, wrong = program.answers(a)[at], program.answers(b)[at]
+        if right != wrong:
+            clean, corrupted = (torch.tensor([BOS, *tokens]) for tokens in (a, b))
+            rows.append(TokenRow(len(rows) + 1, clean, corrupted, (right,), (wrong,), {"end": (at + 1, at + 1)}))
+    return rows
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_edges_of_programs_written_by_hand_are_told_apart_from_decoys(name: str) -> None:
+    program, rows = PROGRAMS[name], rows_by_hand(name)
+    truths: dict[Baseline, EdgeMask] = {}
+    for baseline, edges in (("pair", program.varying), ("zero", program.varying | program.constant)):
+        exact = edge_scores(program.model, rows, "exact", baseline)
+        truths[baseline] = truth_of(exact, "; ".join(" < ".join(edge) for edge in edges))
+        # Nothing else has any effect: logits go up to 10, and a match's score leaves e^-30 to all else.
+        assert torch.equal(exact.by_row.abs().amax(0) > 1e-4, truths[baseline]), baseline
+    estimated = edge_scores(program.model, rows, "eap_ig_inputs", steps=20)
+    sizes = estimated.by_row.abs().mean(0)
+    assert edge_auroc(sizes, truths["pair"], estimated.wires.before) >= 0.99
