@@ -10,6 +10,7 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.pages.directions.choices import Choices
 from headlight.app.pages.directions.direction_view import DirectionView
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import direction_studies, directions
 from headlight.app.server import boundary
 from headlight.model.runs.direction import Direction
@@ -53,8 +54,8 @@ def _opener(label: str, name: str, types: list[str], take: Callable[[str, bytes]
                 Choices, dir_set=chosen, dir_column="", dir_toward="", dir_away="", dir_position="end", dir_layer=None
             )
 
-    with st.popover(label, key=f"headlight-{name}"):
-        st.file_uploader(label, type=types, key=key, on_change=taken)
+    with st.popover(plain(label), key=f"headlight-{name}"):
+        st.file_uploader(plain(label), type=types, key=key, on_change=taken)
 
 
 def _keep(name: str, data: bytes) -> str:
@@ -81,7 +82,7 @@ def _saver(view: DirectionView) -> None:
             if suffix == ".gguf" and max(own.layers) < 2:
                 continue
             st.download_button(
-                label,
+                plain(label),
                 partial(direction_studies.write, own, suffix),
                 directions.file_of(own.identity).removesuffix(".safetensors") + suffix,
                 key=selection.widget_key(f"dir_save{suffix}"),

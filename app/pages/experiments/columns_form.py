@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from headlight.app import selection
+from headlight.app.parts.markdown import plain
 from headlight.app.runs.prompt_sets import FIELDS
 from headlight.model.text.labels import label
 
@@ -28,7 +29,7 @@ def draw(file: Unmatched, take: Callable[[Unmatched, Mapping[str, str]], None]) 
     with st.form("headlight-columns", border=True):
         st.text(f"{file.name} has columns that no program is known to write. Say what they are.")
         for name, title in FIELDS.items():
-            st.selectbox(title, list(labels), format_func=labels.__getitem__, key=keys[name])
+            st.selectbox(plain(title), list(labels), format_func=labels.__getitem__, key=keys[name])
         st.form_submit_button("Read the file", type="primary", on_click=lambda: take(file, _chosen(keys)))
 
 

@@ -1,6 +1,7 @@
 """No name and no text becomes code: the syntax trees of every page's script, of hostile names and texts."""
 
 import ast
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from headlight.app.frame.prompt_list import Prompt
 from headlight.app.pages import (
     attention,
     corpus,
+    directions,
+    experiments,
     features,
     flow,
     generate,
@@ -28,10 +31,12 @@ from headlight.app.pages import (
     weights,
     why,
 )
+from headlight.app.pages.directions.direction_view import study_question
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.registry import VIEWS
-from headlight.app.runs import comparisons, translations
+from headlight.app.runs import comparisons, direction_studies, prompt_sets, translations
 from headlight.app.selection import Selection
+from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
 from headlight.model.runs.edits import AblateHeads, EditFeature, Patch, Steer
 from tests.app.choosing import selection_of
 from tests.headvis_tree import write_tree
@@ -62,6 +67,25 @@ def of_prompts(found: Any, now: Selection) -> str:
     return export.script(found, now)
 
 
+def of_a_set(found: Any, now: Selection) -> str:
+    """The script of a set whose name, texts and labels are hostile."""
+    texts = [f"one two {ATTACK} {word}" for word in ("one", "two", "three")]
+    pairs = tuple(PromptPair(text, None, (" one",), (" two",), {}, {ATTACK: ATTACK}) for text in texts)
+    known = prompt_sets.known(PromptSet(ATTACK, pairs))
+    return experiments.exports.of((known,)).script(found, now)
+
+
+def of_a_direction(found: Any, now: Selection) -> str:
+    """The script of a direction between prompts whose name, texts and labels are hostile."""
+    rows = [{"clean": f"one two {ATTACK} {n}", "kind": f"{n % 2} {ATTACK}", "group": n // 2} for n in range(12)]
+    name = direction_studies.add_set(f"{NAME}.jsonl", "\n".join(map(json.dumps, rows)).encode())
+    chosen = selection_of(
+        model=now.model, prompt=now.prompt, dir_set=name, dir_column="kind", dir_up=" one", dir_down=" two"
+    )
+    direction_studies.answer(study_question(found, chosen))
+    return directions.EXPORT.script(found, chosen)
+
+
 Script = Callable[[Any, Selection], str]
 SCRIPTS: list[tuple[str, Script, dict[str, Any]]] = [
     ("attention", attention.EXPORT.script, COMPARED),
@@ -71,6 +95,8 @@ SCRIPTS: list[tuple[str, Script, dict[str, Any]]] = [
     ("prompts", of_prompts, {}),
     ("why", why.EXPORT.script, {**SAID, "dictionary": NAME, "heads": ((1, 0),)}),
     ("why", why.EXPORT.script, EDITED),
+    ("experiments", of_a_set, {"exp_measure": "dla"}),
+    ("directions", of_a_direction, {}),
     ("patching", patching.EXPORT.script, {"prompt_b": ATTACK + " one", "align": "position", **SAID}),
     ("flow", flow.EXPORT.script, COMPARED),
     ("mlp", mlp.EXPORT.script, SAID),
@@ -100,6 +126,7 @@ CALLED |= {
     "Scope",
     "FeatureOrder",
 }
+CALLED |= {"ExperimentSettings", "run_experiment", "DirectionSettings", "PromptSet", "PromptPair"}
 CALLED |= {"LogitDifference", "AblateHeads", "Steer", "Patch", "EditFeature"}
 
 
