@@ -29,7 +29,8 @@ def render(comparison: Comparison) -> None:
         writer.draw(comparison.a.source.name)
     measure_options.draw(comparison)
     said = st.container(key="headlight-finding")
-    left, right = st.columns(WIDTHS, gap="large")
+    with st.container(key="headlight-set-and-measure"):  # style.css puts what is measured first on a phone
+        left, right = st.columns(WIDTHS, gap="large")
     rows: dict[str, ReadRows] = {}
     with left:
         sets.say_what_was_taken()

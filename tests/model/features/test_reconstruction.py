@@ -73,7 +73,7 @@ def test_features_and_errors_are_those_of_the_models_activations(run: Run, opene
     for loss, of in ((in_place.loss, logits), (in_place.loss_in_place, other)):
         torch.testing.assert_close(loss.values, F.cross_entropy(of[0, :-1], run.tokens[1:]), **CLOSE)
     expected = F.kl_div(other[0].log_softmax(-1), logits[0].log_softmax(-1), reduction="none", log_target=True).sum(-1)
-    torch.testing.assert_close(in_place.moved.values, expected, **CLOSE)
+    torch.testing.assert_close(in_place.moved.values.float(), expected, **CLOSE)
 
 
 @pytest.mark.parametrize("edited", [False, True])
