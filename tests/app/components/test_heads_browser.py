@@ -143,11 +143,11 @@ def test_everything_has_a_role_and_a_name(open_heads: Open) -> None:
     expect(page.locator(".bars .legend")).to_contain_text("only in A")
 
 
-@pytest.mark.parametrize(("before", "stays"), [(3, False), (7, True)])
+@pytest.mark.parametrize(("before", "stays"), [(4, False), (7, True)])
 def test_a_head_that_joins_others_leaves_as_they_are_those_whose_place_is_as_large(
     open_heads: Open, before: int, stays: bool
 ) -> None:
-    """Three heads stand in one line and four in two; seven and eight stand alike."""
+    """Four heads are a large one and three beside it, five stand in lines; seven and eight stand alike."""
     page = open_heads(f"heads={before}&size=12")
     first = plot(page, 0).locator("canvas").first
     first.evaluate("""(canvas) => {
