@@ -18,7 +18,7 @@ from headlight.model.runs.edits import Head, head_name
 GROUP = "attention"
 Scale = Literal["linear", "sqrt", "signed"]
 ACROSS = 3  # maps beside each other on paper
-MAX_EXACT = 150_000  # weights that a file of at most 1.5 MB has room for with all their digits
+MAX_EXACT = 150_000  # weights that a file of about 1.5 MB has room for with all their digits
 
 
 def openable_heads(

@@ -21,7 +21,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
 MAX_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
-MAX_CODES = 720_000  # cells of patterns, with which the file stays below 1.5 MB even where no two are alike
+MAX_CODES = 720_000  # cells of patterns, with which the file stays at about 1.5 MB even where no two are alike
 
 
 def script(comparison: Comparison, chosen: Selection) -> str:

@@ -1,5 +1,6 @@
 """Scores and logits in parts: sums that must agree with the model's own, and TransformerLens's attributions."""
 
+import math
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from headlight.model import ActivationCache, Transformer
+from headlight.model import ActivationCache, Transformer, load
 from headlight.model.attribution.direct_effects import (
     constant_effects,
     difference_of,
@@ -223,3 +224,65 @@ def test_only_what_is_raised_is_promoted_and_only_what_is_lowered_suppressed() -
     assert [tuple(row) for row in rows] == [("a", "b"), ("c", None)]
     with pytest.raises(HeadlightError, match="k is 0; ask for at least 1"):
         promoted(write, torch.ones(2), None, W_U, 0)
+
+
+def test_two_parts_by_hand() -> None:
+    """A query of (1, 0) + (1, 1) and a key of (2, 0) + (0, 3), no normalisation, halved: 1 + 0 + 1 + 1.5 = 3.5."""
+    eye, none = torch.eye(2), torch.zeros(2)
+    query = projected(torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([2.0, 1.0]), None, eye, none)
+    key = projected(torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([2.0, 3.0]), None, eye, none)
+    found = score_parts(query, key, 2.0, 3.5)
+    assert found.matrix.values[:2, :2].tolist() == [[1, 0], [1, 1.5]]
+    assert found.query_parts.values.tolist() == [1, 2.5, 0, 0]
+    assert found.key_parts.values.tolist() == [2, 1.5, 0, 0]
+    assert float(found.residual.values) == 0
+
+
+def test_layer_norm_by_hand() -> None:
+    """A stream of (3, 1): mean 2, standard deviation 1. Its part (3, 0) becomes (1.5, -1.5), and times the gain."""
+    found = normalized(torch.tensor([[3.0, 0.0]]), torch.tensor([3.0, 1.0]), Norm(1e-12, torch.tensor([2.0, 1.0])))
+    assert found[0].tolist() == pytest.approx([3.0, -1.5])
+    constants = constant_effects(Norm(0.0, None, torch.tensor([1.0, 2.0])), torch.tensor([3.0, 4.0]), 0.5)
+    assert constants.values.tolist() == [11.0, 0.5]
+
+
+@pytest.fixture(scope="module")
+def induction() -> list[tuple[list[str], ScoreParts, Tensor]]:
+    """How mini's best induction head finds the token after the first copy, at every token of a random repeat."""
+    model, half = load("mini"), 25
+    generator = torch.Generator().manual_seed(0)
+    row = torch.randperm(model.cfg.d_vocab - 1, generator=generator)[:half] + 1
+    bos = model.tokenizer.bos_token_id if model.tokenizer else None
+    assert bos is not None
+    cache = _cached(model, torch.cat([torch.tensor([bos]), row, row])[None])
+    queries = torch.arange(half + 1, 2 * half + 1)
+    head = int(cache["pattern", 1][0][:, queries, queries - half + 1].mean(-1).argmax())
+    earlier = torch.arange(1, 2 * half + 1)
+    previous = cache["pattern", 0][0][:, earlier, earlier - 1].mean(-1)
+    return [(*_score(model, cache, 1, head, query, query - half + 1), previous) for query in queries.tolist()]
+
+
+def test_minis_induction_heads_key_is_found_by_previous_token_heads(
+    induction: list[tuple[list[str], ScoreParts, Tensor]],
+) -> None:
+    """K-composition: of the key's parts those of the heads that look at the previous token lead all other heads'."""
+    names, _, previous = induction[0]
+    by_part = torch.stack([found.key_parts.values for _, found, _ in induction]).mean(0)
+    heads = {name: float(by_part[slot]) for slot, name in enumerate(names) if name.startswith("L0H")}
+    looking_back = {f"L0H{head}" for head in (previous > 0.9).nonzero().flatten().tolist()}
+    assert looking_back
+    led = sorted(heads, key=lambda name: -heads[name])[: len(looking_back)]
+    assert set(led) == looking_back
+    assert all(heads[name] > 1 for name in looking_back)  # nats: each alone makes the weight e times as large
+    assert all(value < 0.5 for name, value in heads.items() if name not in looking_back)
+
+
+def test_minis_induction_heads_query_is_its_token(
+    induction: list[tuple[list[str], ScoreParts, Tensor]],
+) -> None:
+    """Of all that is not the MLP, which has read the same token, the embedding gives most."""
+    names, _, _ = induction[0]
+    by_part = torch.stack([found.query_parts.values for _, found, _ in induction]).mean(0)
+    parts = {name: float(by_part[slot]) for slot, name in enumerate(names) if name != "L0 MLP"}
+    assert max(parts, key=lambda name: parts[name]) == "embed"
+    assert math.isclose(sum(parts.values()) + float(by_part[names.index("L0 MLP")]), float(by_part.sum()))
