@@ -23,13 +23,14 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest) {
     const [line, column] = [Math.floor(index / columns), index % columns];
     return isTurned ? [column, line] : [line, column];
   });
-  return new GridLayout(heads, columns, tablePitch(lines, columns, width, largest), matrix, 0, isTurned);
+  const seenAtOnce = Math.max(LEAST_OF_FEW, (SHARE_OF_WINDOW * innerHeight) / lines);
+  const pitch = tablePitch(lines, columns, width, Math.min(largest, seenAtOnce));
+  return new GridLayout(heads, columns, pitch, matrix, 0, isTurned);
 }
 
 /** @param {number} lines @param {number} columns @param {number} width @param {number} largest */
 function tablePitch(lines, columns, width, largest) {
-  const seenAtOnce = Math.max(LEAST_OF_FEW, (SHARE_OF_WINDOW * innerHeight) / lines);
-  const tallest = Math.max(SMALLEST_PITCH, Math.min(TALLEST / lines, seenAtOnce));
+  const tallest = Math.max(SMALLEST_PITCH, TALLEST / lines);
   const widest = (width - ROW_LABEL_WIDTH) / columns;
   return Math.max(SMALLEST_PITCH, Math.min(largest, tallest, widest));
 }
