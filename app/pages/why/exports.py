@@ -123,9 +123,10 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     head = head_of(comparison, chosen)
     columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
-    rows = [list(row) for row in zip(*columns, strict=True)]
-    if comparison.b is None and columns:  # two beside each other
-        rows = [columns[0][at : at + 2] for at in range(0, len(columns[0]), 2)]
+    rows = [[each for each in row if each is not None] for row in zip(*columns, strict=True)]
+    if comparison.b is None:  # two beside each other
+        alone = [each for row in rows for each in row]
+        rows = [alone[at : at + 2] for at in range(0, len(alone), 2)]
     if (reader := by_features.wanted(comparison, chosen, head[0])) is not None:
         rows += _by_features(comparison, reader, sides)
     target, distractor = comparison.a.outputs.labels([pair.target, pair.distractor])
@@ -133,7 +134,9 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs))
 
 
-def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, head: Head, pair: Pair) -> list[Drawing]:
+def _column(
+    comparison: Comparison, sides: Mapping[str, Explained], side: str, head: Head, pair: Pair
+) -> list[Drawing | None]:
     """All results of one side, from the score down to the sum of the direct effects."""
     called, at = "" if comparison.b is None else f"{side}: ", sides.get(side)
     scores, effects = compared(sides, numbers.score_matrix), compared(sides, numbers.effect_map)
@@ -156,8 +159,8 @@ def _column(comparison: Comparison, sides: Mapping[str, Explained], side: str, h
     ]
 
 
-def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Drawing]:
-    """Tokens that the cell's write promotes, and those that it suppresses."""
+def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Drawing | None]:
+    """Tokens that the cell's write promotes, and those that it suppresses; None where there are none."""
     tokens, at = numbers.promoted_of(sides)[side], sides.get(side) or sides["B"]
     halves = ((tokens.raised, tokens.raised_by), (tokens.lowered, tokens.lowered_by))
     return [
@@ -168,8 +171,9 @@ def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Dr
                 "logits",
             )
         )
-        for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True)
         if len(ids.values)
+        else None
+        for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True)
     ]
 
 
