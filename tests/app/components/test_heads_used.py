@@ -171,8 +171,9 @@ def test_a_finger_scrolls_the_page_and_pins_by_a_tap(browser: Browser, address: 
     context = browser.new_context(**options)
     page = context.new_page()
     page.goto(f"{address}&b=1&heads=2")
+    plot(page, 0).scroll_into_view_if_needed(timeout=FIRST_DRAWING)  # the text stands above it
     canvas = page.locator(".panel .marks").first
-    expect(canvas).not_to_have_js_property("width", 0, timeout=FIRST_DRAWING)
+    expect(canvas).not_to_have_js_property("width", 0)
     x, y = centre(page, 0, 4, 1)
     plot(page, 0).tap(position={"x": x, "y": y})
     expect(page.get_by_text("pinned Pin(queries=(4,), keys=(1,))")).to_be_attached()
