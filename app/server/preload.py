@@ -3,7 +3,7 @@
 Sessions run in threads, and one may look at a module of which another has imported a half: plotly looks for pandas
 among the modules there are, and of modules that import each other two threads may each begin with another. A test
 visits every page and says what is missing here. What few need and takes seconds is imported later, by one thread at a
-time: transformers under `model.base.importing.IMPORTING`, matplotlib under the lock of `exports.style`.
+time: transformers and scikit-learn under `model.base.importing.IMPORTING`, matplotlib under that of `exports.style`.
 """
 
 from importlib import import_module

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headlight.model.base.checks import check_choice
 from headlight.model.base.errors import InputError
+from headlight.model.base.importing import IMPORTING
 from headlight.model.directions.examples import Examples
 from headlight.model.directions.streams import Streams, read_streams
 from headlight.model.nn.transformer import Transformer
@@ -91,8 +92,9 @@ def oriented(vector: Float[Tensor, " d_model"], rows: Rows, is_positive: Classes
 
 def _logistic(rows: Rows, is_positive: Classes) -> tuple[Float[Tensor, " d_model"], float]:
     """The vector, and where along it, at length 1, both classes are as likely."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
+    with IMPORTING:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
 
     centre = rows.mean(0)
     size = (rows - centre).square().mean().sqrt().clamp(min=1e-300)

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
+from headlight.model.base.importing import IMPORTING
 from headlight.model.directions.examples import Examples
 from headlight.model.directions.finding import Classes, Method, Pairs, Rows, fit, oriented
 from headlight.model.directions.streams import Streams
@@ -57,7 +58,8 @@ def folds_of(examples: Examples, folds: int = FOLDS, seed: int = 0) -> Folds:
     Raises:
         InputError: there are fewer groups than folds, or a class has too few for each fold to be trained without it.
     """
-    from sklearn.model_selection import StratifiedGroupKFold
+    with IMPORTING:
+        from sklearn.model_selection import StratifiedGroupKFold
 
     groups = [row.group for row in examples.rows]
     what = "groups" if examples.are_grouped else "rows"
@@ -162,6 +164,7 @@ def _within(pairs: Pairs, train: Bool[Tensor, " row"]) -> Sequence[tuple[int, in
 
 def auroc(scores: Float[Tensor, " row"], is_positive: Classes) -> float:
     """The chance that an example of the first class scores above one of the second, ties counted half."""
-    from sklearn.metrics import roc_auc_score
+    with IMPORTING:
+        from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(is_positive.numpy(), scores.numpy()))

@@ -135,7 +135,8 @@ def order(summary: Summary, most: int) -> list[tuple[int, ...]]:
     size = summary.mean.abs().nan_to_num(-1.0)
     ranked = torch.where(uncertain(summary), size - size.max() - 2, size).flatten()
     places = ranked.argsort(descending=True, stable=True)[: min(most, int((size >= 0).sum()))]
-    return [tuple(int(at) for at in torch.unravel_index(place, summary.mean.shape)) for place in places]
+    cells = np.unravel_index(places.numpy(), tuple(summary.mean.shape))  # torch's imports sympy: half a second
+    return list(zip(*(axis.tolist() for axis in cells), strict=True))
 
 
 def name_of(measurement: Measurement, cell: tuple[int, ...]) -> str:
