@@ -39,7 +39,8 @@ SECONDS = 120  # for one script run on a busy machine
 WORDS = ("the", "cat", "sat")
 PROMPT, OTHER = "the cat sat the cat", "the sat cat the sat"
 PIN = {"layer": "1", "position": "2"}
-BY_SLUG = {view.slug: view for view in VIEWS if view.slug != "translate"}  # which is of encoder-decoders
+# Translate is of encoder-decoders; the sets of Experiments have answers that three words are too few for.
+BY_SLUG = {view.slug: view for view in VIEWS if view.slug not in ("translate", "experiments")}
 THOROUGH = pytest.mark.thorough
 CASES: list[Any] = [
     pytest.param(slug, size, marks=() if (slug, size) in {("lens", 3), ("why", 1)} else THOROUGH)
