@@ -19,7 +19,8 @@ SECONDS = 60  # for one script run on a busy machine
 MAX_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
 CACHE = 100_000  # bytes, less than either prompt's run
-FOR_ROLES = 500_000  # *Head roles* needs what 20 sequences and 100 ablations gave at once
+# *Head roles* needs what 20 sequences and 100 ablations gave at once, *Directions* a direction with what it was found in.
+FOR_SETS = 500_000
 QUERIES: dict[str, list[dict[str, str]]] = {
     "patching": [{"patch_estimate": "1"}, {"patch_map": "path_q"}],
     "graph": [{}, {"graph_mode": "circuit"}],
@@ -61,8 +62,8 @@ SLUGS = [view.slug if view.slug in TELLING else pytest.param(view.slug, marks=TH
 def test_a_page_asks_for_no_second_place_and_comes_to_an_end(
     slug: str, works: list[Jobs], settings: dict[str, object], folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if slug == "heads":
-        settings["cache_gib"] = FOR_ROLES / limits.GIB
+    if slug in ("heads", "directions"):
+        settings["cache_gib"] = FOR_SETS / limits.GIB
     monkeypatch.setattr(boundary, "guard", _no_boundary)
     if slug == "patching":
         monkeypatch.setattr(jobs, "SLICE_SECONDS", 0.0)  # the page and its runs are made anew after each piece
