@@ -28,7 +28,7 @@ PICTURES = {
     "features": "features_map",
     "graph": "graph_picture",
     "heads": "finder",
-    "directions": "direction_strip",
+    "directions": "view",
     "corpus": "corpus_scatter",
     "weights": "pairs_Highest",
     "generate": "generate_bars",

@@ -2,7 +2,8 @@
 const SMALLEST_PANEL = 330; // two dozen tokens can be read along it
 const SMALLEST_OF_THREE = 170; // where A, B and B - A stand side by side
 const MAX_PANEL = 560;
-const LARGEST = 640; // of one that others stand beside
+const LARGEST = 640; // of one that others stand beside, and the least, along which two dozen tokens can be read
+const LEAST_LARGE = 360;
 const BESIDE = 220; // those, without labels
 const AROUND = 560; // of the window's height, what a panel cannot have
 const AXIS_NAME = 17; // its line, in panels of which it leaves enough
@@ -26,7 +27,7 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
   const besides = comparisons.length - 1;
   const left = width - BESIDE - PANEL_GAP;
   if (mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3 && left >= SMALLEST_PANEL) {
-    const tall = Math.max(SMALLEST_PANEL, innerHeight - AROUND + labelWidths.query);
+    const tall = Math.max(LEAST_LARGE, innerHeight - AROUND + labelWidths.query);
     const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
     const columns = `${panel.width}px ${BESIDE}px`;
     return { panel, beside: panelLayout(BESIDE, sizes, null), columns, rows: `repeat(${besides}, max-content) 1fr`, visible: null };

@@ -28,7 +28,7 @@ def draw_refused() -> None:
 
 def draw(view: DirectionView | None) -> None:
     """Two popovers that open files, and one that keeps the direction by name and saves it."""
-    with st.container(horizontal=True, key="headlight-direction-files"):
+    with st.container(horizontal=True, width="content", key="headlight-direction-files"):
         _opener(
             "Upload labelled prompts", "dir_upload", TABLES, lambda name, data: direction_studies.add_set(name, data)
         )

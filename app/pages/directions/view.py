@@ -54,12 +54,13 @@ def render(comparison: Comparison) -> None:
     view = found[0] if found else None
     with row:
         _options(comparison, view, has_set=not reasons and kept_direction(selection.current()) is None)
-    files.draw(view)
+    with st.container(horizontal=True, key="headlight-direction-actions"):
+        files.draw(view)
+        if not reasons and kept_direction(selection.current()) is None:
+            _work(work, comparison, view)
     st.session_state[OPEN] = view is not None
     for reason in reasons:
         notices.refused(reason, "directions")
-    if not reasons and kept_direction(selection.current()) is None:
-        _work(work, comparison, view)
     if view is not None:
         _draw(view)
     progress.go_on(work, direction_studies.answer)

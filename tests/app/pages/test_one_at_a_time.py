@@ -19,7 +19,7 @@ SECONDS = 60  # for one script run on a busy machine
 MAX_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
 CACHE = 100_000  # bytes, less than either prompt's run
-# *Head roles* needs what 20 sequences and 100 ablations gave at once, *Directions* a direction with what it was found in.
+# *Head roles* needs what 20 sequences and 100 ablations gave at once, *Directions* what a direction was found in.
 FOR_SETS = 500_000
 QUERIES: dict[str, list[dict[str, str]]] = {
     "patching": [{"patch_estimate": "1"}, {"patch_map": "path_q"}],
