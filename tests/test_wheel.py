@@ -107,6 +107,7 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
         "models",
         "prompts",
         "scans",
+        "sets",
     }
     assert {name.split("/")[0] for name in names} == {"headlight", f"headlight-{__version__}.dist-info"}
     assert {name.partition(".dist-info/licenses/")[2] for name in names} > {"LICENSE", "LICENSES/CPython-3.11.7.txt"}

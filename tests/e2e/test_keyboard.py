@@ -80,7 +80,7 @@ def test_tokens_that_come_into_sight_get_the_colours_that_they_missed(app: Drive
     app.page.mouse.wheel(0, 2000)  # to the end of the strip
     expect(app.chips.last).to_be_in_viewport()
     app.page.wait_for_function(
-        f"[chips, before] => ({colours})([chips])[0] !== before", arg=[app.chips.last.element_handle(), before[-1]]
+        f"([last, before]) => ({colours})([last])[0] !== before", arg=[app.chips.last.element_handle(), before[-1]]
     )
 
 
