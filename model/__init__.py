@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from headlight.model.checkpoints.families.seq2seq import save_seq2seq
     from headlight.model.checkpoints.gpt2_export import save_gpt2
     from headlight.model.checkpoints.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
+    from headlight.model.circuits.settings import CircuitSettings
+    from headlight.model.circuits.study import circuit_study_tables, study_circuit
     from headlight.model.circuits.tables import edge_tables
     from headlight.model.corpus.reading import read_tree
     from headlight.model.corpus.tables import corpus_tables
@@ -96,6 +98,11 @@ _NAMES = {
         "embedded_seq2seq_models",
         "load",
         "load_seq2seq",
+    ),
+    "circuits.settings": ("CircuitSettings",),
+    "circuits.study": (
+        "circuit_study_tables",
+        "study_circuit",
     ),
     "circuits.tables": ("edge_tables",),
     "corpus.reading": ("read_tree",),
@@ -209,6 +216,7 @@ __all__ = [
     "ActivationCache",
     "Aim",
     "CellQuestion",
+    "CircuitSettings",
     "ClampNeurons",
     "ColumnMatching",
     "Comparison",
@@ -244,6 +252,7 @@ __all__ = [
     "TransformerConfig",
     "Translations",
     "attention_tables",
+    "circuit_study_tables",
     "circuit_tables",
     "compare",
     "compare_translations",
@@ -281,6 +290,7 @@ __all__ = [
     "save_seq2seq",
     "save_transformer",
     "shipped_set",
+    "study_circuit",
     "translate",
     "translate_tables",
     "why_feature_tables",

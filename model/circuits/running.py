@@ -17,6 +17,7 @@ from headlight.model.nn.transformer import Transformer
 
 Edges = Float[Tensor, "receiver sender"]
 Kept = Float[Tensor, "*row receiver sender"] | Bool[Tensor, "*row receiver sender"]
+NeuronMask = Bool[Tensor, "sender d_model"]
 Writes = Float[Tensor, "row sender pos d_model"]
 Read = Callable[[Float[Tensor, "row pos d_model"], Sequence[int]], Float[Tensor, " row"]]
 
@@ -66,6 +67,7 @@ class EdgeRuns:
         moved: Moved | None = None,
         beside: Float[Tensor, "row receiver pos d_model"] | None = None,
         first: int = 0,
+        neurons: NeuronMask | None = None,
     ) -> Float[Tensor, " row"]:
         """Measure the model with what comes along each edge the prompt's by a share, and the baseline's by the rest.
 
@@ -76,17 +78,25 @@ class EdgeRuns:
             moved: writes that are put in place of what their senders make.
             beside: added to what each receiver reads, to be differentiated.
             first: the layer to begin with; the senders before it write what they write in the prompt.
+            neurons: the dimensions of each sender's write that come from the prompt; the others are the baseline's.
         """
-        return _Pass(self, edges, moved, beside, first).run()
+        return _Pass(self, edges, moved, beside, first, neurons).run()
 
 
 class _Pass:
     """One run: what each sender wrote less what it writes in the baseline, stage by stage."""
 
     def __init__(
-        self, runs: EdgeRuns, edges: Kept | None, moved: Moved | None, beside: Tensor | None, first: int
+        self,
+        runs: EdgeRuns,
+        edges: Kept | None,
+        moved: Moved | None,
+        beside: Tensor | None,
+        first: int,
+        neurons: NeuronMask | None,
     ) -> None:
         self.runs, self.edges, self.moved, self.beside, self.first = runs, edges, moved, beside, first
+        self.neurons = neurons
         self.total = self.before_layer = torch.zeros_like(runs.clean[:, 0])
         self.written = torch.empty(0) if edges is None else torch.empty_like(runs.clean)
         self.n_written = 0
@@ -120,6 +130,8 @@ class _Pass:
         start, stop = self.n_written, self.n_written + change.shape[1]
         if self.moved is not None and self.moved.stage == stage:
             change = (1 - self.moved.share) * (self.runs.clean - self.runs.other)[:, start:stop]
+        if self.neurons is not None:
+            change = change * self.neurons[start:stop, None]
         if self.edges is None:
             self.total = self.total + change.sum(1)
         else:

@@ -1,7 +1,7 @@
 """Edges scored over a set of prompts, each row by itself."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -89,9 +89,25 @@ def edge_scores(
         InputError: a row without the baseline or an answer, or a method that does not fit.
     """
     check_method(method, steps, unit)
-    prepared = PreparedSet(model, rows, baseline, kind, mean_over)
+    return score_prepared(PreparedSet(model, rows, baseline, kind, mean_over), method, steps, unit, rule, host)
+
+
+def score_prepared(
+    prepared: "PreparedSet",
+    method: Method,
+    steps: int = DEFAULT_STEPS,
+    unit: Unit = "edges",
+    rule: Rule = "midpoint",
+    host: Host = HERE,
+) -> EdgeScores:
+    """The same of rows that are ready with their baseline.
+
+    Raises:
+        InputError: more exact runs than can be afforded, or a row without an answer.
+    """
+    wires = wiring(prepared.model.cfg)
     if method == "exact":
-        check_affordable(wiring(model.cfg), len(prepared.rows), unit)
+        check_affordable(wires, len(prepared.rows), unit)
     by_row: dict[int, Tensor] = {}
     counted = Steps(host, len(prepared.rows))
     for places, runs in prepared.batches():
@@ -100,11 +116,19 @@ def edge_scores(
         by_row |= dict(zip(places, scores, strict=True))
         counted.add(len(places))
     stacked = torch.stack([by_row[place] for place in range(len(by_row))])
-    return EdgeScores(wiring(model.cfg), stacked, prepared.numbers, method, baseline, unit)
+    return EdgeScores(wires, stacked, prepared.numbers, method, prepared.baseline, unit)
+
+
+def join_scores(parts: Sequence[EdgeScores]) -> EdgeScores:
+    """The scores of several parts of a set, in the order of the rows' numbers."""
+    numbers = [number for part in parts for number in part.numbers]
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    by_row = torch.cat([part.by_row for part in parts])[order]
+    return replace(parts[0], by_row=by_row, numbers=tuple(numbers[place] for place in order))
 
 
 class PreparedSet:
-    """Rows with their baseline, in batches of one length.
+    """Rows with their baseline, in batches of one length; `means` of a baseline that are known are not taken anew.
 
     Raises:
         InputError: a model without edges, or a row without the baseline or an answer.
@@ -117,13 +141,16 @@ class PreparedSet:
         baseline: Baseline = "pair",
         kind: Metric = "logit_diff",
         mean_over: Rows | None = None,
+        means: Means | None = None,
     ) -> None:
         check_edges(model)
         self.model, self.rows, self.baseline, self.kind = model, as_rows(rows), baseline, kind
         over = self.rows if mean_over is None else as_rows(mean_over)
         check_rows(self.rows, baseline)
         check_rows([*self.rows, *over], baseline)
-        self.means: Means | None = mean_writes(model, list(batches(over, self.at_most(over))), baseline)
+        self.means = means
+        if means is None:
+            self.means = mean_writes(model, list(batches(over, self.at_most(over))), baseline)
 
     @property
     def numbers(self) -> tuple[int, ...]:

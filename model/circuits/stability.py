@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
-from headlight.model.circuits.running import Edges
-from headlight.model.circuits.selection import EdgeMask, Selection, prune, select_edges, top_edges
+from headlight.model.circuits.selection import EdgeMask, Selection
 from headlight.model.circuits.set_scores import EdgeScores
-from headlight.model.circuits.wiring import Wiring
+from headlight.model.circuits.units import choose_units, count_units
 
 MIN_ROWS = 4  # two for each half
 N_RESAMPLES, N_SPLITS = 200, 50
@@ -23,16 +22,16 @@ class Stability:
     """How sure the circuit of n edges is.
 
     Attributes:
-        edges: the circuit of the mean over all rows.
-        frequency: the share of resamples of the rows in whose circuit an edge is.
+        edges: the circuit of the mean over all rows: its edges, nodes or neurons.
+        frequency: the share of resamples of the rows in whose circuit each of them is.
         resamples: the overlap (Jaccard) of each resample's circuit with the circuit.
         halves: the overlap of the circuits of two halves of the rows, for each split.
-        by_chance: the expected overlap of two random sets of so many edges.
-        n: edges taken before pruning.
+        by_chance: the expected overlap of two random sets of so many.
+        n: how many are taken, of edges before pruning.
     """
 
-    edges: EdgeMask
-    frequency: Edges
+    edges: Bool[Tensor, "*unit"]
+    frequency: Float[Tensor, "*unit"]
     resamples: Float[Tensor, " resample"]
     halves: Float[Tensor, " split"]
     by_chance: float
@@ -48,22 +47,20 @@ def stability(
     n_splits: int = N_SPLITS,
     seed: int = 0,
 ) -> Stability:
-    """Resample the rows with replacement, and split them in halves, and compare the circuits of n edges.
+    """Resample the rows with replacement, and split them in halves, and compare the circuits of n units.
 
     Args:
-        scores: scores of edges by row.
-        n: edges of a circuit before pruning.
+        scores: scores of edges, nodes or neurons by row.
+        n: how many a circuit has, of edges before pruning.
         selection: "top" or "greedy".
         n_resamples: how often rows are drawn.
         n_splits: how often they are halved.
         seed: of the draws.
 
     Raises:
-        InputError: fewer rows than halves can be taken of, scores of other units, or a size that there is not.
+        InputError: fewer rows than halves can be taken of, or a size that there is not.
     """
     n_rows = len(scores.by_row)
-    if scores.unit != "edges":
-        raise InputError("Stability is of circuits of edges. Score edges.")
     if n_rows < MIN_ROWS:
         raise InputError(
             f"The scores are of {n_rows} {'row' if n_rows == 1 else 'rows'}; resampling takes at least {MIN_ROWS}. "
@@ -72,25 +69,25 @@ def stability(
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(n_rows, (n_resamples, n_rows), generator=generator)
     weights = torch.zeros(n_resamples, n_rows).scatter_add_(1, drawn, torch.ones(n_resamples, n_rows)) / n_rows
-    edges = select_edges(scores.wires, scores.mean, n, selection)
-    frequency, overlaps = torch.zeros(scores.wires.before.shape), list[Tensor]()
+    edges = choose_units(scores.wires, scores.mean, n, scores.unit, selection)
+    frequency, overlaps = torch.zeros(edges.shape), list[Tensor]()
     for circuits in _circuits(scores, weights, n, selection):
         frequency += circuits.sum(0)
-        overlaps.append(overlap(circuits, edges))
+        overlaps.append(overlap(circuits, edges, edges.ndim))
     halves = torch.cat(_halves(scores, n_splits, n, selection, generator))
-    return Stability(
-        edges, frequency / n_resamples, torch.cat(overlaps), halves, chance_overlap(n, scores.wires.n_edges), n
-    )
+    by_chance = chance_overlap(n, count_units(scores.wires, scores.mean, scores.unit))
+    return Stability(edges, frequency / n_resamples, torch.cat(overlaps), halves, by_chance, n)
 
 
-def overlap(a: Tensor, b: Tensor) -> Float[Tensor, "*set"]:
+def overlap(a: Tensor, b: Tensor, n_axes: int = 2) -> Float[Tensor, "*set"]:
     """The Jaccard overlap of circuits: edges in both over edges in either; 1 of two that are empty.
 
     Args:
-        a: bool [*set, receiver, sender].
-        b: bool [*set, receiver, sender], or one circuit.
+        a: bool [*set, receiver, sender], or of nodes or neurons [*set, *unit].
+        b: the same, or one circuit.
+        n_axes: how many of the last axes are a circuit's.
     """
-    both, either = ((x).flatten(-2).sum(-1).float() for x in (a & b, a | b))
+    both, either = ((x).flatten(-n_axes).sum(-1).float() for x in (a & b, a | b))
     return torch.where(either == 0, 1.0, both / either.clamp(min=1))
 
 
@@ -115,15 +112,11 @@ def chance_overlap(n: int, n_edges: int) -> float:
 
 def _circuits(scores: EdgeScores, weights: Float[Tensor, "set row"], n: int, selection: Selection) -> list[Tensor]:
     """The circuit of each weighting of the rows, some at a time."""
-    wires, by_row = scores.wires, scores.by_row.flatten(1)
+    by_row, shape = scores.by_row.flatten(1), scores.by_row.shape[1:]
     pieces = weights.split(max(1, AT_ONCE // by_row.shape[1]))
-    return [_select(wires, (piece @ by_row).unflatten(1, wires.before.shape), n, selection) for piece in pieces]
-
-
-def _select(wires: Wiring, sets: Float[Tensor, "set receiver sender"], n: int, selection: Selection) -> Tensor:
-    if selection == "top":
-        return prune(wires, top_edges(wires, sets.abs(), n))
-    return torch.stack([select_edges(wires, scores, n, selection) for scores in sets])
+    return [
+        choose_units(scores.wires, (piece @ by_row).unflatten(1, shape), n, scores.unit, selection) for piece in pieces
+    ]
 
 
 def _halves(
@@ -137,4 +130,5 @@ def _halves(
         for side in (0, 1)
     ]
     a, b = (_circuits(scores, weights, n, selection) for weights in sides)
-    return [overlap(one, other) for one, other in zip(a, b, strict=True)]
+    n_axes = scores.by_row.ndim - 1
+    return [overlap(one, other, n_axes) for one, other in zip(a, b, strict=True)]

@@ -1,57 +1,88 @@
-"""A circuit of a set of prompts in one call: scored, measured on held-out rows, and resampled; and its tables."""
+"""A circuit of a set of prompts: scored, measured on held-out rows, and resampled; and its tables."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from headlight.model.circuits.evaluation import SHARES, Evaluation, circuit_edges, evaluate
-from headlight.model.circuits.preparing import Baseline
-from headlight.model.circuits.scoring import DEFAULT_STEPS, Method
-from headlight.model.circuits.selection import EdgeMask, Selection, select_edges, strongest
-from headlight.model.circuits.set_scores import EdgeScores, Rows, edge_scores, split_rows
-from headlight.model.circuits.stability import MIN_ROWS, Stability, overlaps, stability
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from headlight.model.circuits.evaluation import (
+    SHARES,
+    Evaluation,
+    check_difference,
+    circuits_by_share,
+)
+from headlight.model.circuits.files import CircuitFile
+from headlight.model.circuits.selection import EdgeMask
+from headlight.model.circuits.set_scores import EdgeScores
+from headlight.model.circuits.settings import CircuitSettings
+from headlight.model.circuits.stability import MIN_ROWS, Stability, overlap, stability
+from headlight.model.circuits.study_plan import StudyPlan, measure_rows, plan_study, score_rows, with_means
+from headlight.model.circuits.units import UnitMask, choose_units, count_units, unit_mask
 from headlight.model.circuits.wiring import Wiring
 from headlight.model.nn.transformer import Transformer
-from headlight.model.prompt_sets.metric import Metric
+from headlight.model.prompt_sets.encoding import TokenSet, to_tokens
+from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.runs.host import HERE, Host
-from headlight.model.runs.tables import Tables, columns
+from headlight.model.runs.run import tokenizer_of
+from headlight.model.runs.tables import Cell, Tables, columns
+from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
-CURVE = ("share of the edges", "edges", "faithfulness", "completeness")
-SURE_EDGES = ("from", "to", "score", "share of resamples")
+CURVE = ("share", "edges", "faithfulness", "95% from", "95% to", "completeness")
 OVERLAPS = ("circuits", "overlap (Jaccard)")
+UNIT_COLUMNS = {
+    "edges": ("from", "to", "score", "share of resamples"),
+    "nodes": ("node", "score", "share of resamples"),
+    "neurons": ("node", "dimension", "score", "share of resamples"),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class CircuitStudy:
-    """A circuit of n edges over a set: its scores, its curve on held-out rows, and how sure it is.
+    """A circuit over a set: its scores, its curve on held-out rows, and how sure it is.
 
-    `stability` is None of fewer rows than can be resampled. `others` are circuits that it is compared with, by name:
-    other methods', or those of files.
+    Attributes:
+        settings: how it was scored and measured.
+        scores: the scores of all units, by row.
+        chosen: the units of the circuit, [*unit].
+        mask: the circuit as it is run.
+        evaluation: circuits of growing size on the held-out rows.
+        stability: how sure each unit is; None of fewer rows than can be resampled.
+        left_out: why each other row of the set is not used, by its number.
+        others: circuits that it is compared with, by name: of other methods, sets or files.
     """
 
+    settings: CircuitSettings
     scores: EdgeScores
-    edges: EdgeMask
+    chosen: Bool[Tensor, "*unit"]
+    mask: UnitMask
     evaluation: Evaluation
     stability: Stability | None
-    others: Mapping[str, EdgeMask]
+    left_out: Mapping[int, str] = field(default_factory=dict)
+    others: Mapping[str, EdgeMask] = field(default_factory=dict)
 
     @property
     def wires(self) -> Wiring:
         """The model's edges."""
         return self.scores.wires
 
+    @property
+    def n_units(self) -> int:
+        """How many edges, nodes or neurons the model has."""
+        return count_units(self.wires, self.scores.mean, self.scores.unit)
+
+    @property
+    def place(self) -> int:
+        """The circuit's place among the sizes of the curve."""
+        return self.evaluation.shares.index(self.settings.share)
+
 
 def study_circuit(
     model: Transformer,
-    rows: Rows,
-    n_edges: int,
-    method: Method = "eap_ig_inputs",
-    baseline: Baseline = "pair",
-    *,
-    steps: int = DEFAULT_STEPS,
-    kind: Metric = "logit_diff",
-    selection: Selection = "top",
-    held_out: float = 0.5,
-    seed: int = 0,
+    prompt_set: PromptSet | TokenSet,
+    settings: CircuitSettings | None = None,
+    bos: Begin = True,
     others: Mapping[str, EdgeMask] | None = None,
     host: Host = HERE,
 ) -> CircuitStudy:
@@ -59,73 +90,125 @@ def study_circuit(
 
     Args:
         model: the model.
-        rows: the set in tokens.
-        n_edges: size of the circuit that is drawn and resampled, before pruning.
-        method: how edges are scored.
-        baseline: where the edges outside come from.
-        steps: points of integrated gradients.
-        kind: the metric.
-        selection: "top" or "greedy".
-        held_out: share of the rows to measure on.
-        seed: of the split and the resamples.
+        prompt_set: the set, as it is written or in tokens.
+        settings: how it is scored and measured.
+        bos: how a prompt begins, where the model has a token for that.
         others: circuits to compare with, by name.
         host: whom to tell of progress.
 
     Raises:
         InputError: what the parts refuse: too few rows, no baseline, a circuit of another model.
     """
-    train, test = split_rows(rows, held_out, seed)
-    scores = edge_scores(model, train, method, baseline, steps=steps, kind=kind, host=host)
-    evaluation = evaluate(model, test, scores, selection=selection, kind=kind, mean_over=train, host=host)
-    sure = stability(scores, n_edges, selection=selection, seed=seed) if len(train) >= MIN_ROWS else None
-    return CircuitStudy(
-        scores, select_edges(scores.wires, scores.mean, n_edges, selection), evaluation, sure, others or {}
+    tokens = prompt_set if isinstance(prompt_set, TokenSet) else _in_tokens(model, prompt_set, bos)
+    running = host.on_device(model)
+    plan = with_means(running, plan_study(running, tokens, settings or CircuitSettings()))
+    scores = score_rows(running, plan, plan.train, host)
+    circuits = circuits_by_share(scores, SHARES, plan.settings.selection)
+    return assemble_study(plan, scores, measure_rows(running, plan, circuits, plan.held_out, host), others)
+
+
+def _in_tokens(model: Transformer, prompt_set: PromptSet, bos: Begin) -> TokenSet:
+    tokenizer = tokenizer_of(model)
+    if prepends(bos) and tokenizer.bos_token_id is None and not tokenizer.adds_special:
+        bos = as_literal(False, is_literal(bos))
+    return to_tokens(prompt_set, tokenizer, bos, cfg=model.cfg)
+
+
+def assemble_study(
+    plan: StudyPlan, scores: EdgeScores, evaluation: Evaluation, others: Mapping[str, EdgeMask] | None = None
+) -> CircuitStudy:
+    """The study of the rows' scores and of what circuits do on the held-out rows.
+
+    Raises:
+        InputError: the prompts' mean metric is the baseline's.
+    """
+    check_difference(evaluation)
+    settings, chosen = plan.settings, chosen_units(plan.settings, scores)
+    n = _size(settings, scores)
+    sure = (
+        stability(scores, n, selection=settings.selection, seed=settings.seed) if len(plan.train) >= MIN_ROWS else None
     )
+    mask = unit_mask(scores.wires, chosen, scores.unit)
+    return CircuitStudy(settings, scores, chosen, mask, evaluation, sure, plan.left_out, others or {})
 
 
-def study_tables(study: CircuitStudy) -> Tables:
-    """The curve, the circuit's edges with how often a resample has them, and the overlaps with other circuits."""
-    result, wires = study.evaluation, study.wires
-    curve = zip(SHARES, result.n_edges, result.faithfulness.tolist(), result.completeness.tolist(), strict=True)
-    edges = [
-        (
-            wires.senders[sender].name,
-            wires.receivers[receiver].name,
-            float(study.scores.mean[receiver, sender]),
-            None if study.stability is None else float(study.stability.frequency[receiver, sender]),
-        )
-        for receiver, sender in strongest(study.scores.mean, study.edges)
-    ]
-    areas = (("CPR", result.cpr), ("CMD", result.cmd))
+def chosen_units(settings: CircuitSettings, scores: EdgeScores) -> Bool[Tensor, "*unit"]:
+    """The units of the circuit that has the chosen share of all."""
+    return choose_units(scores.wires, scores.mean, _size(settings, scores), scores.unit, settings.selection)
+
+
+def _size(settings: CircuitSettings, scores: EdgeScores) -> int:
+    return int(settings.share * count_units(scores.wires, scores.mean, scores.unit))
+
+
+def as_file(study: CircuitStudy) -> CircuitFile:
+    """The circuit as EAP-IG and MIB write it."""
+    scores, chosen, unit = study.scores.mean, study.chosen, study.scores.unit
+    edges = study.mask.edges
+    if unit == "edges":
+        return CircuitFile(edges, scores, edges.any(0))
+    none = torch.zeros(edges.shape)
+    if unit == "nodes":
+        return CircuitFile(edges, none, chosen, scores)
+    return CircuitFile(edges, none, chosen.any(-1), None, chosen, scores)
+
+
+def circuit_study_tables(study: CircuitStudy) -> Tables:
+    """The curve, the circuit with how often a resample has its parts, the overlaps, and the rows."""
+    result = study.evaluation
+    low, high = result.interval(result.alone)
+    curve = zip(
+        result.shares,
+        result.n_edges,
+        *(each.tolist() for each in (result.faithfulness, low, high, result.completeness)),
+        strict=True,
+    )
     return {
         "curve": columns(CURVE, list(curve)),
-        "areas": columns(("area", "value"), areas),
-        "edges": columns(SURE_EDGES, edges),
-        "overlaps": columns(OVERLAPS, _overlap_rows(study)),
+        "areas": columns(("area", "value"), [("CPR", result.cpr), ("CMD", result.cmd)]),
+        "circuit": columns(UNIT_COLUMNS[study.scores.unit], unit_rows(study)),
+        "overlaps": columns(OVERLAPS, overlap_rows(study)),
+        "rows": columns(("row", "used to"), _row_uses(study)),
     }
 
 
-def _overlap_rows(study: CircuitStudy) -> list[tuple[str, float]]:
+def unit_places(study: CircuitStudy) -> list[tuple[int, ...]]:
+    """The places of the circuit's units among all, those with the largest scores first."""
+    sizes = (study.scores.mean.abs() * study.chosen).flatten()
+    order = sizes.argsort(descending=True, stable=True)[: int(study.chosen.sum())].tolist()
+    width = study.chosen.shape[-1]
+    return [divmod(place, width) if study.chosen.ndim == 2 else (place,) for place in order]
+
+
+def unit_rows(study: CircuitStudy) -> list[tuple[Cell, ...]]:
+    """The circuit's edges, nodes or neurons, the largest first, with score and share of resamples."""
+    senders, receivers, sure = study.wires.senders, study.wires.receivers, study.stability
+
+    def named(at: tuple[int, ...]) -> tuple[Cell, ...]:
+        if study.scores.unit == "edges":
+            return senders[at[1]].name, receivers[at[0]].name
+        return senders[at[0]].name, *at[1:]
+
+    return [
+        (*named(at), float(study.scores.mean[at]), None if sure is None else float(sure.frequency[at]))
+        for at in unit_places(study)
+    ]
+
+
+def overlap_rows(study: CircuitStudy) -> list[tuple[str, float]]:
+    """The overlaps of resamples, halves and chance, and with each other circuit: of edges, as they are run."""
     rows: list[tuple[str, float]] = []
-    if study.stability is not None:
-        sure = study.stability
+    if (sure := study.stability) is not None:
         rows = [
-            ("a resample's and this one, mean", float(sure.resamples.mean())),
-            ("two halves', mean", float(sure.halves.mean())),
-            ("two random sets of edges", sure.by_chance),
+            ("this one and that of resampled rows, mean", float(sure.resamples.mean())),
+            ("two halves of the rows, mean", float(sure.halves.mean())),
+            ("two random ones of this size", sure.by_chance),
         ]
-    named = {"this one": study.edges, **study.others}
-    table = overlaps(named)[0].tolist()
-    return rows + [(f"this one and {name}", share) for name, share in zip(named, table, strict=True)][1:]
+    return rows + [
+        (f"this one and {name}", float(overlap(study.mask.edges, edges))) for name, edges in study.others.items()
+    ]
 
 
-def method_circuits(
-    model: Transformer, rows: Rows, methods: Mapping[str, Method], share: float, baseline: Baseline = "pair"
-) -> dict[str, EdgeMask]:
-    """The circuits of several methods that have a share of the edges, to be compared.
-
-    Raises:
-        InputError: as `edge_scores`.
-    """
-    scored = {name: edge_scores(model, rows, method, baseline) for name, method in methods.items()}
-    return {name: circuit_edges(scores, scores.mean, share) for name, scores in scored.items()}
+def _row_uses(study: CircuitStudy) -> Sequence[tuple[int, str]]:
+    uses = dict.fromkeys(study.scores.numbers, "score") | dict.fromkeys(study.evaluation.numbers, "measure")
+    return sorted((uses | {number: f"not used: {why}" for number, why in study.left_out.items()}).items())

@@ -9,11 +9,12 @@ import torch
 
 from headlight.model import Transformer, load
 from headlight.model.base.errors import InputError
-from headlight.model.circuits import Receiver, Sender, edge_scores, split_rows
-from headlight.model.circuits.evaluation import evaluate
+from headlight.model.circuits import Receiver, Sender, edge_scores, split_rows, wiring
+from headlight.model.circuits.evaluation import evaluate, measure
 from headlight.model.circuits.scoring import Method
 from headlight.model.circuits.set_scores import EdgeScores
-from headlight.model.nn.hooks import Collect
+from headlight.model.circuits.units import UnitMask
+from headlight.model.nn.hooks import Collect, HookPoint
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import metric
 from tests.model.circuits.agreement import NOUNS, by_name, rows_of, without_positions
@@ -255,13 +256,39 @@ def test_what_cannot_be_scored_is_refused(mini: Transformer, rows: tuple[TokenRo
         split_rows(rows, 1.0)
 
 
+def test_neurons_of_the_baseline_are_dimensions_that_hooks_patch(mini: Transformer, rows: tuple[TokenRow, ...]) -> None:
+    """Half of the dimensions that the first MLP and a head write from the corrupted run, all else from the prompt."""
+    row, wires = rows[0], wiring(mini.cfg)
+    assert row.corrupted is not None
+    senders = [wires.senders.index(Sender(0)), wires.senders.index(Sender(1, 2))]
+    kept = torch.ones(len(wires.senders), mini.cfg.d_model, dtype=torch.bool)
+    kept[senders, ::2] = False
+    result = measure(mini, [row], [UnitMask(wires.before, kept)], (1.0,))
+    _, cache = mini.run_with_cache(row.corrupted[None])
+    W_O = mini.blocks[1].attn.W_O[2]
+
+    def mlp(activation: torch.Tensor, hook: HookPoint) -> torch.Tensor:
+        return torch.where(kept[senders[0]], activation, cache[hook.name])
+
+    def head(z: torch.Tensor, hook: HookPoint) -> None:
+        changed.append((cache[hook.name][:, :, 2] - z[:, :, 2]) @ W_O)
+
+    def attn_out(activation: torch.Tensor, hook: HookPoint) -> torch.Tensor:
+        return activation + torch.where(kept[senders[1]], 0.0, changed[-1])
+
+    changed: list[torch.Tensor] = []
+    hooks = [("blocks.0.hook_mlp_out", mlp), ("blocks.1.attn.hook_z", head), ("blocks.1.hook_attn_out", attn_out)]
+    with torch.no_grad():
+        logits = mini.run_with_hooks(row.clean[None], fwd_hooks=hooks)[:, -1]
+    assert result.alone[0].tolist() == pytest.approx(metric(logits, [row]).tolist(), abs=1e-4)  # float32, other sums
+    assert result.alone[0].tolist() != pytest.approx(result.clean.tolist(), abs=1e-2)
+
+
 def test_what_cannot_be_evaluated_is_refused(mini: Transformer, rows: tuple[TokenRow, ...]) -> None:
     scores = edge_scores(mini, rows, "eap")
     for shares in ((), (0.5, 0.1), (0.0, 1.0), (0.5, 1.5)):
         with pytest.raises(InputError, match="ascending shares"):
             evaluate(mini, rows, scores, shares=shares)
-    with pytest.raises(InputError, match="Circuits of neurons"):
-        evaluate(mini, rows, edge_scores(mini, rows, "eap", unit="neurons"))
     with pytest.raises(InputError, match="another model"):
         evaluate(load("teach-copy"), rows, scores)
     same = replace(rows[0], corrupted=rows[0].clean)

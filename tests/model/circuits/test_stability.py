@@ -1,20 +1,30 @@
 """Resampled circuits on scores of which it is known what they are, against scikit-learn-like counts by hand."""
 
 import itertools
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from headlight.model import load
-from headlight.model.base.errors import InputError
-from headlight.model.circuits import EdgeScores, select_edges, wiring
-from headlight.model.circuits.evaluation import edge_auroc
+from headlight.model.base.errors import ConfigError, InputError
+from headlight.model.circuits import EdgeScores, edge_scores, select_edges, wiring
+from headlight.model.circuits.evaluation import Evaluation, edge_auroc
+from headlight.model.circuits.scoring import Unit
 from headlight.model.circuits.selection import prune
+from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.circuits.stability import chance_overlap, overlap, overlaps, stability
-from headlight.model.circuits.study import method_circuits, study_circuit, study_tables
-from tests.model.circuits.agreement import rows_of
+from headlight.model.circuits.study import circuit_study_tables, study_circuit
+from headlight.model.circuits.study_plan import plan_study
+from headlight.model.circuits.units import choose_units
+from headlight.model.prompt_sets.encoding import to_tokens
+from headlight.model.prompt_sets.prompt_set import PromptSet
+from tests.model.circuits.agreement import pair, rows_of
 
 WIRES = wiring(load("teach-copy").cfg)
+WIRES_OF_MINI = wiring(load("mini").cfg)
 EDGES = [tuple(edge) for edge in WIRES.before.nonzero().tolist()]
 
 
@@ -138,25 +148,94 @@ def test_what_has_no_stability_is_refused() -> None:
         overlaps({"a": WIRES.before, "b": WIRES.before[:3]})
 
 
+NOUNS = [("girl", "girls"), ("dogs", "dog"), ("boys", "boy"), ("cat", "cats"), ("bird", "birds")]
+
+
+def agreement_set(n_rows: int = 5) -> PromptSet:
+    return PromptSet("agreement", tuple(pair(noun, other, "house") for noun, other in NOUNS[:n_rows]))
+
+
 def test_a_study_holds_rows_out_and_tabulates_what_its_parts_say() -> None:
     model = load("mini")
-    nouns = [("girl", "girls"), ("dogs", "dog"), ("boys", "boy"), ("cat", "cats"), ("bird", "birds")]
-    rows = rows_of(model, [(*pair, "house") for pair in nouns])
-    others = method_circuits(model, rows, {"clean-corrupted": "clean_corrupted"}, 0.1)
-    study = study_circuit(model, rows, 47, "eap", held_out=0.2, others=others)
+    other = choose_units(WIRES_OF_MINI, edge_scores(model, rows_of(model)[:2], "clean_corrupted").mean, 47, "edges")
+    settings = CircuitSettings("eap", share=0.1, held_out=0.2)
+    study = study_circuit(model, agreement_set(), settings, False, {"clean-corrupted": other})
     assert len(study.scores.numbers) == 4
     assert set(study.scores.numbers) | set(study.evaluation.numbers) == {1, 2, 3, 4, 5}
-    tables = study_tables(study)
+    tables = circuit_study_tables(study)
     curve = tables["curve"]
     assert list(curve["faithfulness"])[-1] == pytest.approx(1, abs=1e-5)
     assert list(curve["completeness"])[-1] == pytest.approx(0, abs=1e-5)
     assert study.stability is not None
-    assert len(list(tables["edges"]["from"])) == int(study.edges.sum())
-    assert torch.equal(study.stability.edges, study.edges)
-    overlap_rows = dict(zip(*tables["overlaps"].values(), strict=True))
-    assert overlap_rows["this one and clean-corrupted"] == pytest.approx(
-        float(overlap(study.edges, others["clean-corrupted"]))
-    )
-    few = study_circuit(model, rows[:3], 47, "eap")
+    assert len(list(tables["circuit"]["from"])) == int(study.chosen.sum())
+    assert torch.equal(study.stability.edges, study.chosen)
+    assert tables["overlaps"]["overlap (Jaccard)"][-1] == pytest.approx(float(overlap(study.mask.edges, other)))
+    assert [use for _, use in zip(*tables["rows"].values(), strict=True)].count("score") == 4
+    few = study_circuit(model, agreement_set(3), settings, False)
     assert few.stability is None
-    assert all(share is None for share in study_tables(few)["edges"]["share of resamples"])
+    assert all(share is None for share in circuit_study_tables(few)["circuit"]["share of resamples"])
+
+
+@pytest.mark.parametrize("unit", ["nodes", "neurons"])
+def test_nodes_and_neurons_are_studied_as_edges_are(unit: Unit) -> None:
+    """The first ones by size, each as sure as the resamples that rank it so; all of them are the whole model."""
+    model = load("mini")
+    study = study_circuit(model, agreement_set(), CircuitSettings("eap", unit=unit, share=0.2, held_out=0.2), False)
+    sizes = study.scores.by_row.mean(0).abs().flatten()
+    first = set(sizes.argsort(descending=True)[: int(0.2 * len(sizes))].tolist())
+    assert set(study.chosen.flatten().nonzero().flatten().tolist()) == first
+    assert study.stability is not None
+    assert study.stability.frequency.shape == study.chosen.shape
+    assert float(study.stability.frequency.sum()) == pytest.approx(len(first), rel=1e-5)  # so many in each resample
+    assert study.evaluation.faithfulness[-1] == pytest.approx(1, abs=1e-5)
+    assert study.evaluation.completeness[-1] == pytest.approx(0, abs=1e-5)
+    assert len(circuit_study_tables(study)["circuit"]["node"]) == len(first)
+
+
+def test_the_interval_of_faithfulness_is_scipys() -> None:
+    generator = torch.Generator().manual_seed(0)
+    other, clean = torch.randn(30, generator=generator), 4 + torch.randn(30, generator=generator)
+    alone = (0.6 * clean + 0.4 * other + 0.3 * torch.randn(30, generator=generator))[None]
+    result = Evaluation((1.0,), (1,), clean, other, alone, alone, tuple(range(30)))
+
+    def share(of: np.ndarray, clean: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
+        base: np.ndarray = other.mean(axis)
+        return (of.mean(axis) - base) / (clean.mean(axis) - base)
+
+    rows = [each.double().numpy() for each in (alone[0], clean, other)]
+    theirs = stats.bootstrap(rows, share, paired=True, method="percentile", n_resamples=4000, rng=1)
+    ends = theirs.confidence_interval
+    low, high = result.interval(result.alone)
+    # Each end is a quantile of 1,000 draws: its standard error is about 4% of the interval's width.
+    assert [float(low), float(high)] == pytest.approx([ends.low, ends.high], abs=0.12 * (ends.high - ends.low))
+
+
+def test_rows_that_a_study_cannot_use_are_named_with_the_reason() -> None:
+    model = load("mini")
+    assert model.tokenizer is not None
+    rows = agreement_set(4).rows
+    uneven = replace(rows[0], corrupted="The girls near the old house", positions={"noun": (1, 1)})
+    bad = (uneven, replace(rows[0], corrupted=None), replace(rows[0], answers=(), wrong_answers=()))
+    tokens = to_tokens(PromptSet("agreement", (*rows, *bad)), model.tokenizer)
+    plan = plan_study(model, tokens, CircuitSettings())
+    assert {row.number for row in (*plan.train, *plan.held_out)} == {1, 2, 3, 4}
+    assert plan.left_out == {
+        5: "Its two prompts differ in their number of tokens.",
+        6: "It has no corrupted prompt.",
+        7: "It has no answer.",
+    }
+    assert set(plan_study(model, tokens, CircuitSettings(rows=3)).left_out) == {4, 5, 6, 7}
+    assert plan_study(model, tokens, CircuitSettings(only_correct=True), correct=(1, 2)).left_out[3] == (
+        "The model answers it wrongly."
+    )
+    for settings, message in (
+        (CircuitSettings(rows=1), "leaves 1 to score"),
+        (CircuitSettings("flow", unit="nodes"), "score edges alone"),
+        (CircuitSettings(baseline="mean_by_position"), "to 6 tokens"),
+    ):
+        if settings.baseline == "mean_by_position":
+            tokens = replace(tokens, rows=(*tokens.rows, *rows_of(model, [("girl", "girls", "old house")])))
+        with pytest.raises(InputError, match=message):
+            plan_study(model, tokens, settings)
+    with pytest.raises(ConfigError, match=r"share is 0.03; choose one of 0.001"):
+        CircuitSettings(share=0.03)
