@@ -20,7 +20,7 @@ from headlight.app.server.settings import settings
 
 APP = Path(__file__).parent
 ASSETS = APP.parent / "assets"
-STYLES = APP / "style.css", APP / "frame" / "frame.css"
+STYLES = APP / "tokens.css", APP / "style.css", APP / "frame" / "frame.css"
 STOPPED = "Stopped. Run it again, or shorten the prompt."
 MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."

@@ -11,18 +11,20 @@ from typing import Literal
 
 import numpy as np
 
+from headlight.app.figures.tokens import THEMES, Theme, colour, colours
+
 Lch = tuple[float, float, float]  # OKLab's lightness, chroma, and hue in degrees
 
 LEAST_EFFECT = 0.1  # a share, logits or nats: where nothing does more, nothing matters, and no colour is a strong one
-BLUE, ORANGE, PURPLE, GREY, FAINT = "#4f8fd0", "#cc7722", "#9064c0", "#87919d", "#a9b2bc"  # on either ground
-
+BLUE, ORANGE, PURPLE, GREY, FAINT = map(colour, ("more", "less", "attn", "other", "faint"))  # on either ground
+ON_DARK, ON_LIGHT = map(colour, ("on-dark", "on-light"))  # ink
 
 # Shares of the way to a colour bar's end that are labelled.
 TICKS = {
     "sqrt": {"positive": [0, 0.01, 0.1, 0.25, 0.5, 1], "signed": [-1, -0.25, 0, 0.25, 1]},
     "linear": {"positive": [0, 0.25, 0.5, 0.75, 1], "signed": [-1, -0.5, 0, 0.5, 1]},
 }
-ANCHORS: dict[Literal["light", "dark"], dict[Literal["sequential", "less", "more"], list[Lch]]] = {
+ANCHORS: dict[Theme, dict[Literal["sequential", "less", "more"], list[Lch]]] = {
     "light": {
         "sequential": [
             (0.88, 0.065, 232),
@@ -71,7 +73,7 @@ class Palette:
     faded: str
     secondary: str
     border: str
-    theme: Literal["light", "dark"]
+    theme: Theme
     bars: tuple[str, str] = (BLUE, ORANGE)
 
     @cached_property
@@ -108,19 +110,12 @@ def _hex(oklab: np.ndarray) -> str:
     return f"#{bytes(np.rint(255 * rgb).astype(np.uint8)).hex()}"
 
 
-LIGHT = Palette(
-    background="#ffffff",
-    text="#1b2430",
-    faded="#6b7380",
-    secondary="#eceff2",
-    border="#cdd4dc",
-    theme="light",
-)
-DARK = Palette(
-    background="#11161d",
-    text="#e4e9ef",
-    faded="#98a2ae",
-    secondary="#222b36",
-    border="#3a4552",
-    theme="dark",
-)
+GROUNDS = ("bg", "text", "muted", "surface", "line")
+
+
+def _palette(theme: Theme) -> Palette:
+    background, text, faded, secondary, border = (colours(theme)[name] for name in GROUNDS)
+    return Palette(background, text, faded, secondary, border, theme)
+
+
+LIGHT, DARK = map(_palette, THEMES)

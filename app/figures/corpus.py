@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from headlight.app.figures.colours import BLUE
+from headlight.app.figures.colours import BLUE, FAINT
 from headlight.app.figures.layout import Axis, Colours, Plot
 from headlight.app.figures.plots import interval, plain
 from headlight.app.figures.text import escape, hover, number, quantity
+from headlight.app.figures.tokens import colour as token
 
 WIDE = 20  # times the first training step that the last one is, from which steps are drawn by their logarithm
 MAX_NAMED = 3  # of the points that are chosen: where there are more, names stand over one another
@@ -60,11 +61,11 @@ def scatter(
     if even and there:
         both = np.concatenate([x.values[there], y.values[there]])
         ends = [float(both.min()), float(both.max())]
-        line = {"color": "rgba(128,128,128,0.6)", "width": 1, "dash": "dot"}
+        line = {"color": FAINT, "width": 1, "dash": "dot"}
         traces.append({"type": "scatter", "mode": "lines", "x": ends, "y": ends, "line": line, "hoverinfo": "skip"})
-    points = {"size": 9, "color": plain(colour.values[there]), "line": {"width": 0.5, "color": "rgba(128,128,128,0.8)"}}
+    points = {"size": 9, "color": plain(colour.values[there]), "line": {"width": 0.5, "color": FAINT}}
     traces.append({**_at(x, y, there), "mode": "markers", "marker": points, "hovertext": texts})
-    ring = {"size": 16, "symbol": "circle-open", "line": {"width": 2.5}, "color": "#d55e00"}
+    ring = {"size": 16, "symbol": "circle-open", "line": {"width": 2.5}, "color": token("slot-6")}
     traces.append(
         {
             **_at(x, y, ringed),

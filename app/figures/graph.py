@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE
-from headlight.app.figures.layout import Axis, Plot
+from headlight.app.figures.layout import TICK, Axis, Plot
 from headlight.app.figures.text import escape, hover
 
 ROW = 34  # pixels of a layer's row
@@ -116,7 +116,7 @@ def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
         "y": at[:, 1].tolist(),
         "text": [f"   {escape(mark.label)}" for mark in marks],
         "textposition": "middle right",
-        "textfont": {"size": 10},
+        "textfont": {"size": TICK},
         "hoverinfo": "skip",
         "cliponaxis": False,
     }

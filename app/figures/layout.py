@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headlight.app.figures.colours import BLUE, DARK, GREY, LIGHT, ORANGE, PURPLE, Palette
 from headlight.app.figures.text import LONGEST, LONGEST_ROW, escape, letters, measured, number, short
+from headlight.app.figures.tokens import size, tokens
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 Trace = Mapping[str, Any]
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', 'DejaVu Sans', sans-serif"
+TICK, CAPTION, FIGURE = map(size, ("tick", "caption", "figure"))
 CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER = 6.5  # pixels
@@ -76,8 +77,8 @@ def template(palette: Palette) -> dict[str, Any]:
         "linecolor": palette.border,
         "zerolinecolor": palette.faded,
         "zerolinewidth": 1,
-        "tickfont": {"size": 11},
-        "title": {"font": {"size": 12}, "standoff": 10},
+        "tickfont": {"size": TICK, "color": palette.faded},
+        "title": {"font": {"size": CAPTION, "color": palette.faded}, "standoff": 10},
         "automargin": True,
         "showline": True,
     }
@@ -85,7 +86,7 @@ def template(palette: Palette) -> dict[str, Any]:
         "layout": {
             "paper_bgcolor": palette.background,
             "plot_bgcolor": palette.background,
-            "font": {"family": FONT, "size": 12, "color": palette.text},
+            "font": {"family": tokens()["sans"], "size": CAPTION, "color": palette.text},
             "colorway": [BLUE, ORANGE, PURPLE, GREY],
             "colorscale": {
                 "sequential": _stops(palette.sequential),
@@ -215,14 +216,14 @@ def _round(tick: float) -> str:
 
 def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
-    return {"text": escape(plot.title), "showarrow": False, "font": {"size": 13, "weight": 600}, **place}
+    return {"text": escape(plot.title), "showarrow": False, "font": {"size": FIGURE, "weight": 600}, **place}
 
 
 def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:
     """Legend of a plot: the bar of its map, or the names of its traces, which switch them."""
     if plot.colours is None:
         place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
-        return {_name("legend", slot): {"orientation": "h", "font": {"size": 11}, "bgcolor": CLEAR, **place}}
+        return {_name("legend", slot): {"orientation": "h", "font": {"size": TICK}, "bgcolor": CLEAR, **place}}
     scale = TEMPLATES[dark]["layout"]["colorscale"]["diverging" if plot.colours.diverging else "sequential"]
     bar: dict[str, Any] = {
         "orientation": "h",
@@ -233,8 +234,8 @@ def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark
         "len": across[1] - across[0],
         "thickness": 8,
         "outlinewidth": 0,
-        "tickfont": {"size": 10},
-        "title": {"text": escape(plot.colours.title), "side": "top", "font": {"size": 11}},
+        "tickfont": {"size": TICK},
+        "title": {"text": escape(plot.colours.title), "side": "top", "font": {"size": TICK}},
     }
     if plot.colours.ticks:
         bar |= {"tickmode": "array", "tickvals": list(plot.colours.ticks), "ticktext": list(plot.colours.read_as)}

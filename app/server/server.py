@@ -16,7 +16,7 @@ from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
-from headlight.app.server import manual
+from headlight.app.server import manual, theme
 from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
@@ -93,6 +93,7 @@ def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
 _new_session = AppSession._create_new_session_message
 # Streamlit has no setting for it.
 AppSession._create_new_session_message = _without_path  # type: ignore[assignment, method-assign]
+theme.wear()
 bound_uploads()
 spare_files()
 app = App(

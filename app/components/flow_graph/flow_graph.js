@@ -110,7 +110,7 @@ class FlowGraph {
     const longest = Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, this.props.labels)));
     this.turned = longest > this.pitch - 4;
     this.bottom = this.data.top * STATE_HEIGHT + 2 * FLOW_MARGIN;
-    this.height = this.bottom + (this.turned ? longest : LABEL_FONT_SIZE) + 2 * LABEL_GAP;
+    this.height = this.bottom + (this.turned ? longest : CONSTANTS.fonts.sizes.label) + 2 * LABEL_GAP;
     this.sheet.style.width = `${this.left + this.props.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
     this.revealStart();

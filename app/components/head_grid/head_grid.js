@@ -168,7 +168,7 @@ class HeadGrid {
     this.frames.replaceChildren(
       ...this.selected.map((head, slot) => {
         const frame = element("div", "frame");
-        frame.style.borderColor = SLOT_COLOURS[slot % SLOT_COLOURS.length];
+        frame.style.borderColor = slotColour(slot);
         frame.append(slotBadge(slot));
         this.place(frame, head);
         return frame;

@@ -46,7 +46,7 @@ class RowTable {
     this.sheet = element("div", "sheet");
     this.sheet.append(this.table);
     this.scroller = element("div", "scroller");
-    this.scroller.style.setProperty("--line", `${LINE}px`);
+    this.scroller.style.setProperty("--row", `${LINE}px`);
     this.scroller.append(this.sheet);
     this.empty = element("p", "empty", "No rows.");
     view.root.append(this.scroller, this.empty);

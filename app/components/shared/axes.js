@@ -1,6 +1,5 @@
 // Token labels along a matrix: every token where there is room, every second to fifth where there is less, beyond that
 // positions. Between label and matrix a mark says which run lacks the token.
-const LABEL_FONT_SIZE = 11;
 /** @typedef {"query" | "key"} Side queries are rows, keys columns */
 /**
  * @typedef {{ left: number, top: number, width: number, height: number, visible: Record<Side, [number, number]>,
@@ -18,7 +17,7 @@ const MAX_SKIPPED = 5;
 const MARK_WIDTH = 4;
 
 /** @type {(theme: Theme, weight?: number) => string} */
-const labelFont = (theme, weight = 400) => `${weight} ${LABEL_FONT_SIZE}px ${theme.codeFont}`;
+const labelFont = (theme, weight = 400) => `${weight} ${theme.sizes.label}px ${theme.codeFont}`;
 
 // How a label is written: bold where it is marked.
 /** @param {CanvasRenderingContext2D} context @param {Theme} theme */
@@ -72,7 +71,7 @@ function drawAxis(context, theme, box, side, { labels, presence }) {
 function drawAxisName(context, theme, box, side, name, edge) {
   const { left, top, width, height } = box;
   context.save();
-  context.font = `12px ${theme.font}`;
+  context.font = `${theme.sizes.caption}px ${theme.font}`;
   context.fillStyle = cssColour(theme.faded);
   context.textAlign = "center";
   if (side === "query") {

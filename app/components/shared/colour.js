@@ -8,15 +8,10 @@
 const MAP_SIZE = 256;
 /** @typedef {[number, number, number]} Triple */
 /** @typedef {Triple} Rgb the bytes of a colour */
-// Slots 1 to 6: Okabe and Ito's colours, told apart by all kinds of colour vision; a number always stands beside them.
-const SLOT_COLOURS = ["#d55e00", "#009e73", "#cc79a7", "#e69f00", "#0072b2", "#56b4e9"];
-
-// The pinned cell or token: orange stands out most from a map of blues. Light theme, dark theme.
-/** @type {Rgb[]} */
-const PIN_COLOURS = [
-  [208, 74, 2],
-  [255, 158, 66],
-];
+// Of a chosen head, from 1 to 6 and on; its number always stands beside it.
+const SLOTS = 6;
+/** @type {(slot: number) => string} */
+const slotColour = (slot) => CONSTANTS.colours.light[`slot-${(slot % SLOTS) + 1}`];
 
 /** @type {(byte: number) => number} */
 const toLinear = (byte) => (byte <= 10 ? byte / 3294.6 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
@@ -108,4 +103,4 @@ function colourPath(background, anchors, size) {
 const colourAt = (map, share) => map[Math.round(clamp(share, 0, 1) * (MAP_SIZE - 1)) || 0];
 const INK_SWITCH = 0.58; // the OKLab lightness at which white and black ink have the same contrast
 /** @type {(rgb: Rgb) => string} */
-const inkOn = (rgb) => (oklabFromRgb(rgb)[0] < INK_SWITCH ? "#ffffff" : "#101218");
+const inkOn = (rgb) => CONSTANTS.colours.light[oklabFromRgb(rgb)[0] < INK_SWITCH ? "on-dark" : "on-light"];

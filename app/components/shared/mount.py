@@ -18,6 +18,7 @@ from jaxtyping import UInt8
 
 from headlight.app.components.shared.constants import CONSTANTS
 from headlight.app.components.shared.packing import pack
+from headlight.app.figures import tokens
 
 SHARED = Path(__file__).parent
 _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*\*(?:(?!\*/)[\s\S])*\*/)\n", re.MULTILINE)
@@ -58,9 +59,7 @@ def register(module: str) -> Component:
     """
     folder = Path(module).parent
     name = f"headlight.{folder.name}"
-    style = (
-        f"export const style = new CSSStyleSheet();\nstyle.replaceSync({json.dumps(joined('*.css', SHARED, folder))});"
-    )
+    style = f"export const style = new CSSStyleSheet();\nstyle.replaceSync({json.dumps(styles(SHARED, folder))});"
     script = f"{scripts(SHARED, folder)}\nexport default {entry(folder)};\n{style}\n//# sourceURL={name}.js\n"
     render = st.components.v2.component(name, js=bare(_texts(STARTS)))
     return Component(folder, np.frombuffer(script.encode(), np.uint8), render)
@@ -74,6 +73,11 @@ def entry(folder: Path) -> str:
 def scripts(*folders: Path) -> str:
     """All scripts in these folders, one after the other, with the constants shared with Python."""
     return bare(joined("*.js", *folders)).replace('"constants.py"', json.dumps(json.dumps(CONSTANTS)))
+
+
+def styles(*folders: Path) -> str:
+    """The tokens and all styles in these folders; the tokens come along so that a component needs no page for them."""
+    return f"{tokens.SHEET.read_text(encoding='utf-8')}\n{joined('*.css', *folders)}"
 
 
 def bare(script: str) -> str:

@@ -1,5 +1,5 @@
 // What outlives one mount, shared by all components of the page: their scripts, each one's value and arrays, the views
-// that were left, the groups that hear each other, the themes that were read, and the font that has arrived.
+// that were left, the groups that hear each other, the themes that were read, and whether the fonts have arrived.
 /**
  * @typedef {object} Page
  * @property {Map<string, Promise<any>>} scripts by their digests
@@ -9,7 +9,7 @@
  * @property {Map<string, { members: Set<Record<string, (value: any) => unknown>>, latest: Map<string, any> }>} groups
  * @property {Map<string, any>} themes
  * @property {any} theme the last one
- * @property {string | null} font
+ * @property {boolean} hasFonts
  */
 /** @type {Page} */
 const PAGE = (/** @type {any} */ (globalThis)[Symbol.for("headlight")] ??= {
@@ -20,7 +20,7 @@ const PAGE = (/** @type {any} */ (globalThis)[Symbol.for("headlight")] ??= {
   groups: new Map(),
   themes: new Map(),
   theme: null,
-  font: null,
+  hasFonts: false,
 });
 const ASK_AGAIN = 3000; // milliseconds
 

@@ -30,7 +30,7 @@ function fitText(context, text, width) {
 /** @param {number} slot */
 function slotBadge(slot) {
   const badge = element("span", "badge", String(slot + 1));
-  tint(badge, resolveColour(SLOT_COLOURS[slot % SLOT_COLOURS.length]));
+  tint(badge, resolveColour(slotColour(slot)));
   return badge;
 }
 

@@ -83,14 +83,12 @@ class View {
 
   // Canvas text does not redraw itself when a font arrives late.
   async awaitFont() {
-    const { codeFont } = this.theme;
-    const font = `12px ${codeFont}`;
-    if (!codeFont || PAGE.font === font) return; // none: the page is about to leave
-    if (!document.fonts.check(font)) {
-      await document.fonts.load(font);
-      this.drawAnew();
-    }
-    PAGE.font = font;
+    const { sizes, font, codeFont } = this.theme;
+    const late = [font, codeFont].map((each) => `${sizes.label}px ${each}`).filter((each) => !document.fonts.check(each));
+    if (PAGE.hasFonts || !late.length) return;
+    await Promise.all(late.map((each) => document.fonts.load(each)));
+    PAGE.hasFonts = true;
+    this.drawAnew();
   }
 
   // All that is in the root inherits these, and is looked at again when they change: so they are there before it, as they
@@ -98,9 +96,8 @@ class View {
   /** @param {Theme} theme */
   wear(theme) {
     this.theme = PAGE.theme = theme;
-    this.root.style.colorScheme = isDark(theme.background) ? "dark" : "light";
-    const [less, more] = [0.22, 0.78].map((share) => colourAt(theme.diverging, share));
-    const colours = { "pin-colour": theme.pin, "only-a-colour": theme.onlyA, "only-b-colour": theme.onlyB, less, more };
+    document.documentElement.style.colorScheme = theme.id; // by which tokens.css has its colours
+    const colours = { "only-a-colour": theme.onlyA, "only-b-colour": theme.onlyB };
     for (const [name, colour] of Object.entries(colours)) this.root.style.setProperty(`--${name}`, cssColour(colour));
   }
 

@@ -154,7 +154,7 @@ class AttentionLines {
   write(context, { x, y, toX, toY }, text) {
     const top = Math.min(...[...this.places.values()].map((place) => place.top));
     if (Math.abs(toY - y) > 1 || y > top + 1) return;
-    context.font = `600 13px ${this.theme.font}`;
+    context.font = `600 ${this.theme.sizes.figure}px ${this.theme.font}`;
     context.fillStyle = cssColour(this.theme.text);
     context.textAlign = "center";
     const middle = (x + toX) / 2;

@@ -19,12 +19,11 @@ from headlight.app.exports.drawings import Drawings, OpenableHeads
 from headlight.app.exports.facts import Input, inputs, sources
 from headlight.app.exports.html.mounts import mount
 from headlight.app.exports.style import DARK, LIGHT, Palette
-from headlight.app.figures.layout import FONT
+from headlight.app.figures.tokens import SHEET
 from headlight.app.parts.grid import CHOICES
 
 HERE = Path(__file__).parent
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-CODE_FONT = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
 def document(drawings: Drawings) -> bytes:
@@ -56,8 +55,9 @@ def document(drawings: Drawings) -> bytes:
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)}</title>
 <style>
-{_variables(LIGHT, ":root")}
-@media (prefers-color-scheme: dark) {{ {_variables(DARK, ":root")} }}
+{SHEET.read_text(encoding="utf-8")}
+{_ground(LIGHT)}
+@media (prefers-color-scheme: dark) {{ {_ground(DARK)} }}
 {_read("page.css")}
 </style>
 {"".join(_template(folder) for folder in sorted(folders))}
@@ -96,18 +96,9 @@ def _section(each: Input, with_tokens: bool) -> str:
     return f'<section class="fed"><p>{facts}</p>{edits}{tokens}</section>\n'
 
 
-def _variables(palette: Palette, selector: str) -> str:
-    """The theme as the components expect it of Streamlit."""
-    values = {
-        "background-color": palette.background,
-        "secondary-background-color": palette.secondary,
-        "text-color": palette.text,
-        "border-color": palette.border,
-        "primary-color": palette.bars[0],
-        "font": FONT,
-        "code-font": CODE_FONT,
-    }
-    return f"{selector} {{ {' '.join(f'--st-{name}: {value};' for name, value in values.items())} }}"
+def _ground(palette: Palette) -> str:
+    """The background by which components tell the theme, as they do on Streamlit's page."""
+    return f":root {{ --st-background-color: {palette.background}; }}"
 
 
 def _template(folder: Path) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.style import Palette, colour_map
-from headlight.app.figures.colours import TICKS
+from headlight.app.figures.colours import ON_DARK, ON_LIGHT, TICKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,4 +156,4 @@ EQUAL = 0.19  # the luminance at which both inks have the same contrast, by WCAG
 def ink(colour: tuple[float, ...], palette: Palette) -> str:
     """Black or white, whichever is easier to read on a colour."""
     red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in colour[:3])
-    return "#101218" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > EQUAL else "#ffffff"
+    return ON_LIGHT if 0.2126 * red + 0.7152 * green + 0.0722 * blue > EQUAL else ON_DARK
