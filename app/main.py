@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import nav_bar
-from headlight.app.frame import hint, link, notices, progress, prompt_list, take_away
+from headlight.app.frame import head_menu, hint, link, notices, progress, prompt_list, take_away
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
@@ -123,7 +123,15 @@ def _navigation(status: str) -> None:
     groups: dict[str, dict[str, str]] = {}
     for view in VIEWS:
         groups.setdefault(view.group, {})[view.slug] = view.title
-    nav_bar(groups, _view().slug, status, key=selection.widget_key("navigation"), turn_to=selection.turn_to)
+    nav_bar(
+        groups,
+        _view().slug,
+        status,
+        key=selection.widget_key("navigation"),
+        turn_to=selection.turn_to,
+        of_head=head_menu.entries(VIEWS, _view()),
+        open_head=head_menu.follow,
+    )
 
 
 def _place(view: View) -> DeltaGenerator:

@@ -56,7 +56,8 @@ def served(script: str, folder: Path) -> Iterator[str]:
     """The same for another Streamlit script, with Headlight's configuration."""
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / script)]
     # It works where Streamlit then finds the configuration.
-    with _server(command, folder, _free_port(), SERVER.parent, PYTHONPATH=str(ROOT)) as url:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with _server(command, folder, _free_port(), SERVER.parent, PYTHONPATH=path) as url:
         yield url
 
 

@@ -59,8 +59,8 @@ class View:
 
     Views of one `group` share an entry of the navigation. `export` is called when the page is drawn, in its session,
     and returns None where there is nothing to export. `needs` returns a sentence for the user (what is missing, and
-    what to do), or nothing. `choices` is the type of the page's own options. `formerly` are earlier slugs, which older
-    links use.
+    what to do), or nothing. `choices` is the type of the page's own options. `of_head` is its entry in the menu of a
+    head. `formerly` are earlier slugs, which older links use.
     """
 
     slug: str
@@ -71,4 +71,5 @@ class View:
     kind: Kind = PROMPTED
     group: str = ""
     choices: type[PageChoices] | None = None
+    of_head: str = ""
     formerly: tuple[str, ...] = ()

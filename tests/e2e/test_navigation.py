@@ -80,6 +80,7 @@ def test_a_link_opened_elsewhere_shows_the_same_prompt(app: Driver) -> None:
 def test_a_heads_name_opens_its_internals_and_the_logo_begins_again(app: Driver) -> None:
     app.open(prompt="one two three one two", heads="1.2 0.1")
     app.page.locator(".panel strong").get_by_role("button", name="L0H1").click()
+    app.page.get_by_role("menuitem", name="Internals").click()
     app.page.wait_for_url(re.compile(r"heads=0\.1\+1\.2.*page=inside"))
     expect(app.page.get_by_role("combobox", name="Head", exact=True)).to_have_value("L0H1")
     app.page.get_by_role("link", name="Start again with the first example").click()

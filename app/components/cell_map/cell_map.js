@@ -37,13 +37,16 @@ class CellMap {
       ...arrowKeys((down, right) => this.move(down, right)),
       Enter: () => this.choose(this.cursor),
       Escape: () => this.leave(),
+      m: () => this.openMenu(this.cursor ?? this.chosen),
     });
+    offerHeadMenu(this.canvas, (event) => this.headsOf(this.under(event)));
     this.stage.onblur = () => this.leave();
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.leave();
     this.canvas.onclick = (event) => {
       this.point(this.under(event), event.clientX, event.clientY); // a finger does not move over it
       this.choose(this.under(event));
+      if (!this.props.choosable) openHeadMenu(this.headsOf(this.under(event)), event.clientX, event.clientY);
     };
   }
 
@@ -55,7 +58,8 @@ class CellMap {
     this.cursor = null;
     const { down, across } = this.picture;
     const names = [props.rows.name, props.columns.name].filter(Boolean).join(" by ");
-    const help = `Arrow keys move${props.choosable ? ", Enter chooses" : ""}.`;
+    const isOfHeads = this.headsOf([0, 0]).length > 0;
+    const help = `Arrow keys move${props.choosable ? ", Enter chooses" : ""}${isOfHeads ? `, ${MENU_HINT}` : ""}.`;
     this.stage.ariaLabel = `${props.title}, ${names}, ${down} rows by ${across} columns. ${help}`;
     this.stage.classList.toggle("choosable", props.choosable);
   }
@@ -117,6 +121,20 @@ class CellMap {
 
   leave() {
     this.point(null);
+  }
+
+  // The heads that a cell's row and column name.
+  /** @param {MapCell | null} cell */
+  headsOf(cell) {
+    const { rows, columns } = this.props;
+    return cell ? headsIn(rows.labels[cell[0]], columns.labels[cell[1]]) : [];
+  }
+
+  /** @param {MapCell | null} cell */
+  openMenu(cell) {
+    const [x, y] = cell ? this.picture.corner([cell[0] + 1, cell[1] + 1]) : [0, 0];
+    const { left, top } = this.canvas.getBoundingClientRect();
+    openHeadMenu(this.headsOf(cell), left + x, top + y);
   }
 
   /** @param {MapCell | null} cell */

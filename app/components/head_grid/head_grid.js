@@ -62,7 +62,8 @@ class HeadGrid {
     const go = (/** @type {string} */ key) => this.move(this.layout.step(this.cursor, key));
     const toggle = () => this.layout.heads.length > 0 && this.toggle(this.layout.heads[this.cursor]);
     const steps = Object.fromEntries(GRID_KEYS.map((key) => [key, go]));
-    onKeys(this.board, { ...steps, Enter: toggle, " ": toggle, Escape: () => this.leave() });
+    onKeys(this.board, { ...steps, Enter: toggle, " ": toggle, m: () => this.openMenu(), Escape: () => this.leave() });
+    offerHeadMenu(this.board, (event) => [this.headUnder(event)].filter((head) => head !== null));
   }
 
   /** @param {HeadGridProps} props @param {{ thumbnails: Bytes }} arrays */
@@ -72,7 +73,7 @@ class HeadGrid {
     const [layerCount, headCount] = thumbnails.shape;
     const { order, legendTitle } = props;
     const size = order ? `${order.length} heads in order` : `${layerCount} layers by ${headCount} heads`;
-    this.board.ariaLabel = `${size}: ${legendTitle}. Arrow keys, Home and End move; Enter selects.`;
+    this.board.ariaLabel = `${size}: ${legendTitle}. Arrow keys, Home and End move; Enter selects, ${MENU_HINT}.`;
   }
 
   /** @param {HeadIndex[]} selected */
@@ -213,6 +214,15 @@ class HeadGrid {
     if (this.hovered !== headName(head)) return;
     this.hovered = null;
     this.hover(head, x, y);
+  }
+
+  // The menu of the head that the keyboard is at.
+  openMenu() {
+    const head = this.layout.heads[this.cursor];
+    if (!head) return;
+    this.place(this.hoverFrame, head);
+    const { left, bottom } = this.hoverFrame.getBoundingClientRect();
+    openHeadMenu([head], left, bottom);
   }
 
   leave() {

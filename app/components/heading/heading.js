@@ -1,5 +1,7 @@
 /** @implements {Component} */
 class Heading {
+  text = "";
+
   /** @param {View} view */
   constructor(view) {
     this.heading = element("h2");
@@ -12,7 +14,12 @@ class Heading {
   /** @param {{ text: string, help: string, level: number }} props of heading/__init__.py */
   update({ text, help, level }) {
     this.heading.classList.toggle("page", level === 1);
-    this.heading.textContent = text;
+    this.text = text;
+    this.nameHeads();
     this.explanation.tell(text, help);
+  }
+
+  nameHeads() {
+    this.heading.replaceChildren(...withHeadButtons(this.text));
   }
 }

@@ -1,6 +1,6 @@
 """The chosen heads' attention side by side, of one run or of two with their difference; a click pins a cell."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -118,13 +118,12 @@ def heads(
     key: str,
     group: str,
     fetchable: Fetchable | None = None,
-    open_head: Callable[[tuple[int, int]], None] | None = None,
 ) -> Pin | None:
     """Show the heads; returns the pin.
 
-    `pinned` counts when `epoch` is new, afterwards the user's own pin does. With `open_head`, called with (layer,
-    head), the heads' names are buttons. A head that is chosen in a `head_grid` of the same group is shown before the
-    script has run again, if it is `fetchable`, whose content has to be that of `panel_content`.
+    `pinned` counts when `epoch` is new, afterwards the user's own pin does. A head that is chosen in a
+    `head_grid` of the same group is shown before the script has run again, if it is `fetchable`, whose content has to
+    be that of `panel_content`.
     """
     value = mount(
         _render,
@@ -139,7 +138,6 @@ def heads(
             "ownScale": drawn.own_scale,
             "title": drawn.title,
             "others": drawn.others,
-            "opens": open_head is not None,
             "fetch": None if fetchable is None else fetchable.name,
         },
         arrays={
@@ -149,7 +147,6 @@ def heads(
         },
         value=pinned,
         epoch=epoch,
-        opened=open_head and (lambda head: open_head((int(head[0]), int(head[1])))),
         fetched=None if fetchable is None else fetchable.fetched,
     )
     return _pin_within(value, len(drawn.axis.labels), len((drawn.columns or drawn.axis).labels))

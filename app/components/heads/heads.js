@@ -7,7 +7,7 @@ const DRAWN_AHEAD = "600px"; // of what the page scrolls to next
 /** @typedef {[x: number, y: number]} Point of the screen */
 /**
  * @typedef {How & AxisProps & { panels: PanelProps[], scale: Root, ownScale: boolean, title: [string, string] | null,
- *   opens: boolean, others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
+ *   others: Partial<Record<Kind, number>>, fetch: string | null }} HeadsProps of heads/__init__.py
  */
 
 /** @implements {Component} */
@@ -101,6 +101,10 @@ class Heads {
     const names = this.comparisons.map(({ name }) => name).join(", ");
     this.grid.ariaLabel = `${CONSTANTS.titles[props.show]} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
+  }
+
+  nameHeads() {
+    for (const panel of this.panels) panel.nameHead();
   }
 
   /** @param {PinValue | null} pinned */

@@ -1,5 +1,3 @@
-const OPENS_HEAD = "Open this head on Head internals";
-
 // One matrix: a title, the picture with its axes on one canvas, and the marks on a second one above it. Off the screen
 // it holds no pixels.
 class Panel {
@@ -23,10 +21,12 @@ class Panel {
     this.layerHead = places[index];
     this.title = [isOneHead ? name : "", side].filter(Boolean).join(" ");
     this.box = element("figure", "panel");
+    this.nameBox = element("strong");
     this.readout = element("span", "readout");
     this.range = element("span", "range");
     this.caption = element("figcaption");
-    if (isOneHead && index === 0) this.caption.append(slotBadge(slot), this.name(name));
+    if (isOneHead && index === 0) this.caption.append(slotBadge(slot), this.nameBox);
+    this.nameHead();
     if (side) this.caption.append(element("span", "side", side));
     this.caption.append(this.range, this.readout);
     this.canvas = element("canvas");
@@ -37,13 +37,8 @@ class Panel {
     this.gestures = new Gestures(this);
   }
 
-  // The head's name, which opens the page of this head where there is one.
-  /** @param {string} text */
-  name(text) {
-    const { props, view } = this.owner;
-    const name = element("strong", "", props.opens ? "" : text);
-    if (props.opens) name.append(Object.assign(buttonOf(text, () => view.open(this.layerHead)), { title: OPENS_HEAD }));
-    return name;
+  nameHead() {
+    this.nameBox.replaceChildren(...withHeadButtons(this.comparison.name));
   }
 
   /** @param {Comparison} comparison @param {number} slot @param {number} index */

@@ -5,6 +5,7 @@ Streamlit's own navigation has the whole page drawn again at a change of page, t
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from headlight.app.components.shared.mount import component_value, mount, register
 
@@ -12,22 +13,35 @@ _render = register(__file__)
 
 
 def nav_bar(
-    groups: Mapping[str, Mapping[str, str]], current: str, status: str, *, key: str, turn_to: Callable[[str], None]
+    groups: Mapping[str, Mapping[str, str]],
+    current: str,
+    status: str,
+    *,
+    key: str,
+    turn_to: Callable[[str], None],
+    of_head: Mapping[str, str] = MappingProxyType({}),
+    open_head: Callable[[str, tuple[int, int]], None] = lambda slug, head: None,
 ) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
     A screen reader hears which page is gone to, and the `status` of what it shows when that has changed.
-    `turn_to` is called with the slug of the page that the user has gone to, before the script runs again.
+    `turn_to` is called with the slug of the page that the user has gone to, before the script runs again. `of_head`
+    are the entries, slug -> title, of the menu that opens wherever a head is named; `open_head` is called with the
+    chosen one and the head (layer, head).
     """
 
     def turn() -> None:
-        slug, _ = component_value(key, 0, (current, 0))
-        if any(slug in pages for pages in groups.values()):
+        slug, _, *heads = component_value(key, 0, (current, 0))
+        if heads:
+            if slug in of_head:
+                open_head(slug, (int(heads[0][0]), int(heads[0][1])))
+        elif any(slug in pages for pages in groups.values()):
             turn_to(slug)
 
     props = {
         "groups": [[name, list(pages.items())] for name, pages in groups.items()],
         "current": current,
         "status": status,
+        "ofHead": list(of_head.items()),
     }
-    mount(_render, key=key, props=props, changed=turn)
+    mount(_render, key=key, group="head menu", props=props, changed=turn)

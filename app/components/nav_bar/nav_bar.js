@@ -2,10 +2,14 @@
 // each group is a list; where these do not fit, all are one.
 
 /** @typedef {[slug: string, title: string][]} Pages */
-/** @typedef {{ groups: [name: string, pages: Pages][], current: string, status: string }} NavProps of nav_bar/__init__.py */
+/**
+ * @typedef {{ groups: [name: string, pages: Pages][], current: string, status: string, ofHead: Pages }} NavProps of
+ *   nav_bar/__init__.py
+ */
 
 /** @implements {Component} */
 class NavBar {
+  listeners = { open: (/** @type {HeadMenuCall} */ call) => this.menu.open(call) };
   /** @type {NavProps["groups"]} */
   groups = [];
   /** @type {Map<string, string>} */
@@ -29,10 +33,13 @@ class NavBar {
     home.href = location.pathname;
     home.ariaLabel = home.title = "Start again with the first example";
     view.root.append(home, this.title, this.nav);
+    this.menu = new HeadMenu(view, (slug, head) => this.view.report([slug, Date.now(), head]));
   }
 
   /** @param {NavProps} props */
-  update({ groups, current, status }) {
+  update({ groups, current, status, ofHead }) {
+    this.menu.pages = ofHead;
+    if (this.view.link.latest("offered") !== ofHead.length > 0) this.view.link.send("offered", ofHead.length > 0);
     const titles = new Map(groups.flatMap(([, pages]) => pages));
     const isLeft = this.current && this.current !== current;
     const news = [isLeft && titles.get(current), status !== this.status && status].filter(Boolean);

@@ -69,6 +69,7 @@ class RowTable {
       Enter: choose,
       " ": choose,
       Escape: () => this.chosen !== null && this.choose(this.chosen),
+      m: () => this.openMenu(),
     });
     this.table.onfocus = () => this.markCursor(this.cursor ?? this.chosen ?? this.places[Math.ceil(this.top / LINE)]);
     this.body.onclick = (event) => this.click(event);
@@ -190,9 +191,11 @@ class RowTable {
 
   /** @param {TableColumn} column @param {TableCell} value */
   cell(column, value) {
-    if (!Array.isArray(value)) return element("td", column.isNumber ? "number" : "", this.text(column, value));
-    const cell = element("td");
-    cell.append(...value.map((text) => element("span", "one", text)));
+    const cell = element("td", column.isNumber ? "number" : "");
+    if (typeof value === "string") cell.append(...withHeadButtons(value));
+    else if (Array.isArray(value)) cell.append(...value.map((text) => element("span", "one", text)));
+    else cell.textContent = this.text(column, value);
+    for (const button of cell.querySelectorAll("button")) button.tabIndex = -1; // the keyboard is at the row
     return cell;
   }
 
@@ -238,6 +241,19 @@ class RowTable {
     this.mark();
     this.view.report(this.chosen);
     this.view.announce(this.chosen === null ? "no row chosen" : this.spoken(place));
+  }
+
+  nameHeads() {
+    this.paint();
+  }
+
+  // The menu of the heads that the row names where the keyboard is.
+  openMenu() {
+    if (this.cursor === null) return;
+    const texts = this.columns.map(({ cells }) => cells[this.cursor ?? 0]).filter((cell) => typeof cell === "string");
+    const row = this.body.querySelector("tr.cursor");
+    const { left, bottom } = (row ?? this.table).getBoundingClientRect();
+    openHeadMenu(headsIn(...texts), left, bottom);
   }
 
   /** @param {number} by */

@@ -29,6 +29,7 @@ const VIEWS = new WeakMap();
  * @property {(value: any) => void} [setValue]
  * @property {(theme: Theme, width: number) => void} [draw]
  * @property {() => void} [leave]
+ * @property {() => void} [nameHeads] when there is a menu of heads, or none any more
  */
 /** @typedef {new (view: View) => Component} ComponentClass */
 

@@ -27,6 +27,8 @@ class View {
   theme;
   /** @type {Link} */
   link;
+  /** @type {Link} */
+  menu; // of the heads that it names
   /** @type {Tell} */
   setStateValue;
   /** @type {Tell} */
@@ -74,6 +76,7 @@ class View {
     parentElement.append(this.root);
     if (!this.theme) this.wear(readTheme(this.root));
     this.link = joinGroup(group, this.component.listeners ?? {});
+    this.menu = joinGroup(HEAD_MENU, { offered: () => this.content && this.component.nameHeads?.() });
     this.resizing.observe(this.root);
     this.watchPixelRatio();
     this.awaitFont();
@@ -222,6 +225,7 @@ class View {
   leave() {
     this.component.leave?.();
     this.link.leave();
+    this.menu.leave();
     this.tooltip.hide();
     this.announce("");
     this.resizing.disconnect();

@@ -7,4 +7,4 @@ from headlight.app.pages.attention.choices import Choices
 
 EXPORT = Export("attention", exports.script, exports.data, exports.drawings)
 
-VIEW = View("attention", "Attention", view.render, lambda: EXPORT, choices=Choices)
+VIEW = View("attention", "Attention", view.render, lambda: EXPORT, choices=Choices, of_head="Attention")

@@ -242,15 +242,9 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
         key=selection.widget_key("heads"),
         group=GROUP,
         fetchable=others,
-        open_head=_open_internals,
     )
     if pin != before:
         selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
-
-
-def _open_internals(head: Head) -> None:
-    now = selection.current()
-    selection.ask(replace(now, heads=options.head_first(head, now.heads)), "inside")
 
 
 def _ask_why(chosen: tuple[Head, ...]) -> None:

@@ -7,4 +7,12 @@ from headlight.app.pages.corpus.choices import Choices
 
 EXPORT = Export("corpus", exports.script, exports.data, exports.drawings, has_plots=True)
 
-VIEW = View("corpus", "Corpus", view.render, lambda: EXPORT if view.is_open() else None, group=MODEL, choices=Choices)
+VIEW = View(
+    "corpus",
+    "Corpus",
+    view.render,
+    lambda: EXPORT if view.is_open() else None,
+    group=MODEL,
+    choices=Choices,
+    of_head="Corpus",
+)

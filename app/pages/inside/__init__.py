@@ -7,4 +7,12 @@ from headlight.app.pages.inside.choices import Choices
 
 EXPORT = Export("inside", exports.script, exports.data, exports.drawings)
 
-VIEW = View("inside", "Head internals", view.render, lambda: EXPORT, choices=Choices, formerly=("head",))
+VIEW = View(
+    "inside",
+    "Head internals",
+    view.render,
+    lambda: EXPORT,
+    choices=Choices,
+    of_head="Internals",
+    formerly=("head",),
+)

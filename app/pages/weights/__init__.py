@@ -15,4 +15,4 @@ def export() -> Export | None:
     return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
-VIEW = View("weights", "Weights", view.render, export, group=MODEL, choices=Choices)
+VIEW = View("weights", "Weights", view.render, export, group=MODEL, choices=Choices, of_head="Weights")

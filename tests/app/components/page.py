@@ -11,6 +11,7 @@ from headlight.app.components import (
     encode_positive,
     head_grid,
     heads,
+    nav_bar,
     token_strip,
 )
 from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
@@ -33,12 +34,21 @@ st.session_state["selected"] = selected
 st.text(f"selected {selected}")
 token_strip(TokenStrip(AXIS, HeadPanel(shown(1, 1))), key="strip", group="attention")
 panels = [HeadPanel(shown(*head)) for head in selected]
-
-
-def opened(head: tuple[int, int]) -> None:
-    st.session_state["opened"] = head
-
-
-pin = heads(HeadPanels(panels, AXIS), pinned=None, epoch=epoch, key="heads", group="attention", open_head=opened)
+pin = heads(HeadPanels(panels, AXIS), pinned=None, epoch=epoch, key="heads", group="attention")
 st.text(f"pinned {pin}")
+
+
+def opened(slug: str, head: tuple[int, int]) -> None:
+    st.session_state["opened"] = slug, head
+
+
+nav_bar(
+    {"": {"here": "Here"}},
+    "here",
+    "",
+    key="pages",
+    turn_to=lambda slug: None,
+    of_head={"why": "Why", "ablate": "Ablate"},
+    open_head=opened,
+)
 st.text(f"opened {st.session_state.pop('opened', None)}")

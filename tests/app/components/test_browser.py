@@ -149,13 +149,41 @@ def test_a_layers_name_chooses_all_its_heads_and_a_second_click_none(page: Page)
     expect(page.get_by_text(f"selected ({of_one})")).to_be_visible()
 
 
-def test_a_heads_name_opens_it_once(page: Page) -> None:
+def test_a_heads_name_opens_its_menu_which_leads_to_a_page_once(page: Page) -> None:
     page.get_by_role("button", name="reset").click()
     expect(page.get_by_text("selected ((3, 2),)")).to_be_visible()
     page.locator(".panel strong").get_by_role("button", name="L3H2").click()
-    expect(page.get_by_text("opened (3, 2)")).to_be_visible()
+    menu = page.get_by_role("menu", name="L3H2")
+    why = menu.get_by_role("menuitem", name="Why")
+    expect(why).to_be_focused()
+    assert "page=why&heads=3.2" in (why.get_attribute("href") or "")
+    why.click()
+    expect(page.get_by_text("opened ('why', (3, 2))")).to_be_visible()
     page.get_by_role("button", name="reset").click()
     expect(page.get_by_text("opened None")).to_be_visible()
+
+
+def test_the_menu_of_a_head_is_used_by_keyboard_and_gives_the_focus_back(page: Page) -> None:
+    board, menu = page.locator(".board"), page.get_by_role("menu")
+    board.focus()
+    for press in ["ArrowDown", "ArrowRight", "m"]:
+        page.keyboard.press(press)
+    expect(menu).to_have_accessible_name("L1H1")
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(board).to_be_focused()
+    for press in ["m", "ArrowDown", "Enter"]:
+        page.keyboard.press(press)
+    expect(page.get_by_text("opened ('ablate', (1, 1))")).to_be_visible()
+
+
+def test_a_right_click_on_a_thumbnail_opens_the_menu_and_chooses_nothing(page: Page) -> None:
+    chosen = page.get_by_text("selected (").inner_text()
+    pitch = box_of(page.locator(".board canvas"))["width"] / N_HEADS
+    page.locator(".board").click(button="right", position={"x": 2.5 * pitch, "y": 0.5 * pitch})
+    expect(page.get_by_role("menu", name="L0H2")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_text("selected (").inner_text() == chosen
 
 
 def test_grid_is_used_by_keyboard_and_names_the_head(page: Page) -> None:

@@ -429,3 +429,16 @@ def test_a_key_with_a_modifier_is_the_browsers_unless_it_is_named(scripts: Page)
     assert heard == ["Home", "Control+Home", "+"]
     assert taken == [True] * 3
     assert left == [False] * 6
+
+
+def test_heads_are_known_by_their_names_alone_and_by_a_row_and_a_column(scripts: Page) -> None:
+    texts = [
+        ["L1H3"],
+        ["L12", "H0"],
+        ["H7", "L2"],
+        ["L1H3 → L2H0, L1H3", "x"],
+        ["L1", "MLP"],
+        ["XL1H3", "L1H", "Lemma H3"],
+    ]
+    found = scripts.evaluate("texts => texts.map((each) => headsIn(...each))", texts)
+    assert found == [[[1, 3]], [[12, 0]], [[2, 7]], [[1, 3], [2, 0]], [], []]

@@ -1,0 +1,56 @@
+// Heads by their names in texts, and the menu of a head's pages, which the navigation opens wherever a head is named. In
+// a file or a notebook, which have no pages, there is none.
+const HEAD_MENU = "head menu"; // the group of the navigation, which says on the topic "offered" that there is a menu
+const HEAD_NAME = /\bL(\d+)H(\d+)\b/g;
+const MENU_HINT = "m opens a head's menu";
+
+/** @typedef {{ heads: HeadIndex[], x: number, y: number }} HeadMenuCall the topic "open" */
+
+// The heads that texts name, each once: "L1H3" in any of them, or a layer "L1" and a head "H3" as two of them.
+/** @type {(...texts: string[]) => HeadIndex[]} */
+function headsIn(...texts) {
+  const [layer, head] = ["L", "H"].map((letter) => texts.find((text) => text[0] === letter && /^\d+$/.test(text.slice(1))));
+  const named = layer && head ? [`${layer}${head}`] : [];
+  const names = [...named, ...texts.flatMap((text) => text.match(HEAD_NAME) ?? [])];
+  return [...new Set(names)].map((name) => /** @type {HeadIndex} */ (name.slice(1).split("H").map(Number)));
+}
+
+const hasHeadMenu = () => Boolean(PAGE.groups.get(HEAD_MENU)?.latest.get("offered"));
+
+// Opens the menu of these heads at a point of the window.
+/** @param {HeadIndex[]} heads @param {number} x @param {number} y */
+function openHeadMenu(heads, x, y) {
+  if (heads.length === 0 || !hasHeadMenu()) return;
+  for (const member of PAGE.groups.get(HEAD_MENU)?.members ?? []) member.open?.({ heads, x, y });
+}
+
+// Has the heads that an element shows lead to their menu by a right click or a long touch. Keys are the component's own.
+/** @param {HTMLElement} made @param {(event: MouseEvent) => HeadIndex[]} headsAt */
+function offerHeadMenu(made, headsAt) {
+  made.addEventListener("contextmenu", (event) => {
+    const heads = hasHeadMenu() ? headsAt(event) : [];
+    if (heads.length === 0) return;
+    event.preventDefault();
+    openHeadMenu(heads, event.clientX, event.clientY);
+  });
+}
+
+// A text as elements, in which each head's name is a button that opens its menu, where there is one.
+/** @type {(text: string) => (string | HTMLElement)[]} */
+function withHeadButtons(text) {
+  if (!hasHeadMenu()) return [text];
+  return text.split(/(\bL\d+H\d+\b)/).map((part, at) => (at % 2 ? headButton(part) : part)).filter((part) => part !== "");
+}
+
+/** @param {string} name */
+function headButton(name) {
+  const button = buttonOf(name, () => {
+    const { left, bottom } = button.getBoundingClientRect();
+    openHeadMenu(headsIn(name), left, bottom);
+  });
+  button.className = "head-name";
+  button.ariaHasPopup = "menu";
+  button.title = `Pages of ${name}`;
+  button.addEventListener("click", (event) => event.stopPropagation()); // a row or a picture under it is not chosen
+  return button;
+}
