@@ -13,6 +13,7 @@ import torch
 from headlight.app.runs import models, runs
 from headlight.app.runs.cost import cost
 from headlight.model.base.errors import InputError, nearest
+from headlight.model.experiments.intervals import MIN_ROWS
 from headlight.model.prompt_sets import encoding, reading
 from headlight.model.prompt_sets.columns import ColumnMatching
 from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
@@ -78,10 +79,19 @@ def offered() -> dict[str, str]:
     return {each.name: each.title for each in shipped_sets()}
 
 
-def first_for(model: str) -> str:
-    """The set that the page opens with: the first that is made for this model, or else the first of all."""
-    own = (each.name for each in shipped_sets() if model in each.models)
-    return next(own, next(iter(offered()), ""))
+def first_for(model: str, bos: Begin) -> str:
+    """The set that the page opens with: the first that is made for this model, or else the one of most usable rows.
+
+    It is nothing where the model's tokenizer has no single tokens for the answers of any.
+
+    Raises:
+        HeadlightError: the model cannot be opened.
+    """
+    if made_for_it := next((each.name for each in shipped_sets() if model in each.models), ""):
+        return made_for_it
+    n_rows = {name: len(tokens_of(ReadSet(model, bos, _shipped(name))).rows) for name in offered()}
+    most = max(n_rows, key=n_rows.__getitem__, default="")
+    return most if n_rows.get(most, 0) >= MIN_ROWS else ""
 
 
 def named(name: str, columns: str) -> KnownSet:

@@ -10,6 +10,7 @@ from torch import Tensor
 from headlight.model.base.errors import InputError
 from headlight.model.experiments.intervals import (
     CONFIDENCE,
+    MAX_RESAMPLED_ROWS,
     MIN_ROWS,
     RESAMPLES,
     Interval,
@@ -30,7 +31,7 @@ def difference(a: Measurement, b: Measurement, paired: bool, how: Interval = "bo
         b: the second, of the same axes.
         paired: whether both are of the same set. The difference is then taken row by row, so that what makes rows
             unlike does not widen the interval; else no row belongs to another, and no share has the mean's sign.
-        how: as in `summarise`; of two sets "t" is Welch's.
+        how: as in `summarise`, also of more than 5,000 rows; of two sets "t" is Welch's.
         seed: decides which rows are resampled.
 
     Raises:
@@ -83,7 +84,8 @@ def _along(measured: Measurement, axis: str, labels: list[str]) -> Measurement:
 def _of_two_sets(a: Float[Tensor, "row_a *cell"], b: Float[Tensor, "row_b *cell"], how: Interval, seed: int) -> Summary:
     sides = [summarise(values, how, seed) for values in (a, b)]
     mean, count = sides[1].mean - sides[0].mean, torch.minimum(sides[0].count, sides[1].count)
-    low, high = _welch(a, b, mean) if how == "t" else _resampled(a, b, seed)
+    is_t = how == "t" or max(len(a), len(b)) > MAX_RESAMPLED_ROWS
+    low, high = _welch(a, b, mean) if is_t else _resampled(a, b, seed)
     few = count < MIN_ROWS
     low, high = low.masked_fill(few, torch.nan), high.masked_fill(few, torch.nan)
     return Summary(mean, low, high, torch.full_like(mean, torch.nan), count)

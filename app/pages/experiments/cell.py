@@ -23,10 +23,10 @@ def draw(shown: Experiment) -> None:
     measurement = descriptions.measurement_of(shown, "")
     name = maps.name_of(measurement, index)
     heading(f"{name} over the rows", "experiment_cell", key="experiment_cell")
-    side = next(iter(shown.sides))
-    sentence = finding.of_cell(measurement, shown.summaries[side], shown.settings, index)
-    with st.container(key="headlight-said-cell"):
-        st.text(f"{side and f'{side}: '}{sentence[:1].upper()}{sentence[1:]}")
+    sentence = finding.of_cell(measurement, shown.summaries[next(iter(shown.sides))], shown.settings, index)
+    if not any(sentence in said for said in descriptions.findings(shown)):
+        with st.container(key="headlight-said-cell"):
+            st.text(f"{sentence[:1].upper()}{sentence[1:]}")
     plot = descriptions.drawn_cell(shown, index)
     charts.alone([[plot]], plot.title, "experiment_rows")
     _deviating(shown, measurement, index)

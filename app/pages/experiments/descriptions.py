@@ -136,8 +136,18 @@ def index_of(shown: Experiment) -> tuple[int, ...] | None:
     return next(iter(maps.order(next(iter(shown.summaries.values())), 1)), None)
 
 
+def findings(shown: Experiment) -> list[str]:
+    """A sentence for each side that says what its means show, and one for B − A."""
+    said = {
+        name: finding.sentence(measurement_of(shown, name), shown.summaries[name], shown.settings)
+        for name in shown.sides
+    }
+    if DIFFERENCE in shown.summaries:
+        said[DIFFERENCE] = finding.of_difference(measurement_of(shown, DIFFERENCE), shown.summaries[DIFFERENCE])
+    return [f"{name}: {sentence}" if name else sentence for name, sentence in said.items()]
+
+
 def said(shown: Experiment) -> str:
-    """The finding, with what the means are over."""
-    name = next(iter(shown.sides))
-    sentence = finding.sentence(measurement_of(shown, name), shown.summaries[name], shown.settings)
-    return " ".join([sentence, *filter(None, (experiment.said(side, shown.settings) for side in shown.sides.values()))])
+    """The findings, with what the means are over."""
+    lines = (experiment.said(side, shown.settings) for side in shown.sides.values())
+    return " ".join([*findings(shown), *filter(None, lines)])

@@ -194,8 +194,9 @@ def said(side: Side, settings: ExperimentSettings) -> str:
         if not side.complete:
             parts.append(f"so far {len(side.measurement.rows):,} rows are measured")
         if left := side.measurement.left_out:
-            reason = next(iter(left.values()))
-            parts.append(f"{len(left):,} of {n_rows:,} rows are left out. Row {next(iter(left))}: {reason}")
+            number, reason = next(iter(left.items()))
+            said_of_row = reason if reason.startswith("Row ") else f"Row {number}: {reason}"
+            parts.append(f"{len(left):,} of {n_rows:,} rows are left out. {said_of_row}")
     if settings.only_correct:
         parts.insert(0, "rows that the model answers correctly")
     return "; ".join(parts)

@@ -41,6 +41,18 @@ def sentence(measurement: Measurement, summary: Summary, settings: ExperimentSet
     return f"{over} {of_cell(measurement, summary, settings, cells[0])}"
 
 
+def of_difference(measurement: Measurement, summary: Summary) -> str:
+    """The cell in which B certainly differs most from A; or that there is none."""
+    cells = maps.order(summary, 1)
+    if not cells or bool(maps.uncertain(summary)[cells[0]]):
+        return "every cell's 95% interval includes 0: no difference is certain."
+    (cell,), unit = cells, measurement.measure.unit
+    value = numbers(*(float(of[cell]) for of in (summary.mean, summary.low, summary.high)), f" {unit}")
+    count, share = int(summary.count[cell]), float(summary.share_of_sign[cell])
+    agree = f"; {round(share * count):,} of {count:,} rows agree" if np.isfinite(share) else ""
+    return f"{isolated(maps.name_of(measurement, cell))} differs most, by {value}{agree}."
+
+
 def of_cell(measurement: Measurement, summary: Summary, settings: ExperimentSettings, cell: tuple[int, ...]) -> str:
     """What one cell does, with its numbers; not yet a sentence's beginning."""
     mean = float(summary.mean[cell])

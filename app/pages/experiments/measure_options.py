@@ -5,6 +5,7 @@ from typing import Any
 
 from headlight.app import selection
 from headlight.app.components import Choice, Listed, Option, Switch, Text
+from headlight.app.pages.experiments import sets
 from headlight.app.pages.experiments.choices import Choices, parts_of
 from headlight.app.pages.experiments.experiment import Experiment
 from headlight.app.parts import options
@@ -43,10 +44,11 @@ INTERVALS = {"bootstrap": "Bootstrap", "t": "Student's t"}
 WITH_PART = ("patching", "attribution", "ablation", "dla")
 
 
-def draw(comparison: Comparison) -> None:
-    """The row of options."""
+def draw(comparison: Comparison, has_set: bool) -> None:
+    """The row of options: the set, and what is measured of it where there is one."""
     own = selection.current().choices_of(Choices)
-    options.row(*_measure(comparison, own), *_how(own), options.as_tables(), name="exp", whole=True)
+    measure = (*_measure(comparison, own), *_how(own), options.as_tables()) if has_set else ()
+    options.row(sets.option(comparison), *measure, *([sets.option_b()] if has_set else []), name="exp")
 
 
 def _measure(comparison: Comparison, own: Choices) -> Iterator[Option]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
@@ -11,13 +12,13 @@ from headlight.app.frame import notices
 from headlight.app.pages.experiments import columns_form
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.parts import options
-from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, prompt_sets
 from headlight.app.runs.prompt_sets import SESSION, KnownSet
 from headlight.app.selection.links import MAX_URL_PROMPT, codecs
 from headlight.app.server import boundary
 from headlight.model.base.errors import InputError
 from headlight.model.prompt_sets.prompt_set import PromptSet
+from headlight.model.prompt_sets.shipped import shipped_set
 from headlight.model.runs.comparison import Comparison
 
 NONE = "none"
@@ -33,7 +34,6 @@ class SessionSets:
 
     sets: dict[str, KnownSet] = field(default_factory=dict)
     count: int = 0
-    taken: str = ""
     refused: str = ""
     unmatched: columns_form.Unmatched | None = None
 
@@ -49,8 +49,14 @@ def chosen(comparison: Comparison) -> tuple[KnownSet, ...]:
         HeadlightError: one is not on offer here, or cannot be read.
     """
     own = selection.current().choices_of(Choices)
-    names = [own.prompt_set or prompt_sets.first_for(comparison.a.source.name), own.prompt_set_b]
-    return tuple(_known(name, own) for name in names if name)
+    name = _name(comparison)
+    return tuple(_known(each, own) for each in (name, own.prompt_set_b) if each) if name else ()
+
+
+def _name(comparison: Comparison) -> str:
+    """The name of the set that is chosen, or of the first that fits the model; nothing where none does."""
+    run, name = comparison.a, selection.current().choices_of(Choices).prompt_set
+    return name or prompt_sets.first_for(run.source.name, run.bos)
 
 
 def _known(name: str, own: Choices) -> KnownSet:
@@ -72,34 +78,48 @@ def _known(name: str, own: Choices) -> KnownSet:
     return sets[name]
 
 
-def choose() -> None:
-    """The options that name the set, and one beside it."""
-    own = selection.current().choices_of(Choices)
-    options.row(_named("prompt_set", "Set", own.prompt_set), _named("prompt_set_b", "B", own.prompt_set_b), name="sets")
+def option(comparison: Comparison) -> Option:
+    """The option that names the set."""
+    return _named("prompt_set", "Set", _name(comparison))
 
 
-def _named(name: str, label: str, value: str) -> Option:
+def option_b() -> Option:
+    """The option that names a second set, which stands behind the button of the row unless there is one."""
+    name = selection.current().choices_of(Choices).prompt_set_b
+    return _named("prompt_set_b", "Set B", name, NONE, folded=not name)
+
+
+def _named(field: str, label: str, value: str, nothing: str = "", folded: bool = False) -> Option:
     """A set on offer, one of this session, or any other's place where that is allowed."""
-    offered = {each: each.removeprefix(SESSION) for each in (*_session().sets, *prompt_sets.offered())}
-    shown = value.removeprefix(SESSION)
-    placeholder = NONE if name == "prompt_set_b" else prompt_sets.first_for(selection.current().model)
+    titles = prompt_sets.offered()
+    names = {name: name for name in titles} | {name.removeprefix(SESSION): name for name in _session().sets}
 
     def change(text: str) -> None:
-        known = next((each for each, called in offered.items() if called == text), text)
-        new = {name: "" if text == NONE else known, "exp_cell": None}
-        if name == "prompt_set":
+        known = names.get(text, text)
+        new = {field: "" if text == nothing else known, "exp_cell": None}
+        if field == "prompt_set":
             new |= {"set_rows": _in_link(known), "set_columns": ""}
+        if known in titles:
+            new["exp_metric"] = shipped_set(known).metric
         selection.choose(Choices, **new)
 
+    shown = value.removeprefix(SESSION) or nothing
+    listed = list(filter(None, (nothing, *names)))
+    look: dict[str, Any] = {"width": 190, "folded": folded}
     if models.any_model_allowed():
-        more = (NONE,) if name == "prompt_set_b" else ()
-        listed = (*more, *offered.values())
         hint = "Choose, or type a file, folder or hub name"
-        return options.tie(
-            Suggested, name, label, shown or placeholder, change, offered=listed, placeholder=hint, width=200
-        )
-    names = {text: text for text in ([NONE] if name == "prompt_set_b" else [])} | {v: v for v in offered.values()}
-    return options.tie(Listed, name, label, shown or placeholder, change, options=names, width=200)
+        look |= {"offered": listed, "labels": titles, "placeholder": hint}
+        return options.tie(Suggested, field, label, shown, change, **look)
+    return options.tie(Listed, field, label, shown, change, options={each: each for each in (shown, *listed)}, **look)
+
+
+def title_of(known: KnownSet) -> tuple[str, str]:
+    """What a set is called, and what its task is where it comes with Headlight."""
+    name = known.prompt_set.name
+    if name in prompt_sets.offered() and prompt_sets.named(name, "") == known:
+        task = shipped_set(name)
+        return task.title, task.about
+    return name, ""
 
 
 def _in_link(name: str) -> str:
@@ -129,7 +149,7 @@ def _take_file(key: str) -> None:
     file, sets = st.session_state[key], _session()
     if file is None:
         return
-    sets.count, sets.taken, sets.refused, sets.unmatched = sets.count + 1, "", "", None
+    sets.count, sets.refused, sets.unmatched = sets.count + 1, "", None
     data = file.getvalue()
     with boundary.guard(lambda reason: refuse(f"Could not read {file.name}. {reason}")):
         columns = prompt_sets.unknown_columns(file.name, data)
@@ -146,12 +166,7 @@ def take(prompt_set: PromptSet, columns: str = "") -> None:
     sets.sets[name] = prompt_sets.known(prompt_set)
     for oldest in list(sets.sets)[:-MAX_SETS]:
         del sets.sets[oldest]
-    n_rows = len(prompt_set.rows)
-    sets.taken, sets.refused, sets.unmatched = (
-        f"{prompt_set.name}: {n_rows:,} row{'' if n_rows == 1 else 's'}",
-        "",
-        None,
-    )
+    sets.refused, sets.unmatched = "", None
     selection.choose(Choices, prompt_set=name, set_rows=_in_link(name), set_columns=columns, exp_cell=None)
 
 
@@ -160,15 +175,13 @@ def refuse(reason: str) -> None:
     _session().refused = reason
 
 
-def say_what_was_taken() -> None:
-    """What became of the last upload, and the form where its columns have to be matched."""
+def say_what_went_wrong() -> None:
+    """Why the last upload was not taken, or the form where its columns have to be matched."""
     sets = _session()
     if sets.refused:
         notices.refused(sets.refused, "set_upload")
     if sets.unmatched is not None:
         columns_form.draw(sets.unmatched, _matched)
-    elif sets.taken:
-        st.caption(plain(f"Taken from {sets.taken}" if not sets.refused else sets.taken))
 
 
 def _matched(file: columns_form.Unmatched, columns: Mapping[str, str]) -> None:

@@ -1,13 +1,13 @@
 """Experiments: one measure at a time over a set of prompts, with intervals, and the rows behind each cell."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import MapCell, cell_map
 from headlight.app.frame import notices, progress
-from headlight.app.pages.experiments import cell, experiment, finding, measure_options, set_table, sets, writer
+from headlight.app.pages.experiments import cell, descriptions, experiment, measure_options, set_table, sets, writer
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.descriptions import map_of, plot_of, tables_of
 from headlight.app.pages.experiments.experiment import Experiment, ReadRows
@@ -15,6 +15,7 @@ from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.runs import experiments, jobs, prompt_sets
+from headlight.app.runs.prompt_sets import KnownSet
 from headlight.app.server import boundary
 from headlight.model.runs.comparison import Comparison
 
@@ -22,28 +23,47 @@ WIDTHS = [2, 3]
 
 
 def render(comparison: Comparison) -> None:
-    """The finding, the set with its rows, and the measure with the rows behind its cells."""
-    with title_row("Experiments", "experiments"):
-        sets.choose()
+    """The set and the measure in the title's line; under it the set's rows, and what is measured of them."""
+    line = title_row("Experiments", "experiments")
+    known = None
+    with boundary.guard(lambda reason: notices.refused(reason, "set")):
+        known = sets.chosen(comparison)
+    with line:
+        measure_options.draw(comparison, has_set=known != ())
         sets.uploader()
-        writer.draw(comparison.a.source.name)
-    measure_options.draw(comparison)
-    said = st.container(key="headlight-finding")
-    with st.container(key="headlight-set-and-measure"):  # style.css puts what is measured first on a phone
+        writer.draw(comparison.a.source.name, is_first=known == ())
+    sets.say_what_went_wrong()
+    if known:
+        _draw_set(known, comparison)
+    elif known is not None:
+        _say_what_is_needed(comparison)
+
+
+def _say_what_is_needed(comparison: Comparison) -> None:
+    """What a set is, where none of those on offer fits the model."""
+    model = comparison.a.source.short_name
+    with st.container(key="headlight-missing"):
+        st.info(
+            plain(
+                f"None of the sets that come with Headlight fits {model}: their answers are no single tokens of its "
+                "tokenizer. A set has rows of a prompt and its answer, one token with its space; most measures also "
+                "take a wrong answer, and a corrupted prompt of as many tokens. Write a set from a template, or upload "
+                "a file."
+            )
+        )
+
+
+def _draw_set(known: Sequence[KnownSet], comparison: Comparison) -> None:
+    """The rows of the set, and what is measured of them; work that is not done yet goes on."""
+    with st.container(key="headlight-set-and-measure"):  # style.css has the measure first where there is one column
         left, right = st.columns(WIDTHS, gap="large")
     rows: dict[str, ReadRows] = {}
-    with left:
-        sets.say_what_was_taken()
-        with boundary.guard(lambda reason: notices.refused(reason, "set")):
-            known = sets.chosen(comparison)
-            if not known:
-                st.info("Upload a set of prompts, or write one from a template.")
-            else:
-                rows = experiment.rows_of(known, comparison, selection.current())
-                _set(rows)
+    with left, boundary.guard(lambda reason: notices.refused(reason, "set")):
+        rows = experiment.rows_of(known, comparison, selection.current())
+        _set(rows)
     with right, boundary.guard(lambda reason: notices.refused(reason, "experiment")):
         if rows:
-            _measure(_experiment(rows, comparison), said)
+            _measure(_experiment(rows, comparison))
     progress.go_on(jobs.get_jobs("set answers"), prompt_sets.do_performance)
     progress.go_on(jobs.get_jobs("experiments"), experiments.do)
 
@@ -65,8 +85,8 @@ def _set(sides: Mapping[str, ReadRows]) -> None:
     """Each side's rows, with the model's answers to them as far as they are known."""
     _answer(sides)
     for place, (side, read) in enumerate(sides.items()):
-        name = read.rows.read.known.prompt_set.name
-        heading(f"{side}: {name}" if side else name, "prompt_set", key=f"set{side}")
+        title, about = sets.title_of(read.rows.read.known)
+        heading(f"{side}: {title}" if side else title, "prompt_set", more=about, key=f"set{side}")
         st.caption(plain(set_table.said(read.rows)))
         for slot, note in enumerate(read.rows.tokens.notes):
             notices.refused(note, f"set_note{side}{slot}")
@@ -92,21 +112,27 @@ def _answer(sides: Mapping[str, ReadRows]) -> None:
         st.rerun()
 
 
-def _measure(shown: Experiment, said: st.delta_generator.DeltaGenerator) -> None:
+def _measure(shown: Experiment) -> None:
     _work(shown)
     if not shown.is_measured:
         return
-    first = shown.first
-    assert first.measurement is not None  # it is measured
-    with said:
-        st.text(finding.sentence(first.measurement, shown.summaries[next(iter(shown.sides))], shown.settings))
-    _say_how_much(shown)
     if selection.current().table:
+        _say(shown)
         for name, columns in tables_of(shown).items():
             tables.draw(columns, name)
         return
     _draw(shown)
+    _say(shown)
     cell.draw(shown)
+
+
+def _say(shown: Experiment) -> None:
+    """The findings, and what the means are over."""
+    with st.container(key="headlight-finding"):
+        st.text("\n".join(descriptions.findings(shown)))
+    for name, side in shown.sides.items():
+        if line := experiment.said(side, shown.settings):
+            st.caption(plain(f"{name}: {line}" if name else line))
 
 
 def _work(shown: Experiment) -> None:
@@ -123,15 +149,10 @@ def _work(shown: Experiment) -> None:
     progress.offer(work, missing, label, "experiments", experiments.seconds(missing))
 
 
-def _say_how_much(shown: Experiment) -> None:
-    for name, side in shown.sides.items():
-        if line := experiment.said(side, shown.settings):
-            st.caption(plain(f"{name}: {line}" if name else line))
-
-
 def _draw(shown: Experiment) -> None:
     """Each side's means as a map or as points; a cell is chosen by a click."""
-    options.row(*measure_options.place_of_map(shown), name="exp_places", whole=True)
+    if places := list(measure_options.place_of_map(shown)):
+        options.row(*places, name="exp_places", whole=True)
     assert shown.laid is not None  # it is measured
     if shown.laid.rows is None:
         charts.choosable(

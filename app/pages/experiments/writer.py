@@ -27,9 +27,10 @@ FIELDS = {
 }
 
 
-def draw(model: str) -> None:
-    """The form, which makes a set of this session."""
-    with st.popover("Write a set", key="headlight-set-writer"), st.form("headlight-set-form", border=False):
+def draw(model: str, is_first: bool) -> None:
+    """The form, which makes a set of this session; where that is the first thing to do its button says so."""
+    place = st.popover("Write a set", type="primary" if is_first else "secondary", key="headlight-set-writer")
+    with place, st.form("headlight-set-form", border=False):
         keys = {name: selection.widget_key(f"set_form.{name}") for name in (*FIELDS, "name", "count")}
         for name, (label, default) in FIELDS.items():
             kind = st.text_area if name in ("template", "corrupted", "values") else st.text_input

@@ -192,7 +192,7 @@ def test_a_chosen_cell_lists_its_farthest_rows_which_open_as_a_and_b(
 def test_an_uploaded_set_is_taken_and_its_link_holds_it(settings: dict[str, object], listed: Listed) -> None:
     page = opened()
     upload(page, "mine.jsonl", jsonl([*PAIRS, *BAD]))
-    assert "mine.jsonl" in said(page)
+    assert page.query_params["prompt_set"] == "session:mine.jsonl"
     assert "2 cannot be used" in said(page)
     assert listed[-1]["status"][4:] == ["not used"] * 2
     link = {name: value for name, value in page.query_params.items() if isinstance(value, str)}
@@ -254,7 +254,8 @@ def test_a_set_written_from_a_template_is_one_of_the_session(settings: dict[str,
     next(box for box in page.number_input if box.label == "Rows").set_value(4)
     next(button for button in page.button if button.label == "Write the set").click().run()
     assert not page.exception
-    assert "written: 4 rows" in said(page)
+    assert page.query_params["prompt_set"] == "session:written"
+    assert "4 rows" in said(page)
 
 
 def test_two_sets_are_compared_and_the_same_set_row_by_row(
