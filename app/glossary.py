@@ -133,6 +133,10 @@ TERMS = {
     "scope_layer": "The layer after which the prompt's state is replaced: the state's own layer, or another.",
     "scope_tokens": "How many tokens the model generates after the prompt, greedily.",
     "lens_top": "The probability of the token that this layer ranks first.",
+    "lens_final": (
+        "The probability that each layer gives to the model's final answer at that position. "
+        "Words stand where the best guess changes."
+    ),
     "lens_target": "The probability that each layer gives to the tracked token.",
     "lens_rank": "The rank of the tracked token: 1 is the most likely.",
     "lens_entropy": (

@@ -73,6 +73,7 @@ class Palette:
     faded: str
     secondary: str
     border: str
+    pin: str
     theme: Theme
     bars: tuple[str, str] = (BLUE, ORANGE)
 
@@ -110,12 +111,12 @@ def _hex(oklab: np.ndarray) -> str:
     return f"#{bytes(np.rint(255 * rgb).astype(np.uint8)).hex()}"
 
 
-GROUNDS = ("bg", "text", "muted", "surface", "line")
+GROUNDS = ("bg", "text", "muted", "surface", "line", "pin")
 
 
 def _palette(theme: Theme) -> Palette:
-    background, text, faded, secondary, border = (colours(theme)[name] for name in GROUNDS)
-    return Palette(background, text, faded, secondary, border, theme)
+    background, text, faded, secondary, border, pin = (colours(theme)[name] for name in GROUNDS)
+    return Palette(background, text, faded, secondary, border, pin, theme)
 
 
 LIGHT, DARK = map(_palette, THEMES)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.compute import affine
@@ -72,7 +72,18 @@ def mean_divergences(run: Run, by: Lens = LOGIT) -> Measure:
 @kept
 def followed_probabilities(run: Run, token: int, by: Lens = LOGIT) -> Measure:
     """One token's probability at every layer and position."""
-    normalizer, chosen = logit_lens(run, by).log_normalizer, torch.full((len(run.tokens), 1), token)
+    return _probabilities_of(run, torch.full((len(run.tokens), 1), token), by)
+
+
+@kept
+def final_probabilities(run: Run, by: Lens = LOGIT) -> Measure:
+    """The probability at every layer of each position's final answer: the last layer's best token there."""
+    return _probabilities_of(run, logit_lens(run, by).top_tokens.values[-1, :, :1], by)
+
+
+def _probabilities_of(run: Run, chosen: Int[Tensor, "pos 1"], by: Lens) -> Measure:
+    """The probability of each position's chosen token at every layer."""
+    normalizer = logit_lens(run, by).log_normalizer
     normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
     with torch.inference_mode():
         cap = run.cfg.output_logits_soft_cap

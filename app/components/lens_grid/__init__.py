@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float32, Int32
+from jaxtyping import Bool, Float32, Int, Int32
 
 from headlight.app.components.shared.mount import mount, register
 
@@ -17,13 +17,16 @@ class LensCells:
     """Lens predictions of each layer at each place: top tokens, their probabilities, and the measure of the colours.
 
     Layers run from the embedding to the final output. `top` holds indices into the vocabulary, best first. Where the
-    run has no token, `top` is -1 and the measure not a number.
+    run has no token, `top` is -1 and the measure not a number. Where there are `changes` a top token is written in
+    these cells only, and bold, with an edge, from the layer on from which each place is `settled`.
     """
 
     layer_labels: Sequence[str]
     top: Int32[np.ndarray, "layer place k"]
     probabilities: Float32[np.ndarray, "layer place k"]
     measure: Float32[np.ndarray, "layer place"]
+    changes: Bool[np.ndarray, "layer place"] | None = None
+    settled: Int[np.ndarray, " place"] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,10 @@ def lens_grid(drawn: LensGrid, *, pinned: LensPin | None, epoch: int, key: str) 
 
 
 def _arrays(cells: LensCells, slot: int) -> dict[str, np.ndarray]:
-    return {
+    story = {} if cells.changes is None else {f"changes{slot}": cells.changes.astype(np.uint8)}
+    if cells.settled is not None:
+        story[f"settled{slot}"] = cells.settled.astype(np.int32)
+    return story | {
         f"top{slot}": cells.top.astype(np.int32),
         f"probabilities{slot}": cells.probabilities.astype(np.float32),
         f"measure{slot}": cells.measure.astype(np.float32),

@@ -147,11 +147,16 @@ class LensGrid {
 
   /** @param {Reading | Difference} reading @param {LensCell} cell */
   colourOf(reading, cell) {
-    if (reading instanceof Difference) {
-      return colourAt(this.theme.diverging, 0.5 + reading.value(cell) / (2 * reading.limit));
-    }
+    const share = this.shareOf(reading, cell);
+    return reading instanceof Difference ? colourAt(this.theme.diverging, 0.5 + share / 2) : colourAt(this.theme.map, share);
+  }
+
+  // Of the colours' scale, which a difference has to both sides.
+  /** @param {Reading | Difference} reading @param {LensCell} cell */
+  shareOf(reading, cell) {
+    if (reading instanceof Difference) return reading.value(cell) / reading.limit;
     const [low, high] = this.props.ends;
-    return colourAt(this.theme.map, (reading.value(cell) - low) / (high - low));
+    return (reading.value(cell) - low) / (high - low);
   }
 
   get scrollLeft() {

@@ -1,6 +1,9 @@
 // One picture of the lens: the final layer on top, the input tokens below, and over many layers above too. The canvas is only as wide as what is seen of
 // it at a time, however long the prompt is.
-const CELL_HEIGHT = 27; // CSS pixels
+const [LEAST_ROW, MAX_ROW] = [16, 27]; // CSS pixels of a layer
+const AROUND_LENS = 330; // of a window, what stands above the layers and the tokens under them
+const PALE = 0.15; // of the scale: on a paler cell a word that changes again is muted
+const EDGE = 2; // CSS pixels
 const CELL_PADDING = 4;
 const TALL = 16; // layers
 
@@ -15,13 +18,18 @@ class LensPanel {
     this.fitted = new Map();
   }
 
+  // Of a layer: as many as a window holds are seen at once.
+  get row() {
+    return Math.floor(clamp((innerHeight - AROUND_LENS) / this.reading.layers, LEAST_ROW, MAX_ROW));
+  }
+
   get height() {
-    return this.top + (this.reading.layers + 1) * CELL_HEIGHT + LABEL_GAP;
+    return this.top + (this.reading.layers + 1) * this.row + LABEL_GAP;
   }
 
   // Where the first layer begins.
   get top() {
-    return this.reading.layers < TALL ? 0 : CELL_HEIGHT + LABEL_GAP;
+    return this.reading.layers < TALL ? 0 : this.row + LABEL_GAP;
   }
 
   resize() {
@@ -53,7 +61,7 @@ class LensPanel {
   /** @param {LensCell} cell */
   corner({ layer, position }) {
     const { left, cellWidth, scrollLeft } = this.grid;
-    const y = this.top + (this.reading.layers - 1 - layer) * CELL_HEIGHT + (layer < 0 ? LABEL_GAP : 0);
+    const y = this.top + (this.reading.layers - 1 - layer) * this.row + (layer < 0 ? LABEL_GAP : 0);
     return [left + position * cellWidth - scrollLeft, y];
   }
 
@@ -70,9 +78,17 @@ class LensPanel {
     const colour = isRead ? this.grid.colourOf(this.reading, cell) : theme.absent;
     const [x, y] = this.corner(cell);
     context.fillStyle = cssColour(colour);
-    context.fillRect(x, y, cellWidth - 1, CELL_HEIGHT - 1);
-    context.fillStyle = inkOn(colour);
-    if (isRead) this.paintText(context, this.reading.text(cell, vocabulary), x, y, 500);
+    context.fillRect(x, y, cellWidth - 1, this.row - 1);
+    if (!isRead) return;
+    const isSettled = this.reading.isSettled(cell);
+    if (isSettled) {
+      context.fillStyle = cssColour(theme.pin);
+      context.fillRect(x, y, EDGE, this.row - 1);
+    }
+    if (!this.reading.isWritten(cell)) return;
+    const isMuted = this.reading.isStory && !isSettled && Math.abs(this.grid.shareOf(this.reading, cell)) < PALE;
+    context.fillStyle = isMuted ? cssColour(theme.faded) : inkOn(colour);
+    this.paintText(context, this.reading.text(cell, vocabulary), x, y, isSettled ? 600 : this.reading.isStory ? 400 : 500);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} position @param {number} y */
@@ -92,7 +108,7 @@ class LensPanel {
     const name = `${weight} ${text}`;
     const fitted = this.fitted.get(name) ?? fitText(context, text, this.grid.cellWidth - 2 * CELL_PADDING);
     this.fitted.set(name, fitted);
-    context.fillText(fitted, x + CELL_PADDING, y + CELL_HEIGHT / 2);
+    context.fillText(fitted, x + CELL_PADDING, y + this.row / 2);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {LensCell} cell @param {Rgb} colour */
@@ -100,7 +116,7 @@ class LensPanel {
     if (cell.layer >= this.reading.layers) return;
     const [x, y] = this.corner(cell);
     const width = this.grid.cellWidth - 2;
-    strokeTwice(context, this.grid.theme, colour, () => context.strokeRect(x + 0.5, y + 0.5, width, CELL_HEIGHT - 2));
+    strokeTwice(context, this.grid.theme, colour, () => context.strokeRect(x + 0.5, y + 0.5, width, this.row - 2));
   }
 
   /** @param {CanvasRenderingContext2D} context */
@@ -109,7 +125,7 @@ class LensPanel {
     context.textAlign = "right";
     context.textBaseline = "middle";
     /** @type {(label: string, y: number) => void} */
-    const write = (label, y) => context.fillText(label, left - LABEL_GAP - 2, y + CELL_HEIGHT / 2);
+    const write = (label, y) => context.fillText(label, left - LABEL_GAP - 2, y + this.row / 2);
     for (let layer = 0; layer < this.reading.layers; layer++) {
       setLabelLook(context, theme, this.grid.isMarked({ layer }));
       write(this.reading.layerLabels[layer], this.corner({ layer, position: 0 })[1]);
@@ -122,7 +138,7 @@ class LensPanel {
   cellUnder(event) {
     const { left, scrollLeft, cellWidth, positions } = this.grid;
     const frame = this.canvas.getBoundingClientRect();
-    const layer = this.reading.layers - 1 - Math.floor((event.clientY - frame.top - this.top) / CELL_HEIGHT);
+    const layer = this.reading.layers - 1 - Math.floor((event.clientY - frame.top - this.top) / this.row);
     const x = event.clientX - frame.left - left;
     const position = Math.floor((x + scrollLeft) / cellWidth);
     return x >= 0 && layer >= 0 && layer < this.reading.layers && position < positions ? { layer, position } : null;

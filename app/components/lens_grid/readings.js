@@ -17,6 +17,8 @@ class Reading {
     this.measure = arrays[`measure${slot}`].values;
     this.top = arrays[`top${slot}`].values;
     this.probabilities = arrays[`probabilities${slot}`].values;
+    this.changes = arrays[`changes${slot}`]?.values;
+    this.settled = arrays[`settled${slot}`]?.values;
     [this.layers, this.positions, this.depth] = arrays[`top${slot}`].shape;
   }
 
@@ -45,6 +47,22 @@ class Reading {
   /** @param {LensCell} cell @param {string[]} vocabulary */
   text(cell, vocabulary) {
     return vocabulary[this.top[this.at(cell)]];
+  }
+
+  get isStory() {
+    return this.changes !== undefined;
+  }
+
+  // Whether the cell's word is written: every one, or of a story where the best guess changes.
+  /** @param {LensCell} cell */
+  isWritten({ layer, position }) {
+    return !this.changes || this.changes[layer * this.positions + position] > 0;
+  }
+
+  // Whether the best guess is the final answer from here on.
+  /** @param {LensCell} cell */
+  isSettled({ layer, position }) {
+    return this.settled !== undefined && layer >= this.settled[position];
   }
 
   /** @param {LensCell} cell */
@@ -83,6 +101,20 @@ class Difference {
   text(cell, vocabulary) {
     const [before, after] = [this.a, this.b].map((run) => run.text(cell, vocabulary));
     return before === after ? after : `${before} → ${after}`;
+  }
+
+  get isStory() {
+    return this.a.isStory;
+  }
+
+  /** @param {LensCell} cell */
+  isWritten(cell) {
+    return this.a.isWritten(cell) || this.b.isWritten(cell);
+  }
+
+  /** @param {LensCell} cell */
+  isSettled(cell) {
+    return this.a.isSettled(cell) && this.b.isSettled(cell);
   }
 
   /** @param {LensCell} cell */

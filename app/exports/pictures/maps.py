@@ -146,6 +146,7 @@ class _LensSide:
     values: Float[np.ndarray, "layer place"]
     limit: float
     signed: bool
+    settled: Sequence[int] | None = None
 
 
 def size_of_lens(drawn: LensGrid) -> tuple[float, float]:
@@ -173,6 +174,8 @@ def draw_lens(drawn: LensGrid, figure: "SubFigure", palette: Palette) -> None:
         axes.vlines(np.arange(n_places - 1) + 0.5, -0.5, n_layers - 0.5, color=palette.background, linewidth=0.8)
         axes.hlines(np.arange(n_layers - 1) + 0.5, -0.5, n_places - 0.5, color=palette.background, linewidth=0.8)
         write(image, side.values, palette, _top_of(side), fontsize=LENS_FONT, va="center_baseline", clip_on=True)
+        for place, layer in enumerate(side.settled or ()):  # the edge of a guess that stays
+            axes.vlines(place - 0.48, layer - 0.5, n_layers - 0.5, color=palette.pin, linewidth=1.2)
         axes.set_yticks(range(n_layers), side.layers, fontsize=7)
         axes.set_xticks(range(n_places), [short(label) for label in labels], fontsize=7, fontweight="bold")
         if n_places < len(drawn.labels):
@@ -199,7 +202,10 @@ def _sides(drawn: LensGrid) -> list[_LensSide]:
     values = [cells.measure[:, window] for cells in drawn.cells]
     names = ("A", "B") if drawn.b is not None else ("",)
     parts = zip(names, drawn.cells, texts, values, strict=True)
-    sides = [_LensSide(name, cells.layer_labels, own, of, limit, signed=False) for name, cells, own, of in parts]
+    sides = [
+        _LensSide(name, cells.layer_labels, own, of, limit, False, _settled(cells, window))
+        for name, cells, own, of in parts
+    ]
     if drawn.b is None:
         return sides
     both = [[_change(a, b) for a, b in zip(*layers, strict=True)] for layers in zip(*texts, strict=False)]
@@ -212,8 +218,15 @@ def _sides(drawn: LensGrid) -> list[_LensSide]:
 
 
 def _texts(cells: LensCells, vocabulary: Sequence[str], window: slice) -> list[list[str]]:
-    """Each cell's top token, nothing where the run has no token."""
-    return [["" if top < 0 else vocabulary[top] for top in layer] for layer in cells.top[:, window, 0].tolist()]
+    """Each cell's top token, nothing where the run has no token, or a story does not write it."""
+    top = cells.top[:, window, 0]
+    if cells.changes is not None:
+        top = np.where(cells.changes[:, window], top, -1)
+    return [["" if token < 0 else vocabulary[token] for token in layer] for layer in top.tolist()]
+
+
+def _settled(cells: LensCells, window: slice) -> Sequence[int] | None:
+    return None if cells.settled is None else cells.settled[window].tolist()
 
 
 def _change(a: str, b: str) -> str:

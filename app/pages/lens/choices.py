@@ -15,19 +15,22 @@ from headlight.model.lens.tables import name_for
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 
-ColourBy = Literal["top", "target", "rank", "entropy", "kl"]
+ColourBy = Literal["top", "final", "target", "rank", "entropy", "kl"]
+MAX_WRITTEN = 8  # layers of a model whose every best guess is written
 
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
     """Lens and its path if it does not lie beside its model, and the measure by which cells are coloured.
 
+    Without one, cells of a model of many layers are coloured by the final answer's probability.
+
     The `scope_` options are of the prompt that a state is put into, where there, and how much is written behind it.
     """
 
     forgets: ClassVar = {"model": ("lens_from", "scope_position")}  # a lens is of its model, a place of its tokenizer
 
-    measure: ColourBy = "top"
+    measure: ColourBy | None = None
     lens: Kind = "logit"
     lens_from: str = ""
     scope_prompt: Prompt = IDENTITY
@@ -43,6 +46,12 @@ class Choices(PageChoices):
     def within(self, extent: Extent) -> Self:
         """A layer that the prompt's model has."""
         return replace(self, scope_layer=below(self.scope_layer, extent.n_layers + 1))
+
+
+def measure_of(comparison: Comparison, chosen: Selection) -> ColourBy:
+    """What cells are coloured by."""
+    is_deep = max(run.cfg.n_layers for run in comparison.runs) > MAX_WRITTEN
+    return chosen.choices_of(Choices).measure or ("final" if is_deep else "top")
 
 
 def followed_token(comparison: Comparison, chosen: Selection) -> int:

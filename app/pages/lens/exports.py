@@ -6,7 +6,15 @@ from headlight.app.exports.drawings import Drawing, Drawings
 from headlight.app.exports.script import report
 from headlight.app.pages.lens import divergence, lens_cell, scope
 from headlight.app.pages.lens import view as lens
-from headlight.app.pages.lens.choices import Choices, cell_of, followed_token, lens_by_side, scope_of, title_of
+from headlight.app.pages.lens.choices import (
+    Choices,
+    cell_of,
+    followed_token,
+    lens_by_side,
+    measure_of,
+    scope_of,
+    title_of,
+)
 from headlight.app.selection.chosen import Selection
 from headlight.model.lens.kinds import TITLES
 from headlight.model.lens.tables import lens_tables, measures_of, readings
@@ -53,10 +61,11 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """The lens in the colours chosen, and the page's plots: of the cell and the token, of every lens, and the scope."""
-    own, pin, by = chosen.choices_of(Choices), LensPin(*cell_of(comparison, chosen)), lens_by_side(comparison, chosen)
+    measure, by = measure_of(comparison, chosen), lens_by_side(comparison, chosen)
+    pin = LensPin(*cell_of(comparison, chosen))
     token, lenses = followed_token(comparison, chosen), lens.lenses_of(comparison, by)
-    values = lens.coloured(comparison, own.measure, token, lenses)
-    grid = Drawing(lens.described(comparison, values, own.measure, lenses, pin.position), pin)
+    values = lens.coloured(comparison, measure, token, lenses)
+    grid = Drawing(lens.described(comparison, values, measure, lenses, pin.position), pin)
     plots = [
         *lens_cell.rows(comparison, pin, token, by),
         *divergence.rows(comparison, by, chosen),

@@ -11,8 +11,8 @@ from headlight.app import selection
 from headlight.app.components import Choice, LensCells, LensColours, LensGrid, LensPin, Listed, Option, Text, lens_grid
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
-from headlight.app.pages.lens import divergence, lens_cell, reading, scope
-from headlight.app.pages.lens.choices import Choices, ColourBy, lens_by_side, title_of
+from headlight.app.pages.lens import divergence, finding, lens_cell, reading, scope
+from headlight.app.pages.lens.choices import Choices, ColourBy, lens_by_side, measure_of, title_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
@@ -20,15 +20,17 @@ from headlight.app.parts.sides import named, on_places, placed, say_what_is_comm
 from headlight.app.runs import models
 from headlight.app.server import boundary
 from headlight.model.base.errors import HeadlightError
+from headlight.model.lens import story
 from headlight.model.lens.kinds import Kind, Lens
 from headlight.model.lens.logit_lens import LogitLens
-from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.lens.run_lens import final_probabilities, followed_probabilities, followed_ranks, logit_lens
 from headlight.model.measure import Measure
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
 
 MEASURES: dict[ColourBy, str] = {
     "top": "Top token",
+    "final": "Final answer",
     "entropy": "Entropy",
     "kl": "KL to final",
     "target": "Tracked token",
@@ -37,6 +39,7 @@ MEASURES: dict[ColourBy, str] = {
 LENSES: dict[Kind, str] = {"logit": "Logit", "tuned": "Tuned", "jacobian": "Jacobian"}
 COLOURED: dict[ColourBy, tuple[str, str]] = {  # name, unit
     "top": ("probability of the top token", ""),
+    "final": ("probability of the final answer", ""),
     "entropy": ("entropy", "nats"),
     "kl": ("KL(final ‖ layer)", "nats"),
     "target": ("probability of the tracked token", ""),
@@ -72,7 +75,7 @@ def render(comparison: Comparison) -> None:
 
 
 def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
-    measure = selection.current().choices_of(Choices).measure
+    measure = measure_of(comparison, selection.current())
     if not reading.is_read(comparison, by):
         _so_far(comparison, measure, by)
         reading.go_on()
@@ -80,6 +83,7 @@ def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
     with st.spinner("Computing the lens…"):
         lenses = lenses_of(comparison, by)
         values = coloured(comparison, measure, token, lenses)
+    finding.draw(comparison, by, measure)
     if selection.current().table:
         _table(comparison, lenses, values, measure)
         now = selection.current()
@@ -102,12 +106,21 @@ def _so_far(comparison: Comparison, measure: ColourBy, by: Mapping[str, Lens]) -
 def _followed(comparison: Comparison) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
     run, own = comparison.a, selection.current().choices_of(Choices)
-    predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{own.measure}"]
+    predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{measure_of(comparison, selection.current())}"]
     with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}"):
         options.row(
             options.bind(Choice, "lens", "Lens", page=Choices, options=LENSES, help=TERMS["lens_kind"]),
             _lies_at(own.lens),
-            options.bind(Listed, "measure", "Colour by", page=Choices, options=MEASURES, help=explained, width=140),
+            options.bind(
+                Listed,
+                "measure",
+                "Colour by",
+                measure_of(comparison, selection.current()),
+                page=Choices,
+                options=MEASURES,
+                help=explained,
+                width=140,
+            ),
             options.bind(
                 Text,
                 "target",
@@ -148,6 +161,8 @@ def _measure(run: Run, by: Lens, read: LogitLens, measure: ColourBy, token: int)
         case "top":
             top = read.top_probs
             return Measure(top.name, top.unit, ("layer", "pos"), top.values[..., 0])
+        case "final":
+            return final_probabilities(run, by)
         case "entropy":
             return read.entropy
         case "kl":
@@ -187,7 +202,7 @@ def _ends(measure: ColourBy, values: Cells) -> tuple[float, float]:
     """The ends of the colour bar that A and B share; the best rank is the strongest colour."""
     largest = float(max(map(np.nanmax, values.values())))
     match measure:
-        case "top" | "target":
+        case "top" | "final" | "target":
             return 0.0, 1.0
         case "rank":
             return max(largest, 1.0), 0.0
@@ -210,7 +225,7 @@ def described(
 ) -> LensGrid:
     """The lens, coloured by these values of each run."""
     return LensGrid(
-        *(_cells(comparison, side, lenses, values[side]) for side in comparison.sides),
+        *(_cells(comparison, side, lenses, values[side], measure == "final") for side in comparison.sides),
         labels=comparison.labels,
         vocabulary=lenses.vocabulary,
         colours=LensColours(*COLOURED[measure], _ends(measure, values), _called(lenses)),
@@ -223,14 +238,24 @@ def _called(lenses: Lenses) -> str:
     return title[0].upper() + title[1:]
 
 
-def _cells(comparison: Comparison, side: str, lenses: Lenses, measure: Float[np.ndarray, "layer place"]) -> LensCells:
-    run = comparison.sides[side]
+def _cells(
+    comparison: Comparison,
+    side: str,
+    lenses: Lenses,
+    measure: Float[np.ndarray, "layer place"],
+    as_story: bool,
+) -> LensCells:
+    run, best = comparison.sides[side], lenses.readings[side].top_tokens.values[..., 0]
     positions = comparison.positions(run)
+    changes = placed(story.changed_guesses(best).numpy(), positions, False)
+    settled = placed(story.settled_layers(best)[None].numpy(), positions, len(run.layer_labels))[0]
     return LensCells(
         layer_labels=run.layer_labels,
         top=placed(lenses.top[side], positions, -1),
         probabilities=placed(lenses.readings[side].top_probs.values.numpy(), positions, 0.0),
         measure=measure,
+        changes=changes if as_story else None,
+        settled=settled if as_story else None,
     )
 
 

@@ -172,7 +172,7 @@ def test_another_followed_token_does_not_read_the_layers_again(
     page("lens", both, target=" one", measure="rank")
 
 
-@pytest.mark.parametrize("measure", ["top", "target", "rank", "entropy", "kl"])
+@pytest.mark.parametrize("measure", ["top", "final", "target", "rank", "entropy", "kl"])
 def test_every_measure_is_drawn_for_one_run_and_for_two(both: Comparison, measure: str) -> None:
     for shown in (Comparison(both.a), both):
         for table in (False, True):
