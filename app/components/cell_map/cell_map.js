@@ -56,7 +56,7 @@ class CellMap {
     this.picture = new MapPicture(props, arrays.values, arrays.unsure?.values);
     this.details = props.details.map((name, slot) => [name, arrays[`details${slot}`].values]);
     this.cursor = null;
-    const { down, across } = this.picture;
+    const [down, across] = this.picture.shape;
     const names = [props.rows.name, props.columns.name].filter(Boolean).join(" by ");
     const isOfHeads = this.headsOf([0, 0]).length > 0;
     const help = `Arrow keys move${props.choosable ? ", Enter chooses" : ""}${isOfHeads ? `, ${MENU_HINT}` : ""}.`;
@@ -155,7 +155,7 @@ class CellMap {
     const places = [place(rows, cell[0]), place(columns, cell[1])].filter(([name]) => name);
     const value = this.picture.value(cell);
     if (Number.isNaN(value)) return [...places, ["", lacks]];
-    const at = cell[0] * this.picture.across + cell[1];
+    const at = this.picture.at(cell);
     /** @type {TooltipRow[]} */
     const more = this.details.map(([name, values]) => [name, Number.isNaN(values[at]) ? "–" : plainNumber(values[at])]);
     /** @type {TooltipRow[]} */
@@ -165,10 +165,8 @@ class CellMap {
 
   /** @param {number} down @param {number} right */
   move(down, right) {
-    const [row, column] = this.cursor ?? this.chosen ?? [-down, -right];
-    /** @type {MapCell} */
-    const cell = [clamp(row + down, 0, this.picture.down - 1), clamp(column + right, 0, this.picture.across - 1)];
-    const [x, y] = this.picture.corner([cell[0] + 1, cell[1] + 1]);
+    const cell = this.picture.step(this.cursor ?? this.chosen, down, right);
+    const [x, y] = this.picture.corner(cell, 1);
     const frame = this.canvas.getBoundingClientRect();
     this.point(cell, frame.left + x, frame.top + y);
     this.view.announce(this.describe(cell));

@@ -14,6 +14,9 @@ const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
 const TALL = 16; // rows from which on the columns are named above too
 const LONGEST_NAME = 120;
+const [MANY_LAYERS, DEEP_MAP, LEAST_PITCH] = [12, 1.5, 24]; // so many to a head, and with so much room, stand across
+const LEAST_WRITTEN = 0.05; // of the scale: a smaller number is told where it is pointed at
+const LACK_INK = 0.04; // of a cell without a number
 const UNSURE_MARGIN = 0.3; // of a cell, on each side of the part that is coloured
 const NO_HATCH = new Uint32Array(); // no cell is masked
 
@@ -28,6 +31,8 @@ class MapPicture {
   isLevel = true; // whether the columns' names are
   levelLabels = 0;
   namesAbove = 0; // how much room the columns' names have above the matrix
+  isTurned = false; // layers, which are the rows, stand across
+  fits = false; // whether numbers have room in the cells
 
   /** @param {CellMapProps} props @param {Floats} numbers @param {Uint8Array} [unsure] */
   constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }, unsure) {
@@ -36,57 +41,107 @@ class MapPicture {
     this.columns = columns;
     this.sums = sums;
     this.values = values;
-    this.down = down;
-    this.across = across;
+    this.shape = [down, across];
     this.scale = MAP_SCALES[scale](ends, centre);
     this.lacks = values.some(Number.isNaN);
     this.hasUnsure = unsure?.some(Boolean) ?? false;
   }
 
+  // As the matrix stands on the canvas.
+  get down() {
+    return this.shape[Number(this.isTurned)];
+  }
+
+  get across() {
+    return this.shape[Number(!this.isTurned)];
+  }
+
+  get downAxis() {
+    return this.isTurned ? this.columns : this.rows;
+  }
+
+  get acrossAxis() {
+    return this.isTurned ? this.rows : this.columns;
+  }
+
+  // A cell by its place on the canvas, or the other way round.
+  /** @param {MapCell} cell @returns {MapCell} */
+  turned([row, column]) {
+    return this.isTurned ? [column, row] : [row, column];
+  }
+
+  // All cells in the order of the canvas.
+  get cells() {
+    return upTo(this.down * this.across).map((index) => this.turned([Math.floor(index / this.across), index % this.across]));
+  }
+
   /** @param {MapCell} cell */
   has([row, column]) {
-    return row >= 0 && column >= 0 && row < this.down && column < this.across;
+    return row >= 0 && column >= 0 && row < this.shape[0] && column < this.shape[1];
   }
 
   /** @param {MapCell} cell */
-  value([row, column]) {
-    return this.values[row * this.across + column];
+  at([row, column]) {
+    return row * this.shape[1] + column;
   }
 
   /** @param {MapCell} cell */
-  isUnsure([row, column]) {
-    return Boolean(this.unsure?.[row * this.across + column]);
+  value(cell) {
+    return this.values[this.at(cell)];
+  }
+
+  /** @param {MapCell} cell */
+  isUnsure(cell) {
+    return Boolean(this.unsure?.[this.at(cell)]);
   }
 
   /** @param {MapCell} cell */
   isSum([row, column]) {
-    return this.sums && (row === this.down - 1 || column === this.across - 1);
+    return this.sums && (row === this.shape[0] - 1 || column === this.shape[1] - 1);
   }
 
+  // Where a cell begins on the canvas, or where its other side ends.
   /** @param {MapCell} cell */
-  corner([row, column]) {
-    return [this.box.left + column * this.pitch, this.box.top + row * ROW];
+  corner(cell, past = 0) {
+    const [row, column] = this.turned(cell);
+    return [this.box.left + (column + past) * this.pitch, this.box.top + (row + past) * ROW];
   }
 
   /** @param {number} x @param {number} y @returns {MapCell | null} */
   cellAt(x, y) {
-    const [row, column] = [Math.floor((y - this.box.top) / ROW), Math.floor((x - this.box.left) / this.pitch)];
-    return this.has([row, column]) ? [row, column] : null;
+    const cell = this.turned([Math.floor((y - this.box.top) / ROW), Math.floor((x - this.box.left) / this.pitch)]);
+    return this.has(cell) ? cell : null;
+  }
+
+  // The cell that lies so far below and to the right of another, or of the matrix's edge.
+  /** @param {MapCell | null} from @param {number} down @param {number} right @returns {MapCell} */
+  step(from, down, right) {
+    const [row, column] = from ? this.turned(from) : [-down, -right];
+    return this.turned([clamp(row + down, 0, this.down - 1), clamp(column + right, 0, this.across - 1)]);
+  }
+
+  // A deep model's layers, where there is room for them, as in the grid of heads.
+  /** @param {number} width */
+  turnsAt(width) {
+    const [layers, heads] = this.shape;
+    const isDeep = this.rows.name === "layer" && this.columns.name === "head" && layers >= MANY_LAYERS && layers > DEEP_MAP * heads;
+    return isDeep && width / layers >= LEAST_PITCH;
   }
 
   // Where everything lies, the matrix on whole device pixels.
   /** @param {CanvasRenderingContext2D} context @param {number} width */
   lay(context, width) {
+    this.isTurned = this.turnsAt(width - LONGEST_LABEL);
     const longestLabel = this.columns.numbered ? LONGEST_LABEL : LONGEST_NAME; // of tokens
     /** @type {(labels: string[]) => number} */
     const widest = (labels) => widestLabel(context, this.theme, labels, longestLabel);
-    const names = widest([...this.rows.labels, this.columns.name]) + LABEL_GAP;
+    const names = widest([...this.downAxis.labels, this.acrossAxis.name]) + LABEL_GAP;
     const left = Math.round(names * devicePixelRatio) / devicePixelRatio;
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
     this.pitch = wide / this.across;
-    this.isLevel = textWidth(context, this.columns.labels) <= this.pitch - 6;
-    const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.columns.labels) + 2 * LABEL_GAP;
+    this.isLevel = textWidth(context, this.acrossAxis.labels) <= this.pitch - 6;
+    const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.acrossAxis.labels) + 2 * LABEL_GAP;
     this.namesAbove = this.down < TALL ? 0 : below;
     const [top, height] = [AXIS_NAME_ROOM + this.namesAbove, this.down * ROW];
     this.box = { left, top, width: wide, height, visible: { query: [0, this.down], key: [0, this.across] }, longestLabel };
@@ -99,12 +154,13 @@ class MapPicture {
     this.theme = theme;
     this.lay(contextOf(canvas), width);
     const context = sizedContext(canvas, ...this.size);
-    const levels = Uint16Array.from(this.values, (value) => (Number.isNaN(value) ? LACK_LEVELS.absent : this.scale.level(value)));
+    const values = this.cells.map((cell) => this.value(cell));
+    const levels = Uint16Array.from(values, (value) => (Number.isNaN(value) ? LACK_LEVELS.absent : this.scale.level(value)));
     context.fillStyle = cssColour(theme.background);
     context.fillRect(0, 0, ...this.size);
     this.paintCells(context, levels);
     this.paintDoubt(context);
-    this.paintNumbers(context, levels);
+    this.paintNumbers(context);
     this.paintNames(context);
     if (this.sums) this.paintLines(context);
   }
@@ -112,44 +168,74 @@ class MapPicture {
   /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
   paintCells(context, levels) {
     const { left, top, width, height } = this.box;
-    const matrix = { codes: levels, rows: this.down, columns: this.across, colours: this.scale.palette(this.theme), hatch: NO_HATCH };
+    const colours = this.scale.palette(this.theme);
+    colours[LACK_LEVELS.absent] = packedColour(mixColours(this.theme.background, this.theme.text, LACK_INK));
+    const matrix = { codes: levels, rows: this.down, columns: this.across, colours, hatch: NO_HATCH };
     paintMatrixIn(context, matrix, this.box);
     for (let row = 1; row <= this.down; row++) context.fillRect(left, top + row * ROW - 1, width, 1);
     if (this.pitch < GAPS_FROM) return;
     for (let column = 1; column <= this.across; column++) context.fillRect(left + column * this.pitch - 1, top, 1, height);
+    this.paintLacks(context);
+  }
+
+  // A hairline around what is not there, or not yet, so that it is no slab beside pale numbers.
+  /** @param {CanvasRenderingContext2D} context */
+  paintLacks(context) {
+    context.strokeStyle = cssColour(this.theme.border);
+    context.lineWidth = 1;
+    for (const cell of this.lacks ? this.cells : []) {
+      if (!Number.isNaN(this.value(cell))) continue;
+      const [x, y] = this.corner(cell);
+      context.strokeRect(x + 0.5, y + 0.5, this.pitch - 2, ROW - 2);
+    }
   }
 
   // A frame of ground over the colour of what is unsure.
   /** @param {CanvasRenderingContext2D} context */
   paintDoubt(context) {
     const [x, y] = [Math.max(1, UNSURE_MARGIN * this.pitch), UNSURE_MARGIN * ROW];
-    this.unsure?.forEach((doubt, index) => {
-      if (!doubt || Number.isNaN(this.values[index])) return;
-      const [left, top] = this.corner([Math.floor(index / this.across), index % this.across]);
+    for (const cell of this.hasUnsure ? this.cells : []) {
+      if (!this.isUnsure(cell) || Number.isNaN(this.value(cell))) continue;
+      const [left, top] = this.corner(cell);
       for (const side of [0, this.pitch - x]) context.fillRect(left + side, top, x, ROW);
       for (const side of [0, ROW - y]) context.fillRect(left, top + side, this.pitch, y);
-    });
+    }
+  }
+
+  // Its number as it stands in a cell, as many digits as the others have; zero only where it lies far from the middle.
+  /** @param {MapCell} cell */
+  written(cell) {
+    const { limit } = this.scale;
+    const digits = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : Math.ceil(-Math.log10(LEAST_WRITTEN * limit));
+    const value = this.value(cell);
+    if (Number.isNaN(value) || this.isUnsure(cell)) return "";
+    if (Number(value.toFixed(digits)) === 0) return this.scale.centre ? "0" : "";
+    return withMinus(value.toFixed(digits));
+  }
+
+  // Whether it means something on this scale; every sum does.
+  /** @param {MapCell} cell */
+  isLarge(cell) {
+    return this.isSum(cell) || this.scale.isLarge(this.value(cell), LEAST_WRITTEN);
   }
 
   // In the cells, if all fit.
-  /** @param {CanvasRenderingContext2D} context @param {Uint16Array} levels */
-  paintNumbers(context, levels) {
-    if (this.pitch < NUMBERS_FROM) return;
-    const { limit } = this.scale;
-    const digits = limit >= 100 ? 0 : limit >= 10 ? 1 : limit >= 0.2 ? 2 : 3;
-    /** @type {(value: number) => string} */
-    const written = (value) => (Number(value.toFixed(digits)) === 0 ? "0" : withMinus(value.toFixed(digits)));
-    const texts = Array.from(this.values, (value, index) => (Number.isNaN(value) || this.unsure?.[index] ? "" : written(value)));
+  /** @param {CanvasRenderingContext2D} context */
+  paintNumbers(context) {
     context.font = labelFont(this.theme);
-    if (texts.some((text) => context.measureText(text).width > this.pitch - 6)) return;
+    const written = this.cells.filter((cell) => this.isLarge(cell));
+    const room = this.pitch - 6;
+    this.fits = this.pitch >= NUMBERS_FROM && written.every((cell) => context.measureText(this.written(cell)).width <= room);
+    if (this.fits) for (const cell of written) this.paintNumber(context, cell);
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {MapCell} cell */
+  paintNumber(context, cell) {
+    const [x, y] = this.corner(cell);
     [context.textAlign, context.textBaseline] = ["center", "middle"];
-    texts.forEach((text, index) => {
-      const [row, column] = [Math.floor(index / this.across), index % this.across];
-      const [x, y] = this.corner([row, column]);
-      context.font = labelFont(this.theme, this.isSum([row, column]) ? 700 : 400);
-      context.fillStyle = inkOn(this.scale.levelColour(this.theme, levels[index]) ?? this.theme.background);
-      context.fillText(text, x + this.pitch / 2, y + ROW / 2);
-    });
+    context.font = labelFont(this.theme, this.isSum(cell) ? 700 : 400);
+    context.fillStyle = inkOn(this.scale.colour(this.theme, this.value(cell)) ?? this.theme.background);
+    context.fillText(this.written(cell), x + this.pitch / 2, y + ROW / 2);
   }
 
   /** @param {CanvasRenderingContext2D} context */
@@ -157,22 +243,22 @@ class MapPicture {
     const { theme, box } = this;
     /** @type {(axis: CellAxis) => Axis} */
     const everywhere = ({ labels }) => ({ labels, presence: labels.map(() => "both") });
-    drawAxis(context, theme, box, "query", everywhere(this.rows));
+    drawAxis(context, theme, box, "query", everywhere(this.downAxis));
     if (this.isLevel) upTo(this.across).forEach((column) => this.paintLevelLabel(context, column));
-    else drawAxis(context, theme, box, "key", everywhere(this.columns));
-    if (this.namesAbove && !this.isLevel) drawAxisAbove(context, theme, box, this.columns.labels);
+    else drawAxis(context, theme, box, "key", everywhere(this.acrossAxis));
+    if (this.namesAbove && !this.isLevel) drawAxisAbove(context, theme, box, this.acrossAxis.labels);
     setLabelLook(context, theme);
     [context.textAlign, context.textBaseline] = ["left", "middle"];
-    context.fillText(this.rows.name, 0, AXIS_NAME_ROOM / 2 - 1);
+    context.fillText(this.downAxis.name, 0, AXIS_NAME_ROOM / 2 - 1);
     context.textAlign = "right";
-    context.fillText(this.columns.name, box.left - LABEL_GAP, this.levelLabels);
+    context.fillText(this.acrossAxis.name, box.left - LABEL_GAP, this.levelLabels);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} column */
   paintLevelLabel(context, column, isMarked = false) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     setLabelLook(context, this.theme, isMarked);
-    const [label, x] = [this.columns.labels[column], this.corner([0, column + 0.5])[0]];
+    const [label, x] = [this.acrossAxis.labels[column], this.box.left + (column + 0.5) * this.pitch];
     context.fillText(label, x, this.levelLabels);
     if (this.namesAbove) context.fillText(label, x, this.box.top - LEVEL_LABELS_ROOM / 2);
   }
@@ -181,7 +267,7 @@ class MapPicture {
   /** @param {CanvasRenderingContext2D} context */
   paintLines(context) {
     const { left, top, width, height } = this.box;
-    const [x, y] = this.corner([this.down - 1, this.across - 1]);
+    const [x, y] = this.corner([this.shape[0] - 1, this.shape[1] - 1]);
     /** @type {(colour: Rgb, size: number) => void} */
     const cross = (colour, size) => {
       context.fillStyle = cssColour(colour);
@@ -201,10 +287,12 @@ class MapPicture {
   }
 
   /** @param {CanvasRenderingContext2D} context @param {MapCell} cell @param {Rgb} colour */
-  markCell(context, [row, column], colour) {
+  markCell(context, cell, colour) {
     const { theme, box } = this;
-    drawAxisMark(context, theme, box, "query", this.rows.labels, row, theme.text);
-    if (!this.isLevel) drawAxisMark(context, theme, box, "key", this.columns.labels, column, theme.text);
+    const [row, column] = this.turned(cell);
+    if (this.fits && !Number.isNaN(this.value(cell)) && !this.isLarge(cell)) this.paintNumber(context, cell);
+    drawAxisMark(context, theme, box, "query", this.downAxis.labels, row, theme.text);
+    if (!this.isLevel) drawAxisMark(context, theme, box, "key", this.acrossAxis.labels, column, theme.text);
     else this.paintLevelLabel(context, column, true);
     drawCrosshair(context, theme, box, { queries: [row], keys: [column], colour });
   }

@@ -28,6 +28,12 @@ class LogScale extends ColourScale {
     return FIRST_LEVEL + Math.round(this.sizes * this.share(value));
   }
 
+  // Its values differ by powers of ten, so that every one of them is something.
+  /** @param {number} value */
+  isLarge(value) {
+    return !Number.isNaN(value);
+  }
+
   // Both ends, and the round numbers that are not too near to them.
   /** @returns {Tick[]} */
   ticks() {

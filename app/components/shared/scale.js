@@ -47,6 +47,12 @@ class ColourScale {
     return FIRST_LEVEL + (this.signed ? 2 * size + Number(away > 0) : size);
   }
 
+  // Whether a value lies so large a share of the scale from its middle, or its lower end.
+  /** @param {number} value @param {number} least */
+  isLarge(value, least) {
+    return Math.abs(value - this.centre) >= least * this.limit;
+  }
+
   /** @param {ColourScale} other */
   isLike(other) {
     const { signed, root, limit, centre } = this;

@@ -22,7 +22,7 @@ def main() -> None:
     if "deep" in st.query_params:
         layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
         for names in (["H0", "H1"], ["a long name of a column", "another one of that length"]):
-            cell_map(CellMap(np.zeros((DEEP, 2)), layers, CellAxis("head", names), title="nothing"), key=names[0])
+            cell_map(CellMap(np.zeros((DEEP, 2)), layers, CellAxis("part", names), title="nothing"), key=names[0])
         return
     if "many" in st.query_params:
         place = np.arange(MANY)

@@ -442,3 +442,74 @@ def test_heads_are_known_by_their_names_alone_and_by_a_row_and_a_column(scripts:
     ]
     found = scripts.evaluate("texts => texts.map((each) => headsIn(...each))", texts)
     assert found == [[[1, 3]], [[12, 0]], [[2, 7]], [[1, 3], [2, 0]], [], []]
+
+
+def test_a_lens_writes_a_word_where_the_guess_changes_and_marks_it_from_where_it_stays(scripts: Page) -> None:
+    scripts.add_script_tag(content=(SHARED.parent / "lens_grid" / "readings.js").read_text(encoding="utf-8"))
+    script = """([top, changes, settled]) => {
+      const [layers, positions] = [top.length, top[0].length];
+      const held = (values, ...shape) => ({ values, shape });
+      const sent = { top0: held(top.flat(), layers, positions, 1), probabilities0: held([]), measure0: held([]) };
+      const cells = upTo(layers).flatMap((layer) => upTo(positions).map((position) => ({ layer, position })));
+      const [all, story] = [sent, { ...sent, changes0: held(changes.flat()), settled0: held(settled) }].map(
+        (arrays) => new Reading("", [], arrays, 0));
+      return [cells.map((cell) => all.isWritten(cell)), cells.map((cell) => all.isSettled(cell)),
+              cells.map((cell) => story.isWritten(cell)), cells.map((cell) => story.isSettled(cell))];
+    }"""
+    top, changes, settled = [[1, 1], [1, 2], [3, 2]], [[1, 1], [0, 1], [1, 0]], [2, 1]
+    every, none, written, stays = scripts.evaluate(script, [top, changes, settled])
+    assert (set(every), set(none)) == ({True}, {False})
+    assert written == [True, True, False, True, True, False]
+    assert stays == [False, False, False, True, True, True]
+
+
+def maps(scripts: Page) -> None:
+    for name in ("scales.js", "picture.js"):
+        scripts.add_script_tag(content=(SHARED.parent / "cell_map" / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("end", "centre", "written"),
+    [
+        (0.2, 0.0, {0.2: "0.20", -0.011: "−0.01", 0.009: None, 0.0: None}),
+        (1.0, 1.0, {0.0: "0", 0.94: "0.94", 1.04: None, 1.0: None}),
+        (0.0123, 0.0, {0.0123: "0.0123", 0.0007: "0.0007", 0.0005: None}),
+        (250.0, 0.0, {-250.0: "−250", 13.0: "13", 12.0: None}),
+    ],
+)
+def test_a_cell_has_its_number_from_a_twentieth_of_the_scale_on(
+    scripts: Page, end: float, centre: float, written: dict[float, str | None]
+) -> None:
+    """And never a zero where nothing was changed: those would be the loudest thing of a map."""
+    maps(scripts)
+    script = """([values, end, centre]) => {
+      const axis = (labels) => ({ name: "", labels, numbered: false });
+      const props = { rows: axis(["a"]), columns: axis(values.map(String)), scale: "signed", ends: [0, end], centre };
+      const picture = new MapPicture(props, { values, shape: [1, values.length] });
+      return values.map((_, column) => (picture.isLarge([0, column]) ? picture.written([0, column]) : null));
+    }"""
+    assert scripts.evaluate(script, [list(written), end, centre]) == list(written.values())
+
+
+def test_a_deep_models_layers_stand_across_a_map_of_heads_where_they_have_room(scripts: Page) -> None:
+    """Cells keep their names: a layer and a head, wherever they are drawn and whichever key leads there."""
+    maps(scripts)
+    script = """([layers, heads, width, names]) => {
+      const axis = (name, count) => ({ name, labels: upTo(count).map(String), numbered: false });
+      const [rows, columns] = [axis(names[0], layers), axis(names[1], heads)];
+      const props = { rows, columns, scale: "linear", ends: [0, 1], centre: 0 };
+      const picture = new MapPicture(props, { values: upTo(layers * heads), shape: [layers, heads] });
+      picture.isTurned = picture.turnsAt(width);
+      picture.pitch = 30;
+      const at = picture.cellAt(...picture.corner([7, 2], 0.5));
+      const steps = [picture.step([7, 2], 1, 0), picture.step(null, 0, 1)];
+      return [picture.isTurned, picture.corner([7, 2]), at, picture.value(at), ...steps];
+    }"""
+    heads, positions = ["layer", "head"], ["layer", "position"]
+    turned, corner, at, value, below, first = scripts.evaluate(script, [30, 9, 1200, heads])
+    assert (turned, corner, at, value) == (True, [210, 40], [7, 2], 7 * 9 + 2)
+    assert (below, first) == ([7, 3], [0, 0])
+    for case in ([30, 9, 390, heads], [12, 12, 1200, heads], [30, 9, 1200, positions]):
+        turned, corner, at, value, below, _ = scripts.evaluate(script, case)
+        assert (turned, corner, at, value) == (False, [60, 140], [7, 2], 7 * case[1] + 2)
+        assert below == [8, 2]
