@@ -29,7 +29,7 @@ missing feature:
 from headlight.app.components.beam_tree import BeamNode, beam_tree
 from headlight.app.components.cell_map import CellAxis, CellMap, MapCell, cell_map, chosen_cell
 from headlight.app.components.flow_graph import FlowChoice, FlowGraph, GraphEdge, GraphNode, flow_choice, flow_graph
-from headlight.app.components.head_grid import HeadGrid, head_grid
+from headlight.app.components.head_grid import HeadGrid, HeadRole, HeadScores, head_grid
 from headlight.app.components.head_steps import (
     Followed,
     HeadStep,
@@ -92,6 +92,8 @@ __all__ = [
     "HeadPanel",
     "HeadPanels",
     "HeadPattern",
+    "HeadRole",
+    "HeadScores",
     "HeadStep",
     "HeadSteps",
     "LensCells",

@@ -43,10 +43,15 @@ def places(compares: bool, shape: tuple[int, int]) -> tuple[DeltaGenerator, Delt
 
     They stand side by side, or where a model of so many layers by heads is deep, one below the other.
     """
-    n_layers, n_heads = shape
-    kind = "-deep" if n_layers >= FEW_LAYERS and n_layers > DEEP * n_heads else "-ab" if compares else ""
+    kind = "-deep" if is_deep(shape) else "-ab" if compares else ""
     with st.container(key=f"headlight-atlas{kind}"):
         return st.container(), st.container(), st.container()
+
+
+def is_deep(shape: tuple[int, int]) -> bool:
+    """Whether a model of so many layers by heads has its layers across."""
+    n_layers, n_heads = shape
+    return n_layers >= FEW_LAYERS and n_layers > DEEP * n_heads
 
 
 def chosen_title(looked_at: str) -> tuple[str, str]:

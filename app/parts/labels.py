@@ -7,13 +7,15 @@ from unicodedata import bidirectional
 
 import numpy as np
 
+from headlight.app.components import HeadRole
+from headlight.app.figures.tokens import colour
 from headlight.app.parts.detection import Repeats
 from headlight.app.selection.chosen import Selection
 from headlight.model.roles import max_repeat_length
 from headlight.model.roles.detectors import KINDS, Kind
 from headlight.model.roles.tables import COPYING, TITLES
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.edits import Head
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
@@ -42,6 +44,15 @@ ICONS: dict[Kind, str] = {
     "local_window": "…",
     "punctuation": "¶",
 }
+ROLE_COLOURS: dict[Kind, str] = {
+    "induction": colour("role-induction"),
+    "previous_token": colour("role-previous"),
+    "duplicate_token": colour("role-same"),
+    "first_token": colour("role-first"),
+    "current_token": colour("role-current"),
+    "local_window": colour("role-local"),
+    "punctuation": colour("role-punctuation"),
+}
 SCORES: dict[FinderScore, Score] = {
     **{kind: Score(TITLES[kind], icon) for kind, icon in ICONS.items()},
     "copying": Score(COPYING),
@@ -60,12 +71,15 @@ def marks(labels: Labels, n_layers: int, n_heads: int) -> list[list[str]]:
     return [["".join(SCORES[kind].icon for kind in kinds) for kinds in layer] for layer in heads]
 
 
-def by_kind(labels: Labels) -> dict[Kind, list[str]]:
-    """The names of the heads of each kind that there is."""
-    heads_by_kind = {
-        kind: [head_name(head) for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS
-    }
+def by_kind(labels: Labels) -> dict[Kind, list[Head]]:
+    """The heads of each kind that there is."""
+    heads_by_kind = {kind: [head for head, kinds in sorted(labels.items()) if kind in kinds] for kind in KINDS}
     return {kind: heads for kind, heads in heads_by_kind.items() if heads}
+
+
+def roles(labels: Labels) -> list[HeadRole]:
+    """The kinds that there are, each with its heads, as the legend of a grid of heads."""
+    return [HeadRole(kind, words(kind), ROLE_COLOURS[kind], heads) for kind, heads in by_kind(labels).items()]
 
 
 def drawn(comparison: Comparison, chosen: Selection) -> Repeats:

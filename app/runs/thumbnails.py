@@ -13,6 +13,7 @@ from headlight.model.measure import attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.kept import THUMBNAIL
+from headlight.model.runs.run import Run
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 
@@ -29,8 +30,7 @@ class Thumbnails:
 def thumbnails(comparison: Comparison, side: Side, how: How, axis: Axis) -> Thumbnails:
     """Every head's cells pooled: of each bin the largest, for signed cells the one farthest from zero."""
     if how == How() and comparison.b is None and axis.groups == (None,):
-        as_they_passed = comparison.a.thumbnails.masked_fill(comparison.a.hidden, torch.nan)
-        return Thumbnails(as_they_passed.numpy(), 1.0, signed=False)
+        return of_run(comparison.a)
     signed = side == "difference" or how.show in SIGNED
     pool = farthest_from_zero if signed else largest
     pooled = [
@@ -40,6 +40,11 @@ def thumbnails(comparison: Comparison, side: Side, how: How, axis: Axis) -> Thum
     values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
     limit = 1.0 if how.show == "weight" and not signed else scale_end(float(np.nanmax(np.abs(values), initial=0)))
     return Thumbnails(values, limit, signed)
+
+
+def of_run(run: Run) -> Thumbnails:
+    """Every head's weights, pooled as they passed."""
+    return Thumbnails(run.thumbnails.masked_fill(run.hidden, torch.nan).numpy(), 1.0, signed=False)
 
 
 def scale_end(largest: float) -> float:

@@ -10,21 +10,26 @@ from tests.e2e.driver import Driver
 
 HEADS = next(view for view in VIEWS if view.slug == "heads")
 PROMPTS = next(view for view in VIEWS if view.slug == "prompts")
-SQUARE = 72  # pixels from one head of mini to the next
+ACROSS, DOWN = 72, 81  # pixels from one head of mini to the next, with the bars above and below
 
 
 @pytest.fixture
 def opened(app: Driver) -> Driver:
     """The page, with everything found."""
     app.open(HEADS)
-    expect(app.page.get_by_text("↻ induction: L1H0, L1H1")).to_be_visible()
+    expect(app.page.get_by_role("button", name="↻ induction 2")).to_be_visible()
     app.settle()
     return app
 
 
+def at(layer: int, head: int) -> dict[str, float]:
+    """A point of a head's picture."""
+    return {"x": (head + 0.5) * ACROSS, "y": (layer + 0.5) * DOWN}
+
+
 def hover(app: Driver, layer: int, head: int) -> str:
     """What the map tells of a head."""
-    app.board.hover(position={"x": (head + 0.5) * SQUARE, "y": (layer + 0.5) * SQUARE})
+    app.board.hover(position=at(layer, head))
     tooltip = app.page.locator(".tooltip:popover-open")
     expect(tooltip).to_be_visible()
     return tooltip.inner_text()
@@ -47,13 +52,13 @@ def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> 
 
 
 def test_a_clicked_head_opens_on_the_attention_page_where_the_grid_shows_the_labels(opened: Driver) -> None:
-    opened.board.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
+    opened.board.click(position=at(1, 0))
     opened.page.get_by_role("button", name="Open L1H0 on Attention").click()
     expect(opened.panels).to_have_count(1)
     expect(opened.panels.first).to_contain_text("L1H0")
     marks = opened.page.locator(".mark")
     expect(marks.filter(has_text="↻")).to_have_count(2)
-    expect(opened.page.get_by_text("↻ induction · ← previous token")).to_be_visible()
+    expect(opened.page.get_by_role("button", name="↻ induction 2")).to_be_visible()
 
 
 def test_a_newcomers_grid_has_no_labels_and_nothing_is_looked_for(app: Driver) -> None:
@@ -106,7 +111,7 @@ def test_an_edited_model_is_held_against_itself(app: Driver) -> None:
     assert b - a == pytest.approx(change, abs=2e-3)  # three digits are shown
     assert low < change < high < 0
     third = app.page.locator(".board").nth(2)
-    third.click(position={"x": 0.5 * SQUARE, "y": 1.5 * SQUARE})
+    third.click(position={"x": 0.5 * ACROSS, "y": 1.5 * ACROSS})  # of a change there are no bars
     expect(app.page.get_by_role("button", name="Open L1H0 on Attention")).to_be_visible()
     count = app.reveal(app.page.get_by_role("spinbutton", name="Sequences"))
     count.fill("5")

@@ -6,7 +6,12 @@ from headlight.app.registry import VIEWS
 from tests.e2e.driver import DRAWN, PROMPTED_VIEWS, Driver
 from tests.e2e.walk import walk
 
-SAID = ["the model's logit difference is 4.984", "weight 0.7890", "weight 0.9979", "induction: L1H0"]
+SAID = [
+    "the model's logit difference is 4.984",
+    "weight 0.7890",
+    "weight 0.9979",
+    "has the highest score for induction",
+]
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 # What a screen reader lists of a page.

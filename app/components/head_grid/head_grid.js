@@ -16,11 +16,20 @@ const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTi
  * @property {string} legendTitle
  * @property {number} legendLimit
  * @property {string} lacks
+ * @property {HeadRole[]} roles
+ * @property {string | null} role
+ * @property {Scored | null} scored
  */
 
 /** @implements {Component} */
 class HeadGrid {
-  listeners = { head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head) };
+  listeners = {
+    head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head),
+    role: (/** @type {string | null} */ role) => this.dim(role),
+  };
+  bars = new HeadBars();
+  /** @type {Theme} */
+  theme;
   cursor = 0;
   /** @type {HeadGridProps} */
   props;
@@ -50,7 +59,8 @@ class HeadGrid {
     this.sheet.append(element("div", "corner"), this.across, this.down, this.board);
     const scroller = element("div", "scroller");
     scroller.append(this.sheet);
-    view.root.append(scroller, this.legend);
+    this.rolesLine = element("div", "roles");
+    view.root.append(this.rolesLine, scroller, this.legend);
     this.listen();
   }
 
@@ -66,9 +76,11 @@ class HeadGrid {
     offerHeadMenu(this.board, (event) => [this.headUnder(event)].filter((head) => head !== null));
   }
 
-  /** @param {HeadGridProps} props @param {{ thumbnails: Bytes }} arrays */
-  update(props, { thumbnails }) {
+  /** @param {HeadGridProps} props @param {{ thumbnails: Bytes, scores?: Bytes }} arrays */
+  update(props, { thumbnails, scores }) {
     this.props = props;
+    this.bars.hold(props, scores);
+    this.rolesLine.replaceChildren(...props.roles.map((role) => this.roleButton(role)));
     this.thumbnails.hold(thumbnails);
     const [layerCount, headCount] = thumbnails.shape;
     const { order, legendTitle } = props;
@@ -88,17 +100,45 @@ class HeadGrid {
   draw(theme, width) {
     const { order, figures, largest, kind, legendTitle, legendLimit: limit, lacks } = this.props;
     const { shape, masked } = this.thumbnails;
-    this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? MAX_PITCH);
+    this.theme = theme;
+    this.layout = order ? flowLayout(order, shape, width, figures ? 2 : 1) : tableLayout(shape, width, largest ?? MAX_PITCH, ...this.bars.room);
     this.cursor = Math.min(this.cursor, Math.max(0, this.layout.heads.length - 1));
     this.sheet.classList.toggle("flow", Boolean(order));
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
     this.thumbnails.colour(kind, theme);
     const scale = new ColourScale({ signed: kind === "signed", root: "sqrt", limit });
-    this.legend.replaceChildren(scale.bar(theme, legendTitle), ...(masked && lacks ? [legendSwatch(lacks, "masked")] : []));
+    this.legend.replaceChildren(
+      ...this.bars.legend(theme),
+      scale.bar(theme, legendTitle),
+      ...(masked && lacks ? [legendSwatch(lacks, "masked")] : []),
+    );
     this.drawLabels();
     this.drawThumbnails(theme);
     this.drawMarks();
     this.drawFrames();
+  }
+
+  /** @param {HeadRole} role */
+  roleButton(role) {
+    const { role: chosen } = this.props;
+    const button = roleButton(role, chosen, () => this.view.open(chosen === role.key ? "" : role.key));
+    button.onpointerenter = () => this.lookAt(role.key);
+    button.onpointerleave = () => this.lookAt(chosen);
+    return button;
+  }
+
+  // Here and in the other grids of the group.
+  /** @param {string | null} role */
+  lookAt(role) {
+    this.dim(role);
+    this.view.link.send("role", role);
+  }
+
+  /** @param {string | null} role */
+  dim(role) {
+    if (role === this.bars.role) return;
+    this.bars.role = role;
+    if (this.theme) this.drawThumbnails(this.theme);
   }
 
   drawLabels() {
@@ -106,7 +146,7 @@ class HeadGrid {
     const labels = (axis, side, length) =>
       upTo(length).map((index) => {
         const label = element("span", "", `${"LH"[axis]}${index}`);
-        label.style[side] = `${(index + 0.5) * this.layout.pitch}px`;
+        label.style[side] = `${(index + 0.5) * (side === "left" ? this.layout.pitch : this.layout.downPitch)}px`;
         label.title = `Choose all heads ${["of layer", "numbered"][axis]} ${index}`;
         label.onclick = () => this.toggleAll(this.layout.heads.filter((head) => head[axis] === index), label.textContent);
         return label;
@@ -130,6 +170,7 @@ class HeadGrid {
       context.fillStyle = cssColour(theme.border);
       context.fillRect(left - 1, top - 1, layout.width + 2, layout.height + 2);
       this.thumbnails.paint(context, head, left, top, layout.width, layout.height);
+      this.bars.paint(context, theme, layout, head, left, top);
       if (this.props.order) this.drawCaption(context, theme, head, left + layout.width / 2, top + layout.height);
     }
   }

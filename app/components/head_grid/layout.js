@@ -13,8 +13,8 @@ const GRID_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "E
 
 // A line a layer, or where layers are many and there is room to have them across, a line for each place of a head; as large
 // as the width allows, and no larger than asked for.
-/** @param {number[]} shape @param {number} width @param {number} largest */
-function tableLayout([layerCount, headCount, ...matrix], width, largest) {
+/** @param {number[]} shape @param {number} width @param {number} largest @param {number} [above] @param {number} [below] */
+function tableLayout([layerCount, headCount, ...matrix], width, largest, above, below) {
   const isDeep = layerCount >= FEW_LAYERS && layerCount > DEEP * headCount;
   const isTurned = isDeep && (width - ROW_LABEL_WIDTH) / layerCount >= SMALLEST_PITCH;
   const [lines, columns] = isTurned ? [headCount, layerCount] : [layerCount, headCount];
@@ -25,7 +25,7 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest) {
   });
   const seenAtOnce = Math.max(LEAST_OF_FEW, (SHARE_OF_WINDOW * innerHeight) / lines);
   const pitch = tablePitch(lines, columns, width, Math.min(largest, seenAtOnce));
-  return new GridLayout(heads, columns, pitch, matrix, 0, isTurned);
+  return new GridLayout(heads, columns, pitch, matrix, { above, below, isTurned });
 }
 
 /** @param {number} lines @param {number} columns @param {number} width @param {number} largest */
@@ -41,12 +41,16 @@ function flowLayout(heads, [layerCount, headCount, ...matrix], width, captionLin
   const least = Math.max(FLOW_PITCH, tablePitch(layerCount, headCount, width, MAX_PITCH));
   const columns = Math.max(1, Math.floor(width / least));
   const room = Math.min(MAX_PITCH, width / columns);
-  return new GridLayout(heads, columns, room, matrix, captionLines);
+  return new GridLayout(heads, columns, room, matrix, { below: captionLines * CAPTION_LINE });
 }
 
 class GridLayout {
-  /** @param {HeadIndex[]} heads @param {number} columns @param {number} room @param {number[]} matrix @param {number} captionLines */
-  constructor(heads, columns, room, [rows, cells], captionLines, isTurned = false) {
+  // `above` and `below` a picture there is room for bars and captions, in CSS pixels.
+  /**
+   * @param {HeadIndex[]} heads @param {number} columns @param {number} room @param {number[]} matrix
+   * @param {{ above?: number, below?: number, isTurned?: boolean }} more
+   */
+  constructor(heads, columns, room, [rows, cells], { above = 0, below = 0, isTurned = false }) {
     this.heads = heads;
     this.isTurned = isTurned; // layers are columns
     this.columns = Math.min(columns, Math.max(1, heads.length));
@@ -56,7 +60,9 @@ class GridLayout {
     this.width = crispSize(cells, side);
     this.height = crispSize(rows, side);
     this.across = Math.max(this.width, this.height) + this.gap;
-    this.down = this.across + Math.ceil(captionLines * CAPTION_LINE * devicePixelRatio);
+    this.above = Math.ceil(above * devicePixelRatio);
+    this.below = Math.ceil(below * devicePixelRatio);
+    this.down = this.across + this.above + this.below;
     this.indices = new Map(heads.map((head, index) => [headName(head), index]));
   }
 
@@ -64,11 +70,15 @@ class GridLayout {
     return this.across / devicePixelRatio;
   }
 
+  get downPitch() {
+    return this.down / devicePixelRatio;
+  }
+
   // The upper left corner of a thumbnail.
   /** @param {number} index */
   corner(index) {
     const line = Math.floor(index / this.columns);
-    return [(index % this.columns) * this.across + this.gap / 2, line * this.down + this.gap / 2];
+    return [(index % this.columns) * this.across + this.gap / 2, line * this.down + this.above + this.gap / 2];
   }
 
   // The index of the thumbnail at a point in CSS pixels, or -1.

@@ -23,7 +23,6 @@ from headlight.app.components import (
     token_strip,
 )
 from headlight.app.components.heads import Kind
-from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, finding, head_tables
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
@@ -151,14 +150,11 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
         GROUP,
         captions=_with_labels(comparison.keep("captions", lambda: _captions(comparison)), supported),
         marks=labels.marks(supported, comparison.n_layers, comparison.n_heads) if supported else None,
+        roles=labels.roles(supported),
         order=order,
         figures=None if order is None else _figures(comparison, axis),
         lacks=grid.lacks(axis.presence),
     )
-    if supported:
-        st.caption(
-            plain(" · ".join(labels.words(kind) for kind in labels.by_kind(supported))), help=TERMS["head_label"]
-        )
     if chosen != before:
         selection.update(heads=chosen)
     return chosen, grid.limits(side, pictures.limit)

@@ -1,15 +1,17 @@
-"""A score of every head as a coloured map: the first heads numbered, each telling its score, rank and label."""
+"""Every head's picture with its roles and its score, each telling its score, rank and label."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from headlight.app.components import CellMap, HeadGrid, encode_positive, encode_signed
+from headlight.app.components import CellMap, HeadGrid, HeadScores, encode_positive, encode_signed
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking
-from headlight.app.parts.grid import head_axes
-from headlight.app.parts.labels import SCORES
+from headlight.app.parts import grid
+from headlight.app.parts.labels import SCORES, marks, roles
+from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
 from headlight.model.runs.edits import Head
 
@@ -25,17 +27,26 @@ def limit_of(rankings: Sequence[Ranking]) -> float:
 
 
 def head_map(ranking: Ranking, chosen: Selection, limit: float, side: str = "") -> HeadGrid:
-    """The score of every head as a colour, the first of them numbered."""
+    """Every head's pattern on the prompt with its roles and its score; of a change the score alone, as a colour."""
     encode = encode_signed if ranking.signed else encode_positive
-    order = ranking.order()[: chosen.choices_of(Choices).finder_top or FIRST]
+    codes, title = (
+        encode(ranking.values, limit),
+        f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
+    )
+    kind: Literal["positive", "signed"] = "signed" if ranking.signed else "positive"
+    if not isinstance(ranking, HeadRanking):
+        flat = codes[..., None, None]
+        return HeadGrid(flat, captions(ranking), largest=PITCH, kind=kind, legend_title=title, legend_limit=limit)
+    own = ranking.labels
     return HeadGrid(
-        encode(ranking.values[..., None, None], limit),
-        captions=captions(ranking),
-        marks=_marks(order, ranking.values.shape),
+        grid.pictures(thumbnails.of_run(ranking.subject.run)).codes,
+        captions(ranking),
+        marks=marks(own, *ranking.subject.shape) if own else None,
         largest=PITCH,
-        kind="signed" if ranking.signed else "positive",
-        legend_title=f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
-        legend_limit=limit,
+        legend_title="attention weight",
+        roles=roles(own),
+        role=chosen.choices_of(Choices).finder_role,
+        scores=HeadScores(codes, title, limit, kind),
     )
 
 
@@ -51,7 +62,7 @@ def cells(ranking: Ranking, limit: float, side: str = "") -> CellMap:
     ]
     return CellMap(
         ranking.values,
-        *head_axes(ranking.values.shape),
+        *grid.head_axes(ranking.values.shape),
         title=f"{side and f'{side}: '}{SCORES[ranking.score].title} ({ranking.unit})",
         scale="signed" if ranking.signed else "linear",
         ends=(0.0, limit),
@@ -75,10 +86,3 @@ def caption(ranking: Ranking, head: Head) -> str:
     score = f"{value:{sign}.2f}{interval}".replace("-", "−")
     sides = f"A {ranking.a.values[head]:.2f}, B {ranking.b.values[head]:.2f}" if isinstance(ranking, Change) else ""
     return " · ".join(filter(None, (score, sides, f"{ranking.ranks[head]} of {ranking.n_ranked}", ranking.label(head))))
-
-
-def _marks(order: Sequence[Head], shape: tuple[int, ...]) -> list[list[str]]:
-    marks = [[""] * shape[1] for _ in range(shape[0])]
-    for rank, (layer, head) in enumerate(order, start=1):
-        marks[layer][head] = str(rank)
-    return marks

@@ -22,7 +22,7 @@ from headlight.model.measure import Measure, Unit
 from headlight.model.measure.difference import subtract
 from headlight.model.roles import ABLATIONS, Detected, Effects
 from headlight.model.roles.ablating import verdict
-from headlight.model.roles.detectors import Estimate, Kind, Verdict, ranks
+from headlight.model.roles.detectors import KINDS, Estimate, Kind, Verdict, ranks
 from headlight.model.runs.edits import Head, head_name
 
 EVIDENCE: dict[Verdict, str] = {
@@ -110,6 +110,19 @@ class HeadRanking(Ranking):
         """The heads that have a label which their ablation does not support."""
         pairs = [(head, kind) for head, kinds in self.labels.items() for kind in kinds]
         return sorted({head for head, kind in pairs if self.verdict(head, kind) == "not supported"})
+
+    def sentence(self) -> str:
+        """How many heads have the role of the score, and which has the most of it."""
+        title = SCORES[self.score].title
+        if not self.n_ranked:
+            return title
+        first = self.order()[0]
+        value = f"{self.values[first]:.2f}".replace("-", "−")
+        strongest = f"{head_name(first)} has the highest score for {title.lower()}, {value}."
+        if self.score not in KINDS:
+            return strongest
+        count = sum(self.score in kinds for kinds in self.labels.values())
+        return f"{title}: {count} of {self.n_ranked} heads. {strongest}"
 
     def evidence(self, head: Head) -> str:
         """Evidence for a head's labels."""
@@ -200,9 +213,9 @@ def _without_interval(measure: Measure) -> tuple[Measure, np.ndarray, np.ndarray
     return measure, absent, absent
 
 
-def table(ranking: HeadRanking, most: int | None = None) -> dict[str, list[Cell]]:
-    """The first heads by the score, one row a head."""
-    heads = ranking.order()[:most]
+def table(ranking: HeadRanking, most: int | None = None, role: Kind | None = None) -> dict[str, list[Cell]]:
+    """The first heads by the score, one row a head; of a role alone where there is one."""
+    heads = [head for head in ranking.order() if role is None or role in ranking.labels.get(head, ())][:most]
     columns: dict[str, list[Cell]] = {
         "head": [head_name(head) for head in heads],
         SCORES[ranking.score].title: [float(ranking.values[head]) for head in heads],

@@ -27,10 +27,10 @@ from headlight.app.pages.heads.choices import Choices, FinderData
 from headlight.app.pages.heads.head_map import FIRST, head_map, limit_of
 from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking, changed, changes_table, find, table
 from headlight.app.pages.heads.subjects import Subject, edits_left_out, prompt_against_prompt, subjects, why_alone
-from headlight.app.parts import charts, detection, options, over_corpus
-from headlight.app.parts.labels import SCORES, by_kind, words
+from headlight.app.parts import charts, detection, grid, options, over_corpus
+from headlight.app.parts.labels import SCORES
 from headlight.app.parts.markdown import plain
-from headlight.app.parts.parts import title_row
+from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import jobs
 from headlight.app.selection.chosen import FINDER_COUNTS, FINDER_HALVES, Selection
@@ -41,7 +41,11 @@ from headlight.model.text.chat import is_begun
 
 DATA: dict[FinderData, str] = {"repeats": "random repeats", "prompts": "my prompts"}
 SHOWS_HEADS = "attention"
-MAX_LISTED = 20  # heads of a kind, above the plot
+MAX_LISTED = 12  # heads with a doubtful label
+HOW_TO_READ = (
+    "One picture a head: its attention on the prompt, its roles as bars above it, its score as the tint below. "
+    "Click a role for its heads alone."
+)
 
 
 def render(comparison: Comparison) -> None:
@@ -58,7 +62,7 @@ def render(comparison: Comparison) -> None:
         _say_what_has_none(rankings)
         beside = _compared(rankings["A"], rankings["B"], now) if "B" in rankings else _alone(rankings["A"], now)
         with beside:
-            _labels(rankings)
+            _doubts(rankings)
             charts.draw(own.rows(rankings), "The score of every head with its interval")
     _about(comparison, sides, now)
     progress.go_on(work, detection.do)
@@ -137,35 +141,37 @@ def _spelled(subject: Subject, chosen: Selection) -> str:
     return f"{len(subject.repeats)} sequences of {tokens}; seed {chosen.finder_seed:,}"
 
 
-def _listed(heads: Sequence[str]) -> str:
-    """Heads by name, as many as a line holds: half of a large model's rest on the first token."""
+def _listed(heads: Sequence[Head]) -> str:
+    """Heads by name, as many as a line holds."""
     more = f" and {len(heads) - MAX_LISTED} more" if len(heads) > MAX_LISTED else ""
-    return ", ".join(heads[:MAX_LISTED]) + more
+    return ", ".join(map(head_name, heads[:MAX_LISTED])) + more
 
 
-def _labels(rankings: Mapping[str, HeadRanking]) -> None:
-    """The heads of each kind, in a line a side."""
+def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
+    """The heads that have no label, or one which their ablation does not support."""
     for side, each in rankings.items():
-        lines = [f"{words(kind)}: {_listed(heads)}" for kind, heads in by_kind(each.labels).items()]
-        st.text(f"{f'{side}    ' if len(rankings) > 1 else ''}{'    '.join(lines) or 'No head has a label.'}")
+        of = f"{side}: " if len(rankings) > 1 else ""
+        if not each.labels:
+            st.text(f"{of}No head has a label.")
         if each.doubted:
-            names = ", ".join(map(head_name, each.doubted))
-            of = f"{side}: attention" if len(rankings) > 1 else "Attention"
             st.caption(
                 plain(
-                    f"{of} pattern only; ablation has no significant effect on the loss of the repeated half: {names}."
+                    f"{of}{len(each.doubted)} labelled by pattern only; ablation has no significant effect on the loss "
+                    f"of the repeated half: {_listed(each.doubted)}."
                 )
             )
 
 
 def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
-    """The map and the table of A; returns the room beside the map."""
-    left, right = st.columns([1, 2], gap="large")
+    """The map and the table of A; returns the room beside the map, or of a deep model's under it."""
+    is_deep = grid.is_deep(ranking.subject.shape)
+    left, right = (st.container(), st.container()) if is_deep else st.columns([1, 2], gap="large")
     with left:
+        heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
-        _open(clicked, "the top heads by this score")
+        _open(clicked)
         _say_over_corpus(ranking, clicked, now)
     _table(ranking, now)
     return right
@@ -174,7 +180,14 @@ def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
 def _map(drawn: HeadGrid, name: str) -> tuple[Head, ...]:
     """Show a map; returns the heads that are chosen in it."""
     chosen, key = selection.current().heads or (), selection.widget_key(name)
-    return head_grid(drawn, selected=chosen, epoch=selection.epoch(), key=key, group="finder")
+    return head_grid(
+        drawn,
+        selected=chosen,
+        epoch=selection.epoch(),
+        key=key,
+        group="finder",
+        choose_role=lambda role: selection.update(Choices, finder_role=role),
+    )
 
 
 def _say_over_corpus(ranking: HeadRanking, clicked: tuple[Head, ...], now: Selection) -> None:
@@ -216,7 +229,7 @@ def _compared(a: HeadRanking, b: HeadRanking, now: Selection) -> DeltaGenerator:
         st.caption(f"{DIFFERENCE} covers the layers and heads that both models have.")
     if a.score == "copying" and b.subject.edits:
         st.caption("Copying is computed from the weights, which edits do not change: A and B are the same.")
-    _open(chosen, "the top heads by this score, and those that change most")
+    _open(chosen)
     _changes(change, now)
     return st.container()
 
@@ -233,9 +246,8 @@ _NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."
 _NONE_HAS = "no sequence has the tokens that it needs. Choose another score, or other prompts."
 
 
-def _open(clicked: tuple[Head, ...], numbered: str) -> None:
+def _open(clicked: tuple[Head, ...]) -> None:
     """The way from the map to where the chosen heads look."""
-    st.caption(plain(f"Numbers mark {numbered}. Click heads to open them on Attention."))
     names = ", ".join(head_name(head) for head in clicked[:4]) + ("…" if len(clicked) > 4 else "")
     st.button(
         plain(f"Open {names} on Attention" if clicked else "Click a head to open it on Attention"),
@@ -247,7 +259,8 @@ def _open(clicked: tuple[Head, ...], numbered: str) -> None:
 
 def _table(ranking: HeadRanking, chosen: Selection) -> None:
     explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
-    cells = table(ranking, chosen.choices_of(Choices).finder_top or FIRST)
+    own = chosen.choices_of(Choices)
+    cells = table(ranking, own.finder_top or FIRST, own.finder_role)
     for done in ABLATIONS.values():  # the mean and its interval in one cell: beside them there is room for the evidence
         means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
         cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]

@@ -1,17 +1,20 @@
 """The page of all heads without a browser: what takes long waits for a click, can be stopped, and goes on."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.components import Column
+from headlight.app.components import Column, HeadGrid
 from headlight.app.frame import progress
 from headlight.app.pages.heads import view as finder
 from headlight.app.parts import detection
 from headlight.app.parts.detection import AblationJob, Input
 from headlight.app.runs import jobs
+from headlight.model import load
+from headlight.model.roles.tables import head_tables
 from tests.places import MAIN
 
 SECONDS = 120
@@ -52,10 +55,21 @@ def evidence(table: Sequence[Column]) -> str:
     return str(next(column.cells[0] for column in table if column.name == "evidence"))
 
 
-def test_what_takes_long_waits_for_a_click(page: AppTest, tables: list[Sequence[Column]]) -> None:
+@pytest.fixture
+def grids(monkeypatch: pytest.MonkeyPatch) -> list[HeadGrid]:
+    """The maps that the page draws from now on, in which nothing is chosen."""
+    drawn = list[HeadGrid]()
+    monkeypatch.setattr(finder, "head_grid", lambda grid, **look: drawn.append(grid) or ())
+    return drawn
+
+
+def test_what_takes_long_waits_for_a_click(
+    page: AppTest, tables: list[Sequence[Column]], grids: list[HeadGrid]
+) -> None:
     assert [label.partition(" (")[0] for label in offered(page)] == ["Measure 10 sequences"]
     press(page, "Measure")
-    assert any("↻ induction: L1H0, L1H1" in text.value for text in page.text)
+    (induction,) = (role for role in grids[-1].roles if role.key == "induction")
+    assert (induction.title, induction.heads) == ("↻ induction", [(1, 0), (1, 1)])
     assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
     assert evidence(tables[-1]) == "pattern; not ablated yet"
     press(page, "Ablate")
@@ -83,3 +97,21 @@ def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatc
     press(page, "Measure")
     assert len(done) == 10
     assert "Ablate 6 heads" in [label.partition(" (")[0] for label in offered(page)]
+
+
+def test_the_legends_counts_are_those_of_the_labels_table_and_a_role_lists_its_heads_alone(
+    page: AppTest, tables: list[Sequence[Column]], grids: list[HeadGrid]
+) -> None:
+    """The table is the exported script's, computed from the same sequences without the page."""
+    page.query_params["finder_role"] = "previous_token"
+    press(page, "Measure")
+    model = load("mini")
+    labels = head_tables(model, seed=0, count=10, repeat_length=25)["labels"]
+    counted = Counter(labels["label"])
+    assert {role.title[2:].lower(): len(role.heads) for role in grids[-1].roles} == {
+        label.lower(): count for label, count in counted.items()
+    }
+    assert sum(counted.values()) > 3
+    heads = next(column.cells for column in tables[-1] if column.name == "head")
+    pairs = zip(labels["head"], labels["label"], strict=True)
+    assert sorted(heads) == sorted(head for head, label in pairs if label == "Previous token")
