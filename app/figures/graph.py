@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE
+from headlight.app.figures.colours import BLUE, GREY, ORANGE
 from headlight.app.figures.layout import TICK, Axis, Plot
 from headlight.app.figures.text import escape, hover
 
-ROW = 34  # pixels of a layer's row
+ROWS = (20, 34)  # pixels of a layer's row, at least and at most
+TALLEST = 720  # pixels that the rows share before they are narrower
 SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
-PITCH = 0.42  # of a column with one mark: between two marks; of more columns than 19 it is a share of all
-SHARE = 0.022
+NARROW = 0.45  # of a mark's room: a column that has its token alone
+STEPS = 12  # of an edge's curve
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
 MAX_ABREAST = 10
+FAINT_OPACITY = 0.3, 0.12  # of the edges behind, and where some are chosen before them
 FEWEST_ROWS = 8
 SYMBOLS = {"token": "square", "head": "diamond", "neuron": "circle", "feature": "circle", "logit": "star"}
 REST = "triangle-up-open"
@@ -73,7 +75,7 @@ def graph(scene: Scene) -> Plot:
     """
     marks, laid = scene.marks, laid_out(scene.marks, len(scene.columns))
     at = laid.at
-    traces = [_lines(at, scene.faint, FAINT, 0.8, 0.6)]
+    traces = [_lines(at, scene.faint, GREY, 0.8, FAINT_OPACITY[bool(scene.lines)])]
     for sign, colour in ((1, BLUE), (-1, ORANGE)):
         looks = sorted({(line.width, line.opacity) for line in scene.lines}) or [(1.8, 0.9)]
         for look in looks:  # Plotly has one width and one opacity for each trace
@@ -86,7 +88,13 @@ def graph(scene: Scene) -> Plot:
         traces.append(_ring(at[scene.chosen], marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2))
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
     x = Axis(scene.along, scene.columns, at=laid.columns, ends=(0.0, laid.end))
-    return Plot(scene.title, x, Axis("", scene.rows), plain, height=ROW * max(FEWEST_ROWS, len(scene.rows)))
+    return Plot(scene.title, x, Axis("", scene.rows), plain, height=height_of(len(scene.rows)))
+
+
+def height_of(n_rows: int) -> int:
+    """Pixels of so many rows: as many as one sees at once, while names do not stand over one another."""
+    rows = max(FEWEST_ROWS, n_rows)
+    return rows * max(ROWS[0], min(ROWS[1], TALLEST // rows))
 
 
 def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
@@ -132,7 +140,10 @@ class Laid:
 
 
 def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
-    """The marks of a cell side by side, in as many lines as they need; a column is as wide as its fullest cell."""
+    """The marks of a cell side by side, in as many lines as they need; a column is as wide as its fullest cell.
+
+    A column without a mark, or with its token's alone, is narrow, so that the others have the room.
+    """
     cells: dict[tuple[int, float], list[int]] = {}
     for place, mark in enumerate(marks):
         cells.setdefault((mark.column, mark.row), []).append(place)
@@ -141,8 +152,8 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         for column in range(n_columns)
     ]
     abreast = [min(count, MAX_ABREAST) for count in fullest]
-    pitch = max(PITCH, SHARE * n_columns)
-    widths = np.array([max(1.0, pitch * (count + 1)) if count > 1 else 1.0 for count in abreast])
+    filled = {mark.column for mark in marks if mark.kind != "token"}
+    widths = np.array([float(count) if column in filled else NARROW for column, count in enumerate(abreast)])
     middles = np.cumsum(widths) - widths / 2
     places = np.zeros((len(marks), 2))
     for (column, row), inside in cells.items():
@@ -150,7 +161,7 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         for slot, place in enumerate(inside):
             line, beside = divmod(slot, abreast[column])
             in_line = min(abreast[column], len(inside) - line * abreast[column])
-            places[place] = middles[column] + pitch * (beside - (in_line - 1) / 2), row + _spread(line, n_lines)
+            places[place] = middles[column] + beside - (in_line - 1) / 2, row + _spread(line, n_lines)
     return Laid(places, middles.tolist(), float(widths.sum()))
 
 
@@ -162,10 +173,19 @@ def _lines(at: np.ndarray, lines: Sequence[Line], colour: str, width: float, opa
     x: list[float | None] = []
     y: list[float | None] = []
     for line in lines:
-        x += [float(at[line.source, 0]), float(at[line.target, 0]), None]
-        y += [float(at[line.source, 1]), float(at[line.target, 1]), None]
+        curve = _curve(at[line.source], at[line.target])
+        x += [*curve[:, 0].tolist(), None]
+        y += [*curve[:, 1].tolist(), None]
     look = {"color": colour, "width": width}
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, "opacity": opacity, "hoverinfo": "skip"}
+
+
+def _curve(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Points [step, 2] of a line that leaves and arrives upright, so that lines into one mark part."""
+    share = np.linspace(0.0, 1.0, STEPS + 1)[:, None]
+    eased = share * share * (3 - 2 * share)
+    upwards = 1.5 * share * (1 - share) + share**3  # of a cubic with control points half way up
+    return np.concatenate([start[:1] + eased * (end - start)[:1], start[1:] + upwards * (end - start)[1:]], 1)
 
 
 def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:

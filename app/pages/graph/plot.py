@@ -12,15 +12,19 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.graph.graph import UNEXPLAINED, Node
 from headlight.model.runs.comparison import Comparison
 
+NAMED = 8  # nodes, the most influential, that have their names beside them
+SHADES = 6  # of an edge's width and opacity
 FAINT_LINES = 150  # the strongest edges, drawn beneath those of the chosen node
 
 
 def rows_of(view: GraphView) -> list[str]:
-    """The rows from the bottom up: tokens, each layer's heads and MLP, and the target."""
+    """The rows from the bottom up: tokens, each layer's heads and MLP that a node is in, and the target."""
     has_heads = not view.graph.folded or any("heads" in node.kind for node in view.graph.nodes)
     has_units = any(node.kind not in ("token", "head", "heads left out", "logit") for node in view.graph.nodes)
     parts = [name for name, there in (("heads", has_heads), ("MLP", has_units)) if there] or ["heads"]
-    return ["tokens", *(f"L{layer} {part}" for layer in range(view.n_layers) for part in parts), "target"]
+    rows = ["tokens", *(f"L{layer} {part}" for layer in range(view.n_layers) for part in parts), "target"]
+    filled = {row_of(view.graph.nodes[place], rows) for place in view.kept} | {0, len(rows) - 1}
+    return [name for row, name in enumerate(rows) if row in filled]
 
 
 def row_of(node: Node, rows: list[str]) -> int:
@@ -32,14 +36,22 @@ def row_of(node: Node, rows: list[str]) -> int:
     return rows.index(name) if name in rows else rows.index(f"L{node.layer} heads")
 
 
+def _name(view: GraphView, place: int) -> str:
+    """A node's name in short: its token's, or its own."""
+    node = view.graph.nodes[place]
+    return view.graph.tokens[node.position] if node.kind == "token" else view.name(node)
+
+
 def scene_of(view: GraphView, title: str = "") -> Scene:
     """The nodes that are kept, the strongest edges between them, and all edges of the chosen one."""
     flows, slots = view.graph.flows, {place: slot for slot, place in enumerate(view.kept)}
-    lines = [
-        Line(slots[source], slots[row], 1 if float(flows[row, source]) > 0 else -1)
+    ends = [
+        (row, source)
         for row, source in view.pruned.edges.nonzero().tolist()
         if view.chosen in (row, source) and row in slots and source in slots
     ]
+    most = max((abs(float(flows[each])) for each in ends), default=1.0) or 1.0
+    lines = [_line(slots[source], slots[row], float(flows[row, source]), most) for row, source in ends]
     return Scene(
         marks_of(view),
         strongest(view, slots),
@@ -52,14 +64,22 @@ def scene_of(view: GraphView, title: str = "") -> Scene:
     )
 
 
+def _line(source: int, target: int, flow: float, most: float) -> Line:
+    """An edge, wider and stronger the more flows, in a few shades."""
+    share = round(SHADES * abs(flow) / most) / SHADES
+    return Line(source, target, 1 if flow > 0 else -1, 0.6 + 3 * share, round(0.25 + 0.65 * share, 3))
+
+
 def marks_of(view: GraphView) -> list[Mark]:
-    """The nodes that are kept, most influential first."""
+    """The nodes that are kept, most influential first, of which the first have their names beside them."""
     rows = rows_of(view)
     largest = max((float(view.pruned.influence[place]) for place in view.kept), default=0.0) or 1.0
-    return [_mark(view, place, rows, largest) for place in view.kept]
+    nodes = view.graph.nodes
+    named = [place for place in view.kept if nodes[place].kind not in ("logit", *UNEXPLAINED)][:NAMED]
+    return [_mark(view, place, rows, largest, place in named) for place in view.kept]
 
 
-def _mark(view: GraphView, place: int, rows: list[str], largest: float) -> Mark:
+def _mark(view: GraphView, place: int, rows: list[str], largest: float, is_named: bool) -> Mark:
     node, share = view.graph.nodes[place], float(view.pruned.influence[place])
     effect = float(view.graph.effects[place])
     lines = [view.called(place), f"effect on the target {number(effect)} logits", f"influence {share:.3f}"]
@@ -67,7 +87,8 @@ def _mark(view: GraphView, place: int, rows: list[str], largest: float) -> Mark:
         lines.insert(1, f"activation {number(float(view.graph.activations[place]))}")
     size = 1.0 if node.kind == "logit" else (share / largest) ** 0.5
     sign = 0 if effect == 0 else 1 if effect > 0 else -1
-    return Mark(node.kind, node.position, row_of(node, rows), min(size, 1.0), sign, lines, node.kind in UNEXPLAINED)
+    is_rest, label = node.kind in UNEXPLAINED, _name(view, place) if is_named else ""
+    return Mark(node.kind, node.position, row_of(node, rows), min(size, 1.0), sign, lines, is_rest, label)
 
 
 def strongest(view: GraphView, slots: dict[int, int]) -> list[Line]:
