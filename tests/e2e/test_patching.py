@@ -32,7 +32,7 @@ def strongest(app: Driver) -> list[str]:
 def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver) -> None:
     app.open(PATCHING)
     expect(app.page.get_by_text("Activation patching copies activations")).to_be_visible()
-    app.page.get_by_role("button", name="Open an example: Two names, two answers").click()
+    app.page.get_by_role("button", name="Patch an example: Two names, two answers").click()
     expect(app.page.get_by_text("Normalized: 0 = A, 1 = B")).to_be_visible()
     expect(app.page.get_by_role("application", name="normalized logit difference (0 = A, 1 = B)")).to_be_visible()
 

@@ -19,7 +19,7 @@ from headlight.app.components import (
 )
 from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
-from headlight.app.pages.patching import analysis, cell
+from headlight.app.pages.patching import analysis, cell, example_map
 from headlight.app.pages.patching.analysis import Piece
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
@@ -88,17 +88,23 @@ def is_complete(comparison: Comparison) -> bool:
 
 
 def _refuse(comparison: Comparison, reason: str) -> None:
-    """Say what is missing, and offer an example that has it."""
-    with st.container(key="headlight-missing"):
-        st.info(plain(reason))
-    pairs = [example for example in prompts.examples() if example.prompt_b is not None]
-    for example in pairs:
-        st.button(
-            plain(f"Open an example: {example.name}"),
-            key=selection.widget_key(f"patching.{example.title}"),
-            on_click=prompt_bar.open_example,
-            args=(example,),
-        )
+    """Say what is missing, offer an example that has it, and show what comes of it."""
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        heading("What if one word were different?", level=1, key="empty")
+        with st.container(key="headlight-missing"):
+            st.text(reason)
+        for example in prompts.examples():
+            if example.prompt_b is not None:
+                st.button(
+                    plain(f"Patch an example: {example.name}"),
+                    type="primary",
+                    key=selection.widget_key(f"patching.{example.title}"),
+                    on_click=prompt_bar.open_example,
+                    args=(example,),
+                )
+    with right, st.container(key="headlight-example"):
+        cell_map(example_map.drawn(), key=selection.widget_key("example"))
 
 
 def _options(comparison: Comparison) -> None:

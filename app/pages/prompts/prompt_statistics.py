@@ -12,6 +12,7 @@ from headlight.app.components import CellMap, Column, Listed, Table, cell_map, r
 from headlight.app.exports.csv_files import Cell, csv_bytes
 from headlight.app.figures import several
 from headlight.app.glossary import TERMS
+from headlight.app.pages.prompts import ready_sets
 from headlight.app.pages.prompts.choices import Choices, Statistic
 from headlight.app.parts import options
 from headlight.app.parts.charts import Rows
@@ -80,7 +81,7 @@ def draw(run: Run, known: Sequence[HeadStatistics]) -> None:
         _draw_map(over_prompts, "mean")
     with right:
         if over_prompts.sd.values.isnan().all():
-            st.caption("There is no standard deviation before two prompts with such a token have been run.")
+            ready_sets.draw()
         else:
             _draw_map(over_prompts, "standard deviation")
     _table(by_mean(over_prompts))
