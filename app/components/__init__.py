@@ -43,6 +43,7 @@ from headlight.app.components.heading import heading
 from headlight.app.components.heads import HeadPanel, HeadPanels, HeadPattern, Pin, TokenAxis, heads
 from headlight.app.components.lens_grid import LensCells, LensColours, LensGrid, LensPin, lens_grid
 from headlight.app.components.nav_bar import nav_bar
+from headlight.app.components.number_grid import NamedNumber, number_grid
 from headlight.app.components.options import form_row, option_row
 from headlight.app.components.options.kinds import (
     Button,
@@ -103,6 +104,7 @@ __all__ = [
     "Link",
     "Listed",
     "MapCell",
+    "NamedNumber",
     "Number",
     "Option",
     "Pin",
@@ -141,6 +143,7 @@ __all__ = [
     "heads",
     "lens_grid",
     "nav_bar",
+    "number_grid",
     "option_row",
     "row_table",
     "sampled_texts",

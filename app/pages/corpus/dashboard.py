@@ -1,12 +1,26 @@
 """One head over the corpus: its sequences by bucket, histograms, top tokens and pairs, and whether it matters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 
 from headlight.app import selection
-from headlight.app.components import Column, Listed, Option, SampledText, SampledTexts, Table, row_table, sampled_texts
+from headlight.app.components import (
+    Column,
+    Listed,
+    NamedNumber,
+    Option,
+    SampledText,
+    SampledTexts,
+    Table,
+    number_grid,
+    row_table,
+    sampled_texts,
+)
 from headlight.app.components.options.kinds import Link
 from headlight.app.exports.csv_files import Cell
 from headlight.app.pages.corpus import finder, opening, plots
@@ -23,6 +37,7 @@ from headlight.model.runs.run import Run
 from headlight.model.text.labels import label
 
 MAX_LISTED = 10  # tokens, or pairs of them
+N_STRIPS = 3  # figures, the most unusual, that stand among all heads
 EFFECTS = {
     "loss_change": "loss (nats)",
     "when_active": "where it is active (nats)",
@@ -39,8 +54,10 @@ def draw(comparison: Comparison, view: ScanView) -> None:
     at = "" if step is None else f" at step {step:,} of the training"
     with title_row(f"{name} over the corpus{at}", "corpus_head", key="corpus_dashboard"):
         options.row(_head(view), name="corpus_head", whole=True)
+    number_grid(
+        figures(view), others="All heads, from the least to the most", key=selection.widget_key("corpus_figures")
+    )
     with st.container(key="headlight-said-head"):
-        st.text(_figures(view))
         if view.own and (said := over_corpus.sentence(comparison.a, view.head, view.by, view.a)):
             st.text(said)
     left, right = st.columns(WIDTHS, gap="medium")
@@ -61,16 +78,34 @@ def _head(view: ScanView) -> Option:
     return options.tie(Listed, "corpus_head", "Head", view.head, change, options=named, width=100)
 
 
-def _figures(view: ScanView) -> str:
-    """The head's figures in a line."""
-    parts = []
+def figures(view: ScanView) -> list[NamedNumber]:
+    """The head's figures, those first by which it stands out of all heads, and with a strip of these."""
+    numbers = list[tuple[float, NamedNumber]]()
     for metric in view.a.metrics:
         of = estimates(view.a, metric)
         value, low, high = (float(each[view.head]) for each in (of.values, of.low, of.high))
         if np.isfinite(value):
             unit = "" if figure(metric).unit in (WEIGHT, "share") else f" {figure(metric).unit}".rstrip()
-            parts.append(f"{figure(metric).title.lower()} {rounded(value, (high - low) / 2)}{unit}")
-    return " · ".join(parts)
+            number, _, half = rounded(value, (high - low) / 2).partition(" ± ")
+            named = NamedNumber(figure(metric).title, f"{number}{unit}", half and f"± {half}")
+            numbers.append((unusualness(value, of.values), replace(named, **_strip(value, of.values))))
+    numbers.sort(key=lambda each: -each[0])
+    return [
+        named if place < N_STRIPS else replace(named, others=(), at=None) for place, (_, named) in enumerate(numbers)
+    ]
+
+
+def unusualness(value: float, heads: Float[np.ndarray, "layer head"]) -> float:
+    """How far a head's figure lies from the median head's, in quartile ranges of all heads."""
+    low, median, high = np.nanpercentile(heads, (25, 50, 75))
+    return abs(value - float(median)) / (float(high - low) or float(np.nanstd(heads)) or 1.0)
+
+
+def _strip(value: float, heads: Float[np.ndarray, "layer head"]) -> dict[str, Any]:
+    """Every head's place between the least and the most of them, and the head's own."""
+    finite = heads[np.isfinite(heads)]
+    least, extent = float(finite.min()), float(np.ptp(finite)) or 1.0
+    return {"others": ((finite - least) / extent).round(3).tolist(), "at": (value - least) / extent}
 
 
 def rounded(value: float, half: float) -> str:
