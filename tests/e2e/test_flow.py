@@ -16,8 +16,8 @@ PROMPT = "The cat sat on the mat. The cat sat on the mat."
 START, N_TOKENS = 10, 17
 FLOW = next(view for view in VIEWS if view.slug == "flow")
 CHOSEN = {"prompt": PROMPT, "position": str(START)}
-# As in the script: rows of the graph are 30 pixels apart, the top one 14 below the edge.
-ROW, MARGIN = 30, 14
+# As in the script: rows of a small model are 44 pixels apart, the top one 14 below the edge.
+ROW, MARGIN = 44, 14
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 // prompt is.
 const NARROWEST_COLUMN = 24; // CSS pixels
 const WIDEST_COLUMN = 78;
-const STATE_HEIGHT = 30;
+const [LEAST_ROW, MAX_ROW] = [22, 44]; // of a state
+const AROUND_FLOW = 360; // of the window, what stands around the rows
 const FLOW_MARGIN = 14;
 const DOT = 6;
 const RING = 3.5; // around a dot, for the MLP's share
@@ -13,6 +14,16 @@ const THINNEST = 1;
 const THICKEST = 7;
 const BEND = 13; // of the two edges that stay at their position, to the left of and to the right of the residual's
 const NEAR = 7;
+
+// Of a line that leaves and arrives upright: how steeply its height rises along it, and where it has a share of it.
+/** @type {(at: number) => number} */
+const rising = (at) => 1.5 - 3 * at + 3 * at * at;
+/** @type {(share: number) => number} */
+function curveAt(share) {
+  let at = share;
+  for (let step = 0; step < 5; step++) at -= (1.5 * at * (1 - at) + at ** 3 - share) / rising(at);
+  return at;
+}
 
 const SHARES = "share of its node (edge), of the start (node)";
 
@@ -38,6 +49,7 @@ class FlowGraph {
   width = 0; // from here on CSS pixels
   left = 0;
   pitch = 0;
+  row = MAX_ROW;
   bottom = 0;
   height = 0;
   turned = false; // whether the tokens are
@@ -109,7 +121,8 @@ class FlowGraph {
     this.pitch = Math.floor(clamp(room, NARROWEST_COLUMN, WIDEST_COLUMN));
     const longest = Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, this.props.labels)));
     this.turned = longest > this.pitch - 4;
-    this.bottom = this.data.top * STATE_HEIGHT + 2 * FLOW_MARGIN;
+    this.row = Math.floor(clamp((innerHeight - AROUND_FLOW) / this.data.top, LEAST_ROW, MAX_ROW));
+    this.bottom = this.data.top * this.row + 2 * FLOW_MARGIN;
     this.height = this.bottom + (this.turned ? longest : CONSTANTS.fonts.sizes.label) + 2 * LABEL_GAP;
     this.sheet.style.width = `${this.left + this.props.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
@@ -155,7 +168,7 @@ class FlowGraph {
 
   /** @param {number} depth */
   y(depth) {
-    return FLOW_MARGIN + (this.data.top - depth) * STATE_HEIGHT;
+    return FLOW_MARGIN + (this.data.top - depth) * this.row;
   }
 
   // From where to where an edge goes and how far it bends aside, on the canvas.
@@ -171,7 +184,7 @@ class FlowGraph {
   under(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const depth = this.data.top - Math.round((y - FLOW_MARGIN) / STATE_HEIGHT);
+    const depth = this.data.top - Math.round((y - FLOW_MARGIN) / this.row);
     const position = Math.floor((x + this.scroller.scrollLeft - this.left) / this.pitch);
     if (x < this.left || position >= this.data.positions || y > this.bottom) return null;
     const reach = DOT + RING + (event.pointerType === "touch" ? 5 : 1);
@@ -189,12 +202,19 @@ class FlowGraph {
       const [x0, y0, x1, y1, bend] = this.line(edge);
       const share = (y0 - y) / (y0 - y1);
       if (share < 0 || share > 1) continue;
-      const aside = x0 + share * (x1 - x0) + 4 * share * (1 - share) * bend;
-      const slope = Math.hypot(x1 - x0, y1 - y0) / Math.abs(y1 - y0);
-      const distance = Math.abs(x - aside) / slope;
+      const [aside, slope] = this.passes(x1 - x0, y1 - y0, share, bend);
+      const distance = Math.abs(x - x0 - aside) / slope;
       if (distance < least) [nearest, least] = [edge, distance];
     }
     return nearest;
+  }
+
+  // How far aside an edge is at a share of its height, and how long it is there for its height.
+  /** @param {number} wide @param {number} high @param {number} share @param {number} bend */
+  passes(wide, high, share, bend) {
+    if (wide === 0) return [4 * share * (1 - share) * bend, 1];
+    const at = curveAt(share);
+    return [wide * at * at * (3 - 2 * at), Math.hypot(6 * wide * at * (1 - at), high * rising(at)) / Math.abs(high * rising(at))];
   }
 
   /** @param {Flowing} what */

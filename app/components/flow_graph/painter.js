@@ -57,7 +57,9 @@ class FlowPainter {
     context.setLineDash(edge.kind === "mlp" ? [4, 3] : []);
     context.beginPath();
     context.moveTo(x0, y0);
-    context.quadraticCurveTo((x0 + x1) / 2 + 2 * bend, (y0 + y1) / 2, x1, y1);
+    const middle = (y0 + y1) / 2;
+    if (edge.source === edge.target) context.quadraticCurveTo((x0 + x1) / 2 + 2 * bend, middle, x1, y1);
+    else context.bezierCurveTo(x0, middle, x1, middle, x1, y1); // so that lines into one node part
     context.stroke();
     context.setLineDash([]);
   }
@@ -133,7 +135,7 @@ class FlowPainter {
 
   /** @param {CanvasRenderingContext2D} context */
   paintTokens(context) {
-    const { theme, pitch, turned, bottom, start, pointed, chosen, props } = this.graph;
+    const { theme, pitch, turned, bottom, start, pointed, chosen, props, data } = this.graph;
     const at = pointed ?? chosen;
     const ends = at && (isEdge(at) ? [at.target, at.source] : [at.position]);
     const step = turned ? labelStep(pitch, LABEL_ROOM) : 1;
@@ -143,6 +145,7 @@ class FlowPainter {
       const marked = position === start || ends?.includes(position);
       if (position % step && !marked) return;
       setLabelLook(context, theme, marked);
+      if (!marked && data.nodes.some((node) => node.position === position)) context.fillStyle = cssColour(theme.text);
       context.save();
       context.translate(this.graph.x(position), bottom + (turned ? 0 : LABEL_GAP));
       if (turned) context.rotate(-Math.PI / 2);

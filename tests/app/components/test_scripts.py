@@ -513,3 +513,15 @@ def test_a_deep_models_layers_stand_across_a_map_of_heads_where_they_have_room(s
         turned, corner, at, value, below, _ = scripts.evaluate(script, case)
         assert (turned, corner, at, value) == (False, [60, 140], [7, 2], 7 * case[1] + 2)
         assert below == [8, 2]
+
+
+def test_a_curved_edge_is_found_where_it_is_drawn(scripts: Page) -> None:
+    """Points of the cubic by De Casteljau's construction, and what the pointer reckons at their heights."""
+    scripts.add_script_tag(content=(SHARED.parent / "flow_graph" / "flow_graph.js").read_text(encoding="utf-8"))
+    shares = np.linspace(0, 1, 11)
+    points = np.array([[0, 0], [0, 0.5], [1, 0.5], [1, 1.0]])[:, None] + np.zeros((4, 11, 2))
+    while len(points) > 1:
+        points = points[:-1] * (1 - shares[:, None]) + points[1:] * shares[:, None]
+    script = "heights => heights.map((height) => FlowGraph.prototype.passes(40, 30, height, 0)[0])"
+    aside = scripts.evaluate(script, points[0, :, 1].tolist())
+    np.testing.assert_allclose(aside, 40 * points[0, :, 0], atol=1e-6)  # Newton's steps converge to rounding
