@@ -698,11 +698,41 @@ TERMS = {
     "rows_shown": "Which rows are listed: all, those that the model answers correctly or wrongly, or those not used.",
     "exp_measure": (
         "What is measured of every row: the direct effect on the logit difference, what patching, ablating or a "
-        "path does to it, what the logit lens reads of it after each layer, or where heads attend."
+        "path does to it, what the logit lens reads of it after each layer, where heads attend, or the circuit "
+        "behind it."
     ),
     "exp_direction": (
         "Clean into corrupted (denoising) asks what suffices to restore the answer; corrupted into clean (noising) "
         "what is needed for it. Either way 0 changes nothing and 1 goes all the way to the other run."
+    ),
+    "exp_circ_method": (
+        "How every edge is scored. EAP: the change of what is written times the gradient for what is read. EAP-IG: the "
+        "mean gradient on the way to the baseline, of the embeddings (inputs) or of each layer's heads and each MLP "
+        "(activations). Clean-corrupted: the mean of both gradients. Exact patching: one run for each edge. "
+        "Information flow routes: the share of what is written in what is read, without a baseline."
+    ),
+    "exp_circ_baseline": (
+        "What comes along an edge outside the circuit: what the row's corrupted prompt has there, its mean over all "
+        "clean prompts and positions, or over the prompts at each position, or nothing."
+    ),
+    "exp_circ_unit": (
+        "What a circuit is chosen from: edges; nodes (heads and MLPs, with all edges that leave them); or neurons, the "
+        "dimensions of what each node writes, of which the others come from the baseline."
+    ),
+    "exp_circ_share": "How many of all edges, nodes or neurons the circuit has. Another size scores nothing anew.",
+    "exp_circ_beside": "The overlap with the circuit of this size that another method finds on the same rows.",
+    "exp_circ_file": "The overlap with a circuit that was uploaded: EAP-IG's or MIB's json or pt.",
+    "exp_circ_selection": (
+        "Largest: the edges with the largest scores of all. Greedy: the largest of those that lead to what is in "
+        "already, from the logits up."
+    ),
+    "exp_circ_steps": "So many gradients on the way to the baseline are averaged (integrated gradients).",
+    "exp_circ_held_out": "The share of the rows that are not scored, and that circuits are measured on instead.",
+    "exp_circ_rows": "The first so many rows are used, and the results say that others are left out.",
+    "exp_circ_list": (
+        "The score is what the metric would change by if this part alone came from the baseline, mean over the rows "
+        "that are scored: negative where it helps. Share of resamples: how often it is in the circuit of this size "
+        "when the rows are drawn anew (200 bootstrap samples)."
     ),
     "exp_only_correct": "Leaves out the rows in which the model prefers a wrong answer; the results say so.",
     "exp_by": "Whole: a part is taken at all positions together. By position: at one at a time.",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headlight.model.checkpoints.families.seq2seq import save_seq2seq
     from headlight.model.checkpoints.gpt2_export import save_gpt2
     from headlight.model.checkpoints.loading import embedded_models, embedded_seq2seq_models, load, load_seq2seq
+    from headlight.model.circuits.files import read_circuit
     from headlight.model.circuits.settings import CircuitSettings
     from headlight.model.circuits.study import circuit_study_tables, study_circuit
     from headlight.model.circuits.tables import edge_tables
@@ -99,6 +100,7 @@ _NAMES = {
         "load",
         "load_seq2seq",
     ),
+    "circuits.files": ("read_circuit",),
     "circuits.settings": ("CircuitSettings",),
     "circuits.study": (
         "circuit_study_tables",
@@ -279,6 +281,7 @@ __all__ = [
     "patching_tables",
     "print_tables",
     "prompt_tables",
+    "read_circuit",
     "read_prompt_set",
     "read_tree",
     "reading_tables",

@@ -1,10 +1,11 @@
 """The picture of a circuit: its components by layer and head, and its edges, wide where their score is large."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.app.figures.graph import Line, Mark, Scene
 from headlight.app.parts.labels import number
+from headlight.model.circuits.scoring import Method
 from headlight.model.circuits.wiring import Receiver, Sender, Wiring
 
 EMBEDDINGS, LOGITS = "embeddings", "logits"
@@ -12,6 +13,14 @@ WIDTHS = (0.8, 1.6, 2.8, 4.5)  # pixels, by quarters of the square root of an ed
 OPACITIES = (0.25, 0.5, 0.75, 0.95)  # by quarters of how often an edge is in a resample's circuit
 ABOVE_HEADS = 0.46  # of a row: where an MLP stands above the heads of its layer
 MAX_LINES = 8  # edges in a tooltip
+METHODS: dict[Method, str] = {
+    "eap_ig_inputs": "EAP-IG, inputs",
+    "eap_ig_activations": "EAP-IG, activations",
+    "eap": "EAP",
+    "clean_corrupted": "clean-corrupted",
+    "exact": "exact patching",
+    "flow": "information flow routes",
+}
 
 
 @dataclass(frozen=True)
@@ -35,24 +44,32 @@ def component_of(receiver: Receiver) -> str:
     return LOGITS if receiver.layer is None else Sender(receiver.layer, receiver.head).name
 
 
-def components(edges: Sequence[CircuitEdge], wires: Wiring) -> list[str]:
-    """The components that edges join, in the order of writing."""
-    named = {name for edge in edges for name in (edge.source, edge.target)}
+def components(edges: Sequence[CircuitEdge], wires: Wiring, sizes: Mapping[str, float] | None = None) -> list[str]:
+    """The components that edges join or that have sizes, in the order of writing."""
+    named = {*(sizes or ()), *(name for edge in edges for name in (edge.source, edge.target))}
     return [name for name in (*(sender.name for sender in wires.senders), LOGITS) if name in named]
 
 
-def circuit_scene(edges: Sequence[CircuitEdge], wires: Wiring, chosen: str, title: str) -> Scene:
+def circuit_scene(
+    edges: Sequence[CircuitEdge],
+    wires: Wiring,
+    chosen: str,
+    title: str,
+    sizes: Mapping[str, float] | None = None,
+) -> Scene:
     """The components of a circuit in a row for each layer that has one, and its edges, or those of the chosen one.
 
     Edges with a positive score, which would raise the measured quantity if they were the baseline's, are orange.
+    A circuit of components, and not of edges, has their `sizes`.
     """
-    names, senders = components(edges, wires), {sender.name: sender for sender in wires.senders}
+    names, senders = components(edges, wires, sizes), {sender.name: sender for sender in wires.senders}
     heads = sorted({sender.head for name in names if (sender := senders.get(name)) and sender.head is not None})
     layers = sorted({sender.layer for name in names if (sender := senders.get(name)) and sender.layer is not None})
     has_mlps = any(name.endswith("MLP") for name in names)
     columns = ["", *(f"H{head}" for head in heads), *(["MLP"] if has_mlps else [])]
     rows = [EMBEDDINGS, *(f"L{layer}" for layer in layers), LOGITS]
     sums = {name: sum(abs(edge.score) for edge in edges if name in (edge.source, edge.target)) for name in names}
+    sums |= sizes or {}
     largest = max(sums.values(), default=1.0) or 1.0
 
     def mark(name: str) -> Mark:

@@ -58,12 +58,13 @@ def circuit_file(
     return CircuitFile(edges & wires.before, scores, (edges & wires.before).any(0), node_scores)
 
 
-def read_circuit(path: Path, cfg: TransformerConfig) -> CircuitFile:
+def read_circuit(path: Path | str, cfg: TransformerConfig) -> CircuitFile:
     """Read a circuit of a model of these settings from EAP-IG's .json or .pt.
 
     Raises:
         CheckpointError: the file is damaged, no circuit, or of another model.
     """
+    path = Path(path)
     content = read_torch(path) if path.suffix in (".pt", ".pth") else read_json(path)
     if not isinstance(content, Mapping) or not isinstance(content.get("cfg"), Mapping):
         raise CheckpointError(

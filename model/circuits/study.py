@@ -104,7 +104,8 @@ def study_circuit(
     plan = with_means(running, plan_study(running, tokens, settings or CircuitSettings()))
     scores = score_rows(running, plan, plan.train, host)
     circuits = circuits_by_share(scores, SHARES, plan.settings.selection)
-    return assemble_study(plan, scores, measure_rows(running, plan, circuits, plan.held_out, host), others)
+    evaluation = measure_rows(running, plan, circuits, plan.held_out, host)
+    return assemble_study(plan, scores, evaluation, resample(plan.settings, scores), others)
 
 
 def _in_tokens(model: Transformer, prompt_set: PromptSet, bos: Begin) -> TokenSet:
@@ -115,21 +116,28 @@ def _in_tokens(model: Transformer, prompt_set: PromptSet, bos: Begin) -> TokenSe
 
 
 def assemble_study(
-    plan: StudyPlan, scores: EdgeScores, evaluation: Evaluation, others: Mapping[str, EdgeMask] | None = None
+    plan: StudyPlan,
+    scores: EdgeScores,
+    evaluation: Evaluation,
+    sure: Stability | None,
+    others: Mapping[str, EdgeMask] | None = None,
 ) -> CircuitStudy:
-    """The study of the rows' scores and of what circuits do on the held-out rows.
+    """The study of the rows' scores, of what circuits do on the held-out rows, and of resampled rows.
 
     Raises:
         InputError: the prompts' mean metric is the baseline's.
     """
     check_difference(evaluation)
-    settings, chosen = plan.settings, chosen_units(plan.settings, scores)
-    n = _size(settings, scores)
-    sure = (
-        stability(scores, n, selection=settings.selection, seed=settings.seed) if len(plan.train) >= MIN_ROWS else None
-    )
+    chosen = chosen_units(plan.settings, scores)
     mask = unit_mask(scores.wires, chosen, scores.unit)
-    return CircuitStudy(settings, scores, chosen, mask, evaluation, sure, plan.left_out, others or {})
+    return CircuitStudy(plan.settings, scores, chosen, mask, evaluation, sure, plan.left_out, others or {})
+
+
+def resample(settings: CircuitSettings, scores: EdgeScores) -> Stability | None:
+    """How sure the circuit is; None of fewer rows than can be resampled."""
+    if len(scores.numbers) < MIN_ROWS:
+        return None
+    return stability(scores, _size(settings, scores), selection=settings.selection, seed=settings.seed)
 
 
 def chosen_units(settings: CircuitSettings, scores: EdgeScores) -> Bool[Tensor, "*unit"]:
@@ -196,17 +204,15 @@ def unit_rows(study: CircuitStudy) -> list[tuple[Cell, ...]]:
 
 
 def overlap_rows(study: CircuitStudy) -> list[tuple[str, float]]:
-    """The overlaps of resamples, halves and chance, and with each other circuit: of edges, as they are run."""
+    """The overlap with resamples' circuits, of two halves', by chance, and with each other circuit's edges."""
     rows: list[tuple[str, float]] = []
     if (sure := study.stability) is not None:
         rows = [
-            ("this one and that of resampled rows, mean", float(sure.resamples.mean())),
+            ("resampled rows, mean", float(sure.resamples.mean())),
             ("two halves of the rows, mean", float(sure.halves.mean())),
-            ("two random ones of this size", sure.by_chance),
+            ("two random ones", sure.by_chance),
         ]
-    return rows + [
-        (f"this one and {name}", float(overlap(study.mask.edges, edges))) for name, edges in study.others.items()
-    ]
+    return rows + [(name, float(overlap(study.mask.edges, edges))) for name, edges in study.others.items()]
 
 
 def _row_uses(study: CircuitStudy) -> Sequence[tuple[int, str]]:

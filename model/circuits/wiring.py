@@ -1,7 +1,7 @@
 """The edges of all circuits: which components write to the stream, and which later ones read it."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from jaxtyping import Bool
@@ -78,6 +78,7 @@ class Wiring:
         return int(self.before.sum())
 
 
+@lru_cache(8)
 def wiring(cfg: TransformerConfig) -> Wiring:
     """All edges of a model: into each head's query, key and value, each MLP, and the logits, from all before it."""
     senders, receivers, limits = [Sender()], list[Receiver](), list[int]()

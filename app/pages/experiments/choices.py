@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from headlight.app.selection.choices import Extent, PageChoices
+from headlight.app.pages.experiments.circuit_choices import CircuitChoices
+from headlight.app.selection.choices import Extent
 from headlight.app.selection.codecs import PROMPT
 from headlight.model.experiments.settings import (
     By,
@@ -31,7 +32,7 @@ def parts_of(measure: MeasureKind) -> tuple[Part, ...]:
 
 
 @dataclass(frozen=True)
-class Choices(PageChoices):
+class Choices(CircuitChoices):
     """The set, what is measured over it, and the cell that is looked at.
 
     `prompt_set` is the name of a set on offer, a file, folder or hub name, or a set of this session; `prompt_set_b` is
@@ -63,7 +64,7 @@ class Choices(PageChoices):
     exp_place: tuple[int, ...] = ()
     exp_cell: tuple[int, int] | None = None
 
-    forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {"model": ("exp_cell", "exp_place")}
+    forgets: ClassVar[Mapping[str, tuple[str, ...]]] = {"model": ("exp_cell", "exp_place", "exp_circ_node")}
 
     @property
     def part(self) -> Part:

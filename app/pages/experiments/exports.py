@@ -9,7 +9,7 @@ from headlight.app.exports.data import Count, Data
 from headlight.app.exports.drawings import Drawing, Drawings, on_screen
 from headlight.app.exports.export import Export
 from headlight.app.exports.script import loading, printing
-from headlight.app.pages.experiments import descriptions, set_table, sets
+from headlight.app.pages.experiments import circuit_exports, descriptions, set_table, sets
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.descriptions import drawn_cell, index_of, map_of, plot_of, table_options, tables_of
 from headlight.app.pages.experiments.experiment import Experiment, Side, of_rows, rows_of, whole
@@ -33,6 +33,8 @@ def export() -> Export | None:
         known = sets.chosen(comparison)
         if not known or chosen.choices_of(Choices).exp_results:
             return None  # the command's folder holds its own
+        if chosen.choices_of(Choices).exp_circuit:
+            return circuit_exports.export(known, chosen)
         shown = of_rows(rows_of(known, comparison, chosen), comparison, chosen)
     except HeadlightError:
         return None

@@ -5,7 +5,7 @@ from typing import Any
 
 from headlight.app import selection
 from headlight.app.components import Choice, Listed, Option, Switch, Text
-from headlight.app.pages.experiments import sets
+from headlight.app.pages.experiments import circuit_options, sets
 from headlight.app.pages.experiments.choices import Choices, parts_of
 from headlight.app.pages.experiments.experiment import Experiment
 from headlight.app.parts import options
@@ -13,6 +13,7 @@ from headlight.app.runs import models
 from headlight.model.experiments.settings import HEAD_PARTS, NEEDS_CORRUPTED, MeasureKind, Part
 from headlight.model.runs.comparison import Comparison
 
+CIRCUIT = "circuit"
 MEASURES: dict[MeasureKind, str] = {
     "dla": "Direct logit attribution",
     "patching": "Activation patching",
@@ -47,13 +48,25 @@ WITH_PART = ("patching", "attribution", "ablation", "dla")
 def draw(comparison: Comparison, has_set: bool) -> None:
     """The row of options: the set, and what is measured of it where there is one."""
     own = selection.current().choices_of(Choices)
-    measure = (*_measure(comparison, own), *_how(own), options.as_tables()) if has_set else ()
+    shown = circuit_options.of(own) if own.exp_circuit else _measure(comparison, own)
+    measure = (_which(own), *shown, *_how(own), options.as_tables()) if has_set else ()
     options.row(sets.option(comparison), *measure, *([sets.option_b()] if has_set else []), name="exp")
+
+
+def _which(own: Choices) -> Listed:
+    """The measure, or the circuit in the place of all measures."""
+
+    def change(new: str) -> None:
+        measure = {} if new == CIRCUIT else {"exp_measure": new}
+        _choose(Choices, exp_circuit=new == CIRCUIT, **measure)
+
+    offered = {**MEASURES, CIRCUIT: circuit_options.TITLE}
+    value = CIRCUIT if own.exp_circuit else own.exp_measure
+    return options.tie(Listed, "exp_measure", "Measure", value, change, options=offered, width=210)
 
 
 def _measure(comparison: Comparison, own: Choices) -> Iterator[Option]:
     cfg, measure = comparison.a.cfg, own.exp_measure
-    yield _listed("exp_measure", "Measure", MEASURES, 210)
     if measure in WITH_PART:
         parts = {part: PARTS[part] for part in parts_of(measure) if part != "mlp_out" or not cfg.attn_only}
         change = _change("exp_part")
@@ -84,6 +97,9 @@ def _measure(comparison: Comparison, own: Choices) -> Iterator[Option]:
 
 def _how(own: Choices) -> Iterator[Option]:
     yield options.bind(Switch, "exp_only_correct", "Right rows only", page=Choices, change=_choose)
+    if own.exp_circuit:
+        yield _choice("exp_metric", "Metric", METRICS, folded=True)
+        return
     yield _listed("exp_positions", "Positions", POSITIONS, 110, folded=True)
     if own.exp_measure != "dla":
         yield _choice("exp_metric", "Metric", METRICS, folded=True)

@@ -7,14 +7,23 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import MapCell, cell_map
 from headlight.app.frame import notices, progress
-from headlight.app.pages.experiments import cell, descriptions, experiment, measure_options, set_table, sets, writer
+from headlight.app.pages.experiments import (
+    cell,
+    circuit_view,
+    descriptions,
+    experiment,
+    measure_options,
+    set_table,
+    sets,
+    writer,
+)
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.descriptions import map_of, plot_of, tables_of
 from headlight.app.pages.experiments.experiment import Experiment, ReadRows
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.runs import experiments, jobs, prompt_sets
+from headlight.app.runs import circuits, experiments, jobs, prompt_sets
 from headlight.app.runs.prompt_sets import KnownSet
 from headlight.app.server import boundary
 from headlight.model.runs.comparison import Comparison
@@ -62,10 +71,13 @@ def _draw_set(known: Sequence[KnownSet], comparison: Comparison) -> None:
         rows = experiment.rows_of(known, comparison, selection.current())
         _set(rows)
     with right, boundary.guard(lambda reason: notices.refused(reason, "experiment")):
-        if rows:
+        if rows and selection.current().choices_of(Choices).exp_circuit:
+            circuit_view.draw(rows)
+        elif rows:
             _measure(_experiment(rows, comparison))
     progress.go_on(jobs.get_jobs("set answers"), prompt_sets.do_performance)
     progress.go_on(jobs.get_jobs("experiments"), experiments.do)
+    progress.go_on(jobs.get_jobs("circuits"), circuits.do)
 
 
 def _experiment(rows: Mapping[str, ReadRows], comparison: Comparison) -> Experiment:

@@ -12,6 +12,7 @@ from headlight.app.pages.graph.choices import EDGE_LIMITS, LEAST, NODE_LIMITS, S
 from headlight.app.pages.graph.graph_view import NEURONS, GraphView, RunGraphView, sides_of, units_of, units_offered
 from headlight.app.pages.graph.plot import scene_of
 from headlight.app.parts import charts, options, tables
+from headlight.app.parts.circuit_scene import METHODS
 from headlight.app.parts.labels import number
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of, place_of, said_of_cap
@@ -28,14 +29,6 @@ KEY = (
 )
 MODES = {"graph": "graph", "circuit": "circuit"}
 CIRCUIT_AGAINST = {"b": "prompt B", "mean": "mean activations", "zero": "zero"}
-METHODS = {
-    "eap_ig_inputs": "EAP-IG, inputs",
-    "eap_ig_activations": "EAP-IG, activations",
-    "eap": "EAP",
-    "clean_corrupted": "clean-corrupted",
-    "exact": "exact patching",
-    "flow": "information flow routes",
-}
 
 
 def render(comparison: Comparison) -> None:
