@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,12 +11,25 @@ from typing import Any
 from headlight.model.base.errors import HeadlightError
 from headlight.model.experiments.settings import ExperimentSettings, flag
 
+CIRCUIT = "circuit"  # beside the measures
+CIRCUIT_FLAGS: dict[str, tuple[type, str]] = {  # of its settings, which are checked where torch is imported
+    "method": (str, "eap_ig_inputs (default), eap, eap_ig_activations, clean_corrupted, exact or flow"),
+    "baseline": (str, "what comes along an edge that is left out: pair (default), mean, mean_by_position or zero"),
+    "unit": (str, "what a circuit is chosen from: edges (default), nodes or neurons"),
+    "share": (float, "its size as a share of them: 0.01 (default), or another one from 0.001 to 1 of MIB's"),
+    "selection": (str, "top (default) takes the largest scores, greedy those that lead to the logits"),
+    "steps": (int, "gradients on the way of EAP-IG (default: 5)"),
+    "held_out": (float, "share of the rows that circuits are measured on (default: 0.5)"),
+}
 STOPPED = 130  # what a shell gives for a command that was interrupted
 
 DESCRIPTION = """Measure a model over a set of pairs of prompts: patching, attributions, ablations, with intervals.
 
 The folder that is written is opened by the page *Experiments*, with the table of means beside it as means.csv. Given
-again after it was stopped, however that was, the command goes on where it had been."""
+again after it was stopped, however that was, the command goes on where it had been.
+
+With --measure circuit it is the circuit behind the answers: scored on some rows, measured on the others (curve.csv,
+areas.csv), resampled (circuit.csv, overlaps.csv), and written as EAP-IG's circuit.json and circuit.pt."""
 
 
 def parser() -> ArgumentParser:
@@ -38,29 +51,44 @@ def parser() -> ArgumentParser:
             made.add_argument(flag(each.name), action="store_true", help=each.metadata["meaning"])
             continue
         allowed = (0, 1) if kind is bool else each.metadata.get("one_of")
+        if each.name == "measure":
+            allowed = (*each.metadata["one_of"], CIRCUIT)
         help = f"{each.metadata['meaning']} (default: {each.default})"
         made.add_argument(
             flag(each.name), type=int if kind is bool else kind, choices=allowed, default=each.default, help=help
         )
+    of_circuit = made.add_argument_group("of --measure circuit")
+    for name, (kind, help) in CIRCUIT_FLAGS.items():
+        of_circuit.add_argument(flag(name), type=kind, help=help)
     return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an experiment by its flags and return the exit status."""
     flags = parser().parse_args(arguments)
-    from headlight.app.experimenting import experiment  # here: --help answers without importing torch
-
-    chosen = {each.name: getattr(flags, each.name) for each in fields(ExperimentSettings)}
     try:
-        folder = experiment(flags, ExperimentSettings(**{**chosen, "bos": bool(flags.bos)}))
+        folder, opens = _run(flags)
     except HeadlightError as error:
         print(f"The experiment cannot go on. {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
         return STOPPED
-    print(f"The experiment is in {folder}: the page Experiments opens it.")
+    print(f"The experiment is in {folder}: {opens}.")
     return 0
+
+
+def _run(flags: Namespace) -> tuple[Path, str]:
+    """The folder that was written, and what opens it."""
+    from headlight.app import circuit_experimenting, experimenting  # here: --help answers without importing torch
+
+    chosen = {each.name: getattr(flags, each.name) for each in fields(ExperimentSettings)} | {"bos": bool(flags.bos)}
+    if flags.measure != CIRCUIT:
+        return experimenting.experiment(flags, ExperimentSettings(**chosen)), "the page Experiments opens it"
+    own = {name: getattr(flags, name) for name in CIRCUIT_FLAGS if getattr(flags, name) is not None}
+    settings = ExperimentSettings(**{**chosen, "measure": "patching"})
+    folder = circuit_experimenting.circuit_experiment(flags, settings, own)
+    return folder, "its tables are csv files, and the page Experiments compares with its circuit.json"
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from headlight.model.experiments.results import TABLE, Experiment, clear
 from headlight.model.experiments.running import Progress
 from headlight.model.experiments.settings import ExperimentSettings
 from headlight.model.experiments.tables import experiment_tables
+from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenSet, to_tokens
 from headlight.model.prompt_sets.reading import read_prompt_set
 from headlight.model.runs.run import tokenizer_of
@@ -33,11 +34,7 @@ def experiment(flags: Namespace, settings: ExperimentSettings) -> Path:
     Raises:
         HeadlightError: a model, set or engine is missing or does not work.
     """
-    prompt_set = read_prompt_set(flags.pairs, split=flags.split)
-    model = load(flags.model, flags.revision, dtype=settings.dtype)
-    token_set = to_tokens(prompt_set, tokenizer_of(model), settings.bos, with_space=flags.with_space, cfg=model.cfg)
-    token_set.check_usable()
-    _say_rows(token_set)
+    model, token_set = opened(flags, settings)
     name = f"{settings.measure}-{settings.part}"
     folder: Path = flags.out or EXPERIMENTS / Path(flags.model).name / Path(flags.pairs).name / name
     if flags.restart:
@@ -46,11 +43,25 @@ def experiment(flags: Namespace, settings: ExperimentSettings) -> Path:
     run.begin()
     plan = run.plan()
     seconds = estimate_seconds(model, plan) / max(flags.workers, 1)
-    _say(f"{len(plan.rows):,} rows; about {spelled(seconds)} for all of them.")
+    say(f"{len(plan.rows):,} rows; about {spelled(seconds)} for all of them.")
     with tqdm(total=len(plan.rows), unit="row", disable=None, file=sys.stderr, dynamic_ncols=True) as bar:
         measurement = run.run(plan, lambda worker: engine(flags, worker), _watch(bar))
     write_whole(folder / TABLE, _csv(measurement, settings))
     return folder
+
+
+def opened(flags: Namespace, settings: ExperimentSettings) -> tuple[Transformer, TokenSet]:
+    """The model, and the set in its tokens, of which it is said which rows cannot be used.
+
+    Raises:
+        HeadlightError: one is missing, or no row can be used.
+    """
+    prompt_set = read_prompt_set(flags.pairs, split=flags.split)
+    model = load(flags.model, flags.revision, dtype=settings.dtype)
+    token_set = to_tokens(prompt_set, tokenizer_of(model), settings.bos, with_space=flags.with_space, cfg=model.cfg)
+    token_set.check_usable()
+    _say_rows(token_set)
+    return model, token_set
 
 
 def _watch(bar: tqdm) -> Callable[[Progress], None]:
@@ -66,14 +77,15 @@ def _watch(bar: tqdm) -> Callable[[Progress], None]:
 def _say_rows(token_set: TokenSet) -> None:
     """Which rows are left out, and what is worth knowing of the others."""
     for why in list(token_set.refused.values())[:MOST_REFUSED]:
-        _say(why)
+        say(why)
     if len(token_set.refused) > MOST_REFUSED:
-        _say(f"{len(token_set.refused) - MOST_REFUSED:,} more rows are left out.")
+        say(f"{len(token_set.refused) - MOST_REFUSED:,} more rows are left out.")
     for note in token_set.notes:
-        _say(note)
+        say(note)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Write a line beside the command's bar."""
     print(text, file=sys.stderr)
 
 

@@ -41,6 +41,7 @@ LEVELS = [
     "app.server.server",
     "app.scanning",
     "app.experimenting",
+    "app.circuit_experimenting",
     "app.__main__ app.experiment app.scan",
     "recipes",
 ]
@@ -89,7 +90,7 @@ LOADS_OR_RUNS = {
 }
 PAGES_MAY_NAME = {"model.corpus.tables", "model.corpus.titles", "model.corpus.tree"}
 MAY_RUN_MODELS = {"app.runs", "app.frame.checks", "app.parts.detection", "app.scan", "app.scanning"}
-MAY_RUN_MODELS |= {"app.experiment", "app.experimenting"}
+MAY_RUN_MODELS |= {"app.experiment", "app.experimenting", "app.circuit_experimenting"}
 MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
@@ -120,6 +121,7 @@ THIRD_PARTY = {
     "app.exports": {"torch", "numpy", "pandas", "jaxtyping", "matplotlib lazily"},
     "app.scanning": {"tqdm"},
     "app.experimenting": {"tqdm"},
+    "app.circuit_experimenting": {"tqdm"},
     "app.server": {"streamlit", "starlette"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},

@@ -3,6 +3,8 @@
 from time import monotonic
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from headlight.model.experiments.changes import cells_of
 from headlight.model.experiments.plan import Plan, tokens_of
@@ -14,18 +16,23 @@ GRADIENT = 3.0  # a pass and its gradients, in passes
 DIRECT = 3.0  # a pass and the parts of its last stream
 
 
-@torch.inference_mode()
 def estimate_seconds(model: Transformer, plan: Plan) -> float:
     """Seconds that the plan takes on one worker."""
     rows = next(batches(plan.rows, plan.settings.batch))
-    tokens = tokens_of(rows, plan.base_side).to(model.embed.W_E.device)
+    per_token = seconds_per_token(model, tokens_of(rows, plan.base_side))
+    n_tokens = sum(len(row.clean) for row in plan.rows)
+    return per_token * n_tokens * passes(plan, model.cfg)
+
+
+@torch.inference_mode()
+def seconds_per_token(model: Transformer, tokens: Int[Tensor, "row pos"]) -> float:
+    """How long a pass takes for each token, timed on these."""
+    tokens = tokens.to(model.embed.W_E.device)
     for _ in range(2):  # the first one opens what is read when it is needed
         began = monotonic()
         model(tokens, stop_at_layer=model.cfg.n_layers)
         seconds = monotonic() - began
-    per_token = seconds / tokens.numel()
-    n_tokens = sum(len(row.clean) for row in plan.rows)
-    return per_token * n_tokens * passes(plan, model.cfg)
+    return seconds / tokens.numel()
 
 
 def passes(plan: Plan, cfg: TransformerConfig) -> float:

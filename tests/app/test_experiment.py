@@ -4,12 +4,13 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from headlight.app.experiment import main, parser
-from headlight.model import load
+from headlight.app.experiment import CIRCUIT_FLAGS, main, parser
+from headlight.model import CircuitSettings, circuit_study_tables, load, read_circuit, study_circuit
 from headlight.model.experiments.results import read_results
 from headlight.model.experiments.running import run
 from headlight.model.experiments.settings import ExperimentSettings
@@ -67,6 +68,33 @@ def test_a_set_is_measured_into_a_folder_with_its_table(pairs: Path, capsys: pyt
     assert read_results(out).settings.part == "q"
 
 
+def test_a_circuit_is_scored_into_a_folder_and_goes_on(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = pairs.parent / "circuit"
+    flags = ["mini", str(pairs), "--out", str(out), "--measure", "circuit", "--method", "eap", "--share", "0.1"]
+    assert main(flags) == 0
+    told = capsys.readouterr()
+    assert "6 rows are scored and 6 held out; 0 are left out" in told.err
+    model = load("mini")
+    study = study_circuit(model, read_prompt_set(pairs), CircuitSettings("eap", share=0.1))
+    expected = circuit_study_tables(study)
+    for name in ("curve", "circuit", "overlaps"):
+        rows = list(csv.DictReader((out / f"{name}.csv").read_text(encoding="utf-8-sig").splitlines()))
+        column = list(expected[name])[-1]
+        numbers = [float(row[column]) for row in rows]
+        assert numbers == pytest.approx(list(expected[name][column]), abs=1e-4)  # float32 in batches of other sizes
+    read = read_circuit(out / "circuit.json", model.cfg)
+    assert read.edges.equal(study.mask.edges)
+    (lost, *_) = sorted(out.glob("score-*.npz"))
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*.npz")}
+    lost.unlink()
+    assert main(flags) == 0
+    assert {path.stat().st_mtime_ns == before[path] for path in out.glob("*.npz") if path != lost} == {True}
+    assert main([*flags[:-4], "--method", "clean_corrupted"]) == 1
+    assert "--restart" in capsys.readouterr().err
+    assert main([*flags[:-1], "0.3", "--restart"]) == 1
+    assert "share is 0.3; choose one of 0.001" in capsys.readouterr().err
+
+
 def test_what_cannot_be_measured_is_said(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for flags, what in (
         (["--measure", "path"], "such as L5H1"),
@@ -87,3 +115,9 @@ def test_every_setting_is_a_flag_that_is_told_without_waiting_for_torch() -> Non
     flags = parser().parse_args(["mini", "pairs.csv"])
     defaults = ExperimentSettings().as_dict()
     assert {name: getattr(flags, name) for name in defaults} == defaults
+    assert {field.name for field in fields(CircuitSettings)} == {*CIRCUIT_FLAGS, *shared(defaults)}
+
+
+def shared(defaults: dict[str, object]) -> set[str]:
+    """The settings that circuits share with measures."""
+    return {field.name for field in fields(CircuitSettings)} & set(defaults)

@@ -1,0 +1,151 @@
+"""A study of a circuit in a folder, which goes on where it was when it was stopped.
+
+study.json     what is scored of which set and model, and the rows that are left out
+score-*.npz    rows that are scored, by the number of the first
+measure-*.npz  held-out rows on which circuits of all sizes are measured
+"""
+
+import io
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.model.base.errors import ScanError
+from headlight.model.base.files import read_json
+from headlight.model.circuits.evaluation import SHARES, Evaluation, circuits_by_share, join_evaluations
+from headlight.model.circuits.set_scores import EdgeScores, join_scores
+from headlight.model.circuits.settings import CircuitSettings
+from headlight.model.circuits.study import CircuitStudy, assemble_study, resample
+from headlight.model.circuits.study_plan import StudyPlan, measure_rows, plan_study, score_rows, with_means
+from headlight.model.circuits.wiring import wiring
+from headlight.model.corpus.disk import write_whole
+from headlight.model.corpus.identity import check_same, model_identity
+from headlight.model.corpus.packing import refusing_damage
+from headlight.model.experiments.results import digest
+from headlight.model.nn.transformer import Transformer
+from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
+
+CONFIG = "study.json"
+SCORES, MEASURED = "score-*.npz", "measure-*.npz"
+KIND = "headlight circuit"
+ANOTHER = "Give a new folder, or that of this circuit, by --out."
+NOT_IDENTITY = ("share",)  # all sizes are measured, so that another one may be looked at
+AT_ONCE = 4  # rows of a file
+
+
+class CircuitFolder:
+    """One study in one folder."""
+
+    def __init__(self, model: Transformer, token_set: TokenSet, settings: CircuitSettings, folder: Path) -> None:
+        self._model, self._settings, self._folder = model, settings, folder
+        self._identity = {
+            "model": model_identity(model),
+            "set": {"name": token_set.name, "rows": len(token_set.rows), "digest": digest(token_set)},
+            "settings": {name: value for name, value in settings.as_dict().items() if name not in NOT_IDENTITY},
+        }
+        self._begin()
+        self.plan: StudyPlan = with_means(model, plan_study(model, token_set, settings))
+
+    def _begin(self) -> None:
+        """Refuse a folder that is not this study's, before anything is computed.
+
+        Raises:
+            ScanError: it is no folder, holds something else, or another study.
+        """
+        folder = self._folder
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise ScanError(f"{folder} is no folder, and a circuit's study writes one. {ANOTHER}")
+        if (folder / CONFIG).is_file():
+            with refusing_damage(CONFIG, "Give a new folder by --out."):
+                written = read_json(folder / CONFIG)["identity"]
+            check_same(written, self._identity, folder, "circuit")
+        elif folder.is_dir() and any(folder.iterdir()):
+            raise ScanError(f"{folder} holds files and no circuit's study. {ANOTHER}")
+
+    def run(self, watch: Callable[[int], None] = lambda n_rows: None) -> CircuitStudy:
+        """Score and measure the rows that are left, keep each batch as it is finished, and assemble the study.
+
+        Args:
+            watch: is told how many more rows are done.
+
+        Raises:
+            ScanError: a file is damaged, or the disk is full.
+            InputError: the prompts' mean metric is the baseline's.
+        """
+        plan, settings = self.plan, self._settings
+        self._folder.mkdir(parents=True, exist_ok=True)
+        left_out = {str(number): why for number, why in plan.left_out.items()}
+        config = {"kind": KIND, "identity": self._identity, "settings": settings.as_dict(), "left_out": left_out}
+        write_whole(self._folder / CONFIG, json.dumps(config).encode())
+        scores = self._scores(watch)
+        circuits = circuits_by_share(scores, SHARES, settings.selection)
+
+        def measured(rows: Sequence[TokenRow]) -> dict[str, Any]:
+            part = measure_rows(self._model, plan, circuits, rows)
+            values = {name: getattr(part, name) for name in ("clean", "other", "alone", "without")}
+            return {**values, "numbers": torch.tensor(part.numbers), "n_edges": torch.tensor(part.n_edges)}
+
+        parts = [
+            Evaluation(
+                SHARES,
+                tuple(part["n_edges"].tolist()),
+                *(part[name] for name in ("clean", "other", "alone", "without")),
+                tuple(part["numbers"].tolist()),
+            )
+            for part in self._parts(MEASURED, plan.held_out, measured, watch)
+        ]
+        return assemble_study(plan, scores, join_evaluations(parts), resample(settings, scores))
+
+    def _scores(self, watch: Callable[[int], None]) -> EdgeScores:
+        plan, settings = self.plan, self._settings
+
+        def scored(rows: Sequence[TokenRow]) -> dict[str, Any]:
+            part = score_rows(self._model, plan, rows)
+            return {"numbers": torch.tensor(part.numbers), "by_row": part.by_row}
+
+        about = settings.method, settings.baseline, settings.unit
+        parts = self._parts(SCORES, plan.train, scored, watch)
+        wires = wiring(self._model.cfg)
+        return join_scores(
+            [EdgeScores(wires, each["by_row"], tuple(each["numbers"].tolist()), *about) for each in parts]
+        )
+
+    def _parts(
+        self,
+        pattern: str,
+        rows: Sequence[TokenRow],
+        make: Callable[[Sequence[TokenRow]], dict[str, Any]],
+        watch: Callable[[int], None],
+    ) -> list[dict[str, Tensor]]:
+        """Each batch of the rows: from its file, or made and written."""
+        parts = []
+        for batch in batches(rows, AT_ONCE):
+            path = self._folder / pattern.replace("*", f"{batch[0].number:08}")
+            if not path.is_file():
+                content = io.BytesIO()
+                np.savez(content, **{name: tensor.numpy() for name, tensor in make(batch).items()})
+                write_whole(path, content.getvalue())
+            with refusing_damage(path.name, "Delete it, and give the same command again."), np.load(path) as arrays:
+                parts.append({name: torch.from_numpy(arrays[name]) for name in arrays.files})
+            watch(len(batch))
+        return parts
+
+
+def clear(folder: Path) -> None:
+    """Remove what a study has written in a folder of its own.
+
+    Raises:
+        ScanError: the folder holds something else.
+    """
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not (folder / CONFIG).is_file():
+        raise ScanError(f"{folder} holds files and no circuit's study. {ANOTHER}")
+    for path in (*folder.glob(SCORES), *folder.glob(MEASURED), folder / CONFIG):
+        path.unlink(missing_ok=True)
