@@ -22,7 +22,6 @@ from headlight.model.base.errors import CheckpointError, ConfigError
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.checkpoints.folders import (
     is_tied,
-    model_type,
     read_config_file,
     read_folder,
     read_model,
@@ -32,7 +31,7 @@ from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.heads import Head, has_value_head, head_of, value_head, without_other_prefix
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
-from headlight.model.checkpoints.multimodal import KINDS, note, text_part, text_tensors
+from headlight.model.checkpoints.multimodal import note, text_part, text_tensors
 from headlight.model.checkpoints.pooling import is_sentence_encoder, with_sentence
 from headlight.model.checkpoints.quantization.methods import check_quantisation
 from headlight.model.checkpoints.resemblance import likeness
@@ -95,7 +94,7 @@ class Architecture:
     @property
     def family(self) -> Family[TransformerConfig]:
         """The family of this architecture's folders."""
-        return Family(self._recognises, partial(read, self), self._likeness)
+        return Family(self.model_type, partial(read, self), self._likeness)
 
     def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
         """Rename a folder's tensors to those of the weight map; `is_part` for a multimodal model's text part."""
@@ -108,11 +107,6 @@ class Architecture:
             return None
         stored = self.names(read_folder(folder))
         return head_of(raw_config, stored, self.unembed, self.unembed != UNEMBED, is_sentence_encoder(folder))
-
-    def _recognises(self, path: Path) -> bool:
-        kind = model_type(path)
-        part = text_part(read_config_file(path)) if kind in KINDS else None
-        return self.model_type == (kind if part is None else part.get("model_type"))
 
     def _likeness(self, names: Iterable[str]) -> float:
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need

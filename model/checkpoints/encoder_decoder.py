@@ -14,7 +14,6 @@ from headlight.model.checkpoints.architecture import UNEMBED, filled, needed_by,
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton
 from headlight.model.checkpoints.folders import (
     is_tied,
-    model_type,
     read_config_file,
     read_folder,
     read_model,
@@ -49,7 +48,7 @@ class EncoderDecoder:
     @property
     def family(self) -> Family[Seq2SeqConfig]:
         """The family of this architecture's folders."""
-        return Family(lambda path: model_type(path) == self.model_type, partial(read, self))
+        return Family(self.model_type, partial(read, self))
 
 
 def read(

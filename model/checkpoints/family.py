@@ -53,17 +53,19 @@ class Questions:
 class Family(Generic[Config]):
     """One kind of checkpoint.
 
-    `read(path, settings, how)` opens a checkpoint; the settings (names of config fields) override and complete its
-    config file. It raises CheckpointError if the files are damaged or their tensors do not match the config, and
-    ConfigError if settings are missing, contradictory or not supported. `likeness(names)` scores from 0 to 1 how well
-    tensor names match this family. `questions(path, settings)` are what a file of
-    it leaves open besides these settings.
+    `model_type` is what the config.json of its folders names. A family of single files has none, and `recognises(path)`
+    tells whether a file is one of its. `read(path, settings, how)` opens a checkpoint; the settings (names of config
+    fields) override and complete its config file. It raises CheckpointError if the files are damaged or their tensors
+    do not match the config, and ConfigError if settings are missing, contradictory or not supported. `likeness(names)`
+    scores from 0 to 1 how well tensor names match this family. `questions(path, settings)` are what a file of it leaves
+    open besides these settings.
     """
 
-    recognises: Callable[[Path], bool]
+    model_type: str | None
     read: Callable[[Path, dict[str, Any], Opening], Checkpoint[Config]]
     likeness: Callable[[Iterable[str]], float] = lambda names: 0.0
     questions: Callable[[Path, Container[str]], Questions] | None = None
+    recognises: Callable[[Path], bool] = lambda path: False
 
 
 def shapes_of(model: nn.Module) -> dict[str, tuple[int, ...]]:

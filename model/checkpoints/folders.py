@@ -25,6 +25,7 @@ from headlight.model.checkpoints.lora import (
     trained_class,
     with_trained_head,
 )
+from headlight.model.checkpoints.multimodal import KINDS, text_part
 from headlight.model.checkpoints.quantization.methods import settings_of, with_matrices
 from headlight.model.checkpoints.state_dicts import read_tensors, with_modern_names, without_wrappers
 from headlight.model.checkpoints.tensors import is_finite, listed, refuse, refuse_values
@@ -198,3 +199,14 @@ def model_type(folder: Path) -> str | None:
         return kinds.model_type_of(folder)
     config = base_folder(folder) / "config.json"
     return str(read_json(config).get("model_type")) if config.is_file() else None
+
+
+def text_model_type(folder: Path) -> str | None:
+    """Return `model_type`, or of a model that reads images too that of its text part.
+
+    Raises:
+        CheckpointError: as `model_type`.
+    """
+    kind = model_type(folder)
+    part = text_part(read_config_file(folder)) if kind in KINDS else None
+    return kind if part is None else str(part.get("model_type"))

@@ -16,7 +16,13 @@ from headlight.model.base.source import Source
 from headlight.model.checkpoints import hub
 from headlight.model.checkpoints.families import FAMILIES, SEQ2SEQ_FAMILIES, DType
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, Questions, seq2seq_skeleton, skeleton
-from headlight.model.checkpoints.folders import is_quantised, read_config_file, stored_tensors, weight_files
+from headlight.model.checkpoints.folders import (
+    is_quantised,
+    read_config_file,
+    stored_tensors,
+    text_model_type,
+    weight_files,
+)
 from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.gguf.parts import whole_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
@@ -401,4 +407,8 @@ def _family(path: Path, called: str) -> str:
 
 
 def _recognised(path: Path, families: Mapping[str, Family[Any]]) -> str | None:
-    return next((name for name, family in families.items() if family.recognises(path)), None)
+    kind = text_model_type(path)
+    for name, family in families.items():
+        if family.model_type == kind if family.model_type else family.recognises(path):
+            return name
+    return None

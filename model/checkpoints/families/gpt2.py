@@ -20,7 +20,6 @@ from headlight.model.checkpoints.decoder import norm, outside
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.checkpoints.folders import (
     is_tied,
-    model_type,
     read_config_file,
     read_folder,
     read_model,
@@ -125,11 +124,7 @@ def _likeness(names: Iterable[str]) -> float:
     return likeness({name.removeprefix(PREFIX) for name in names} - {UNEMBED}, known)
 
 
-FAMILY = Family(
-    lambda path: model_type(path) == "gpt2",
-    read,
-    _likeness,
-)
+FAMILY = Family("gpt2", read, _likeness)
 
 
 def weight_map(cfg: TransformerConfig, is_linear: bool = False) -> WeightMap:

@@ -6,7 +6,6 @@ from typing import Any
 
 from headlight.model.base.files import read_json, write_text
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
-from headlight.model.checkpoints.folders import model_type
 from headlight.model.checkpoints.own import WEIGHTS, config_of, save
 from headlight.model.checkpoints.tensors import check_depth, read_safetensors, taken
 from headlight.model.nn.config import TransformerConfig
@@ -28,7 +27,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     return Checkpoint(cfg, taken(tensors, shapes_of(skeleton(cfg)), how), (folder / WEIGHTS,))
 
 
-FAMILY = Family(lambda path: model_type(path) == MODEL_TYPE, read)
+FAMILY = Family(MODEL_TYPE, read)
 
 
 def save_transformer(model: Transformer, folder: str | Path) -> None:

@@ -83,7 +83,7 @@ def questions(path: Path, settings: Container[str]) -> Questions:
     return _questions(file, _named(file)[0], settings)
 
 
-FAMILY = Family(recognises, read, questions=questions)
+FAMILY = Family(None, read, questions=questions, recognises=recognises)
 
 
 def _named(file: StateDict) -> tuple[dict[str, Tensor], str]:

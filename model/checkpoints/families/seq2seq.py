@@ -7,7 +7,6 @@ from torch import Tensor
 
 from headlight.model.base.files import read_json
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, seq2seq_skeleton, shapes_of
-from headlight.model.checkpoints.folders import model_type
 from headlight.model.checkpoints.own import WEIGHTS, config_of, save
 from headlight.model.checkpoints.tensors import check_depth, read_safetensors, taken
 from headlight.model.nn.seq2seq import Seq2SeqTransformer
@@ -30,10 +29,7 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Seq
     return Checkpoint(cfg, {name: laid_out(name, each) for name, each in state.items()}, (folder / WEIGHTS,))
 
 
-FAMILY = Family(
-    lambda path: model_type(path) == MODEL_TYPE,
-    read,
-)
+FAMILY = Family(MODEL_TYPE, read)
 
 
 def laid_out(name: str, tensor: Tensor) -> Tensor:

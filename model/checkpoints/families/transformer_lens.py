@@ -67,7 +67,7 @@ def questions_of(path: Path, settings: Container[str]) -> Questions:
     return questions(infer(without_shared(read_tensors(path, shapes_only=True), PREFIXES)[0]), settings)
 
 
-FAMILY = Family(recognises, read, questions=questions_of)
+FAMILY = Family(None, read, questions=questions_of, recognises=recognises)
 
 
 def infer(tensors: dict[str, Tensor]) -> dict[str, Any]:
