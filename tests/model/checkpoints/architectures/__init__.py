@@ -7,6 +7,7 @@ which matrices are no views of the file (`COPIED`, a pattern of names).
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -46,6 +47,6 @@ def repair(model: PreTrainedModel) -> None:
             module.repair(model)
 
 
-def _modules() -> Iterator[ModuleType]:
-    for module in pkgutil.iter_modules(__path__):
-        yield importlib.import_module(f"{__name__}.{module.name}")
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    return tuple(importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
