@@ -13,6 +13,7 @@ from functools import cache, partial
 from operator import is_
 from pathlib import Path
 from threading import Lock
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import torch
@@ -322,7 +323,7 @@ def _source(name: str) -> str | Path:
 
 
 def _dtype() -> DType:
-    return settings().dtype  # type: ignore[return-value]  # one of its choices
+    return cast(DType, settings().dtype)  # which is one of the setting's choices
 
 
 def on_device(model: Transformer) -> Transformer:

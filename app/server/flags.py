@@ -11,8 +11,6 @@ EVERYWHERE = ("0.0.0.0", "::")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 GIB_RANGE = (0.0, 4096.0)
 
-Hosts = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class About:
@@ -64,10 +62,8 @@ class Settings:
     upload_prompts: int = _set(1000, "the most prompts taken from one file", between=(1, 1_000_000))
     address: str = _set("127.0.0.1", "where the server listens: loopback is this machine alone, 0.0.0.0 everywhere")
     port: int = _set(0, "its port; 0 is the first free one from 8501", between=(0, 65_535))
-    allowed_hosts: Hosts = _set(  # noqa: RUF009 (a field, as the others are)
-        THIS_MACHINE, "the host names by which browsers may reach it; `*` is any"
-    )
-    frame_ancestors: Hosts = _set(  # noqa: RUF009 (the same)
+    allowed_hosts: tuple[str, ...] = _set(THIS_MACHINE, "the host names by which browsers may reach it; `*` is any")
+    frame_ancestors: tuple[str, ...] = _set(
         (), "the sites whose pages may show it in a frame, as https://huggingface.co"
     )
 
@@ -78,7 +74,7 @@ KINDS: dict[Any, str] = {
     bool: "0 or 1 (true or false in the file)",
     int: "a whole number",
     float: "a number",
-    Hosts: "names, separated by commas (a list in the file)",
+    tuple[str, ...]: "names, separated by commas (a list in the file)",
 }
 
 

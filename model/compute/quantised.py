@@ -76,7 +76,7 @@ class Quantised(Tensor):
         tensor.stored, tensor._views, tensor._is_changed = storage, views, is_changed
         return tensor
 
-    def __repr__(self) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"Quantised({self.stored.kind}, {list(self.shape)})"
 
     def dequantised(self, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -95,11 +95,11 @@ class Quantised(Tensor):
         assert not self._views, "rows of a view are no rows of the storage"
         return Quantised(self.stored.rows(pick))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Quantised":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """Share the storage, which is read only."""
         copied = Quantised(self.stored, self._views, self._shell(), self._is_changed)
         memo[id(self)] = copied
-        return nn.Parameter(copied, requires_grad=False) if isinstance(self, nn.Parameter) else copied  # type: ignore[return-value]  # one by its type
+        return nn.Parameter(copied, requires_grad=False) if isinstance(self, nn.Parameter) else copied
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
