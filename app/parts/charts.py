@@ -14,7 +14,7 @@ Rows = Sequence[Sequence[Plot]]
 # Seconds by which a figure comes after what stands above it. Plotly takes the browser for a tenth of a second, in which
 # nothing is painted: a canvas that came just before would wait for it (`make bench ARGS=ui`).
 BEHIND = 0.05
-MODES: tuple[Literal["points", "box", "lasso"], ...] = ("points", "lasso", "box")
+Tool = Literal["lasso", "box"]
 
 
 def draw(rows: Rows, alt: str) -> None:
@@ -29,8 +29,10 @@ def draw(rows: Rows, alt: str) -> None:
         alone(rows, alt, "figure")
 
 
-def choosable(plot: Plot, alt: str, name: str, choose: Callable[[list[int]], None]) -> None:
-    """A plot of its own whose points are chosen by a click, a lasso or a box.
+def choosable(
+    plot: Plot, alt: str, name: str, choose: Callable[[list[int]], None], tools: Sequence[Tool] = ("lasso", "box")
+) -> None:
+    """A plot of its own whose points are chosen by a click, or with a lasso or a box where these are its tools.
 
     `choose` hears the places that the chosen points have as their `customdata`, before the script runs again.
     """
@@ -44,9 +46,11 @@ def choosable(plot: Plot, alt: str, name: str, choose: Callable[[list[int]], Non
 
     dark = st.context.theme.type == "dark"
     # Streamlit has a click choose a point only while neither tool is taken up: so they are to be seen.
-    config = {**CONFIG, "modeBarButtonsToRemove": ["autoScale2d", "zoom2d"], "displayModeBar": True}
-    drawn = figure([[plot]], dark)
-    st.plotly_chart(drawn, theme=None, config=config, key=key, alt=alt, on_select=heard, selection_mode=MODES)
+    config = (
+        {**CONFIG, "modeBarButtonsToRemove": ["autoScale2d", "zoom2d"], "displayModeBar": True} if tools else CONFIG
+    )
+    drawn, modes = figure([[plot]], dark), ("points", *tools)
+    st.plotly_chart(drawn, theme=None, config=dict(config), key=key, alt=alt, on_select=heard, selection_mode=modes)
 
 
 def alone(rows: Rows, alt: str, name: str) -> None:

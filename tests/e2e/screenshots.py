@@ -52,10 +52,10 @@ TALL = 1500
 PHONE = 390
 WALK_HEIGHT = 2300  # all of the page *Why*
 TAKE_IT = "Export: code, data, image, web page"
-WALK = [
-    ("Direct logit attribution", TAKE_IT),
-    ("Attention score", "Direct logit attribution"),
-    ("Attention score", "Direct logit attribution"),
+WALK: list[tuple[str | re.Pattern[str], str]] = [
+    ("Why this token?", "What it writes"),
+    (re.compile("Where L.* looks, and why"), "Over layers, heads and tokens"),
+    (re.compile("Where L.* looks, and why"), "Over layers, heads and tokens"),
     ("Head roles", TAKE_IT),
     ("All heads", TAKE_IT),
 ]

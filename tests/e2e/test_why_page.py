@@ -125,7 +125,7 @@ def test_a_cell_above_the_diagonal_says_what_to_do(app: Driver) -> None:
     app.choose("Query token", "3 ␣sat")
     expect(app.page.get_by_text("Choose a key from 0 to 3")).to_be_visible()
     app.page.get_by_role("button", name="Strongest cell").click()
-    expect(app.page.get_by_role("heading", name="Attention score")).to_be_visible()
+    expect(app.page.get_by_role("heading", name=re.compile("Where L.* looks, and why"))).to_be_visible()
 
 
 def test_two_prompts_are_explained_beside_each_other(app: Driver) -> None:

@@ -18,7 +18,7 @@ def walk(app: Driver) -> Iterator[str]:
     """Click, wait until all is drawn, and tell what was clicked, five times."""
     app.open(VIEWS[0], prompt=PROMPT)
     app.page.get_by_role("button", name="Why?").click()
-    expect(app.page.get_by_role("heading", name="Direct logit attribution")).to_be_visible()
+    expect(app.page.get_by_role("heading", name="Over layers, heads and tokens")).to_be_visible()
     app.settle()
     yield "Why?"
     _click_in_map(app, *INDUCTION)

@@ -20,7 +20,7 @@ from headlight.model.runs.edits import head_name
 REST = "the other {}"
 SUM = "sum"
 STRONGEST = 8  # parts of a side of the score's matrix that have a row or column of their own
-LONGEST_FALL = 14  # parts that have a bar of their own
+LONGEST_FALL = 11  # parts that have a bar of their own
 BIAS, MLP = "bias", "MLP"
 
 

@@ -9,7 +9,7 @@ from headlight.app import selection
 from headlight.app.components import Button, Choice, Link, Listed, MapCell, cell_map, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.why import as_numbers, by_features, follow, panels, spelled
+from headlight.app.pages.why import answer, as_numbers, by_features, follow, panels, spelled
 from headlight.app.pages.why import charts as own
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.choices import Choices
@@ -44,8 +44,11 @@ def render(comparison: Comparison) -> None:
         _say_difference(comparison, pair, place_of(comparison, selection.current()))
     inputs = means.wanted(comparison.runs, selection.current().mean_over)
     sides, reasons = sides_of(comparison, _with_known_mean(inputs))
-    _cell(comparison, sides)
     side = side_of(comparison, selection.current())
+    if is_there(sides, side) and not selection.current().table:
+        answer.draw(comparison, pair, sides, side)
+        _say_difference(comparison, pair, place_of(comparison, selection.current()))
+    _cell(comparison, sides)
     for reason in reasons.values() if side == DIFFERENCE else filter(None, [reasons.get(side)]):
         st.info(plain(reason))
     if not is_there(sides, side):
@@ -73,19 +76,18 @@ def _explain(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained],
     left, right = st.columns([3, 2], gap="large")
     with left:
         _why(comparison, sides, side)
-        heading("Direct logit attribution", "why_attribution")
-        _say_difference(comparison, pair, place_of(comparison, selection.current()))
-        _attribution(comparison, sides, side)
     with right:
         _what(sides, side)
         _does_it_matter(sides, side)
         _mean(comparison)
         bars = st.container()
+    heading("Over layers, heads and tokens", key="why_over_layers")
+    _attribution(comparison, sides, side)
     _by_source(comparison, sides, side)
     with bars:  # last, because it runs the model
         measured = _are_measured(sides)
         plots = own.rows(comparison, sides, side, measured)
-        charts.draw(plots, "What the cell writes, what is changed without it, and direct logit attribution")
+        charts.draw(plots, "What the cell writes, and what is changed without it")
     if measured and len(sides) == 2:
         _summaries(sides)
 
@@ -159,7 +161,8 @@ def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:
     """The head, query and key, to be changed; the key is the query's strongest until one is chosen."""
     now, at = selection.current(), next(iter(sides.values()), None)
     key = comparison.positions(at.run).index(at.cell.key) if at else (now.keys or (0,))[0]
-    with title_row("Attention score", "why_cell", "why_score", key=CELL):
+    name = head_name(head_of(comparison, now))
+    with title_row(f"Where {name} looks, and why", "why_cell", "why_score", key=CELL):
         options.row(
             options.first_head("why_head", comparison, head_of(comparison, now)),
             _place(
@@ -236,14 +239,14 @@ def _reader(comparison: Comparison) -> by_features.Reader | None:
 
 
 def _what(sides: Mapping[str, Explained], side: str) -> None:
-    heading("Output of this cell", "why_what")
+    heading("What it writes", "why_what")
     st.text(spelled.write_apart(sides) if side == DIFFERENCE else spelled.write(sides[side]))
 
 
 def _does_it_matter(sides: Mapping[str, Explained], side: str) -> None:
     measured = f"{DIFFERENCE} of each intervention's effect, where both runs have it. {spelled.mean(sides['A'])}"
     said = measured if side == DIFFERENCE else spelled.outcomes(sides[side])
-    heading("Causal effect", "why_matters", caption=said)
+    heading("Does it matter?", "why_matters", caption=said)
 
 
 def _mean(comparison: Comparison) -> None:
@@ -255,7 +258,6 @@ def _mean(comparison: Comparison) -> None:
 def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> None:
     at = sides.get(side) or sides["A"]
     if side != DIFFERENCE:
-        st.text(spelled.effects(at))
         by_features.link_to_carriers(comparison, at)
     caption = "By layer and head. Click a head to explain it."
     cell_map(
