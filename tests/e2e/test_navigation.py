@@ -36,7 +36,7 @@ def test_a_page_is_marked_and_the_bar_above_it_stays(app: Driver) -> None:
     app.go_to(LENS)
     assert shown(app) == [LENS.title, LENS.title]
     app.go_to(FLOW)
-    assert shown(app) == [FLOW.title, FLOW.group]
+    assert shown(app) == [FLOW.title, FLOW.title]
     assert any(NAVIGATION in message for message in heard)
     assert not any(BAR in message for message in heard)
     expect(app.prompt).to_have_value("half typed")
@@ -95,7 +95,7 @@ def test_the_keyboard_opens_a_list_and_keeps_its_place(app: Driver) -> None:
         app.page.keyboard.press(key)
     app.page.wait_for_url(lambda url: page_of(url) == FLOW.slug)
     app.settle()
-    assert shown(app) == [FLOW.title, FLOW.group]
+    assert shown(app) == [FLOW.title, FLOW.title]
     app.page.get_by_role("link", name=LENS.title).focus()
     app.page.keyboard.press("Enter")
     app.page.wait_for_url(lambda url: page_of(url) == LENS.slug)

@@ -7,6 +7,14 @@
  *   nav_bar/__init__.py
  */
 
+// Takes the room of a name without saying it.
+/** @param {string} name */
+function ghostOf(name) {
+  const ghost = element("span", "ghost");
+  ghost.dataset.name = name;
+  return ghost;
+}
+
 /** @implements {Component} */
 class NavBar {
   listeners = { open: (/** @type {HeadMenuCall} */ call) => this.menu.open(call) };
@@ -86,11 +94,14 @@ class NavBar {
     });
   }
 
-  // A button and the list that it opens.
+  // A button and the list that it opens. It has room for all that it may say, so that nothing moves from page to page.
   /** @param {string} name @param {Pages} pages */
   list(name, pages) {
     const button = element("button", "page");
-    button.append(element("span", "", name));
+    const names = element("span", "names");
+    names.append(element("span", "", name), ...pages.map(([, title]) => ghostOf(title)), ghostOf(name));
+    button.append(names);
+    button.dataset.group = name;
     const list = element("div", "list");
     list.append(...this.links(pages));
     opens(button, list);
@@ -104,9 +115,11 @@ class NavBar {
     this.title.textContent = this.titles.get(this.current) ?? "";
     for (const [link, slug] of this.slugs) link.ariaCurrent = slug === this.current ? "page" : null;
     for (const button of this.nav.querySelectorAll("button")) {
-      const [name] = button.children;
-      if (this.folded) name.textContent = this.title.textContent;
-      button.ariaCurrent = button.parentElement?.querySelector("a[aria-current]") ? "true" : null;
+      const page = button.parentElement?.querySelector("a[aria-current]")?.textContent ?? "";
+      const { group = "" } = button.dataset;
+      button.querySelector("span span")?.replaceChildren(page || group);
+      button.ariaCurrent = page ? "true" : null;
+      button.ariaLabel = page && group ? `${group}: ${page}` : null;
     }
   }
 
