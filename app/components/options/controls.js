@@ -10,7 +10,7 @@ class Control {
   delay = 0;
   /** @type {OptionValue} */
   current;
-  /** @type {Explanation | undefined} */
+  /** @type {Explained | undefined} */
   explanation;
 
   /** @param {Look} look @param {(value: OptionValue) => void} choose */
@@ -53,10 +53,7 @@ class Control {
 
   /** @param {string} help @param {Tooltip} tooltip */
   explain(help, tooltip) {
-    if (!this.explanation) {
-      this.explanation = new Explanation(tooltip);
-      this.label.after(this.explanation.mark);
-    }
+    this.explanation ??= new Explained(tooltip, this.label);
     this.explanation.tell(this.label.textContent, help);
     this.input.ariaDescription = help;
   }
