@@ -16,9 +16,9 @@ def heading(text: str, *terms: str, more: str = "", caption: str = "", level: in
     components.heading(text, help, caption, level=level, key=selection.widget_key(f"heading.{key or text}"))
 
 
-def title_row(title: str, *terms: str, how: str = "", key: str = "") -> DeltaGenerator:
-    """Draw the title of a part of the page with its explanation, and return a container for its options."""
+def title_row(title: str, *terms: str, how: str = "", level: int = 2, key: str = "") -> DeltaGenerator:
+    """Draw the title of the page (level 1) or a part of it, explained, and return a container for its options."""
     line = st.container(horizontal=True, vertical_alignment="center", key=f"headlight-head-{key or title}")
     with line:
-        heading(title, *terms, more=how, key=key)
+        heading(title, *terms, more=how, level=level, key=key)
     return line

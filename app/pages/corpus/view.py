@@ -30,7 +30,7 @@ HOW = (
 def render(comparison: Comparison) -> None:
     """The options, every head as a point with the finder beside, and the chosen head's dashboard."""
     views: list[ScanView] = []
-    with title_row("Heads over a corpus", "corpus", key="corpus"):
+    with title_row("Heads over a corpus", "corpus", level=1, key="corpus"):
         row = st.container()
     with boundary.guard(lambda reason: notices.refused(reason, "scan")):
         views += filter(None, [find(comparison, selection.current())])

@@ -43,7 +43,7 @@ ON_CLICK = -1.0  # an experiment is begun by who wants it
 
 def render(comparison: Comparison) -> None:
     """The options, the study or the opened direction, and what can be done with it."""
-    with title_row("Directions", "dir_page", key="directions"):
+    with title_row("Directions", "dir_page", level=1, key="directions"):
         row = st.container()
     found, reasons = list[DirectionView](), list[str]()
     work = jobs.get_jobs(JOBS)

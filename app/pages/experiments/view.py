@@ -33,7 +33,7 @@ WIDTHS = [2, 3]
 
 def render(comparison: Comparison) -> None:
     """The set and the measure in the title's line; under it the set's rows, and what is measured of them."""
-    line = title_row("Experiments", "experiments")
+    line = title_row("Experiments", "experiments", level=1)
     known = None
     with boundary.guard(lambda reason: notices.refused(reason, "set")):
         known = sets.chosen(comparison)

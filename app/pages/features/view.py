@@ -33,7 +33,7 @@ HOW = (
 def render(comparison: Comparison) -> None:
     """Draw the options, the strongest features by token with the error, and the chosen feature."""
     views: list[FeatureView] = []
-    with title_row("Features", "features", key="features"):
+    with title_row("Features", "features", level=1, key="features"):
         row = st.container()
     with boundary.guard(_refused):
         views += filter(None, [find(comparison, selection.current())])

@@ -24,7 +24,7 @@ def render(comparison: Comparison) -> None:
     """The options, the graph of each run and of the change, and details of the chosen node or edge."""
     _take_click(comparison)
     place = place_of(comparison, selection.current())
-    with title_row("Information flow", "flow"):
+    with title_row("Information flow", "flow", level=1):
         _options(comparison, place)
     say_what_is_common(comparison)
     say_what_is_missing(comparison, place)

@@ -39,7 +39,7 @@ def needs(comparison: Comparison) -> str:
 
 def render(comparison: Comparison) -> None:
     """The options, the written tokens with the bars of one step, and the heads at the position that wrote it."""
-    with title_row("Generate", "generate"):
+    with title_row("Generate", "generate", level=1):
         _options(comparison)
     try:
         with st.spinner("Generating…", show_time=True):

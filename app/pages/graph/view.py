@@ -37,7 +37,7 @@ def render(comparison: Comparison) -> None:
         _of_file(opened)
         return
     pair = pair_of(comparison, selection.current())
-    with title_row("Attribution graph", "graph"):
+    with title_row("Attribution graph", "graph", level=1):
         _options(comparison)
     for slot, remark in enumerate(pair.remarks):
         notices.refused(remark, f"graph_pair_{slot}")
@@ -252,7 +252,7 @@ def _changes(sides: dict[str, RunGraphView]) -> None:
 def _of_file(opened: files.OpenFile) -> None:
     """A graph from a file, as it is written there."""
     view = files.view_of(opened, selection.current().choices_of(Choices).graph_node)
-    with title_row("A graph from a file", "graph_file"):
+    with title_row("A graph from a file", "graph_file", level=1):
         options.row(options.button("graph_close", "Close the file", files.close), options.as_tables(), whole=True)
     st.text(f"{opened.name}: {view.graph.model or 'no model name'}, {', '.join(map(repr, view.graph.tokens))[:300]}")
     _picture(view)

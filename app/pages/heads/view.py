@@ -50,7 +50,7 @@ HOW_TO_READ = (
 
 def render(comparison: Comparison) -> None:
     """Draw the sequences and their progress, the maps, and the table."""
-    with title_row("Head roles", "finder", "head_label"):
+    with title_row("Head roles", "finder", "head_label", level=1):
         _options(comparison)
     now = selection.current()
     sides = subjects(texts(), comparison, now)

@@ -112,7 +112,7 @@ def _take_click(comparison: Comparison, side: str) -> None:
 def _options(comparison: Comparison, at: Inside | None) -> None:
     now = selection.current()
     query = query_of(comparison, now)
-    with title_row(f"Inside {head_name(head_of(comparison, now))}", "inside", "head", key="inside"):
+    with title_row(f"Inside {head_name(head_of(comparison, now))}", "inside", "head", level=1, key="inside"):
         options.row(
             options.first_head("inside_head", comparison, head_of(comparison, now)),
             options.place(

@@ -107,7 +107,7 @@ def _followed(comparison: Comparison) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
     run, own = comparison.a, selection.current().choices_of(Choices)
     predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{measure_of(comparison, selection.current())}"]
-    with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}"):
+    with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}", level=1):
         options.row(
             options.bind(Choice, "lens", "Lens", page=Choices, options=LENSES, help=TERMS["lens_kind"]),
             _lies_at(own.lens),

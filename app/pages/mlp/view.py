@@ -70,7 +70,7 @@ def _options(view: NeuronView) -> None:
     )
     ways = BY if reads_logits(comparison) else {by: name for by, name in BY.items() if by != "direct"}
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(comparison.n_layers)}
-    with title_row("Neurons", "mlp", key="mlp"):
+    with title_row("Neurons", "mlp", level=1, key="mlp"):
         options.row(
             options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=selection.choose),
             options.bind(

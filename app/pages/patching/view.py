@@ -60,7 +60,7 @@ ESTIMATE = "estimate of it, by attribution patching"
 
 def render(comparison: Comparison) -> None:
     """The question, how far the work is, the map, and its strongest cells."""
-    title = title_row("Patching", "patching")
+    title = title_row("Patching", "patching", level=1)
     if reason := obstacle(comparison, selection.current()):
         _refuse(comparison, reason)
         return

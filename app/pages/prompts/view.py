@@ -72,7 +72,7 @@ def render(comparison: Comparison) -> None:
     prompt_list.note(selection.current(), prompt_list.LIST_PAGE)  # this page may be the first that is opened
     rows = _rows()
     known = distinct(rows)
-    with title_row("Prompts", "prompt_files"):
+    with title_row("Prompts", "prompt_files", level=1):
         prompt_statistics.choose(comparison.a, known)
         _uploader()
     _say_what_was_taken()

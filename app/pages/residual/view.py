@@ -36,7 +36,7 @@ def render(comparison: Comparison) -> None:
     place = place_of(comparison, selection.current())
     sentences.draw(comparison)
     labels.draw(comparison)
-    with title_row("Residual stream norm", "residual", "norm"):
+    with title_row("Residual stream norm", "residual", "norm", level=1):
         options.row(_token(comparison, place), options.as_tables())
     say_what_is_common(comparison)
     norms = by_side(stream_norms(comparison))

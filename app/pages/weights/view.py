@@ -71,7 +71,7 @@ def is_complete(comparison: Comparison) -> bool:
 def render(comparison: Comparison) -> None:
     """The choices, the pairs of the circuit, one token's, the directions, and the composition with earlier heads."""
     of, work = weights_of(comparison, selection.current()), jobs.get_jobs("weights")
-    with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), key="of"):
+    with title_row(f"Weights of {head_name(of.head)}", "weights", "head", how=folded(of), level=1, key="of"):
         _options(comparison, of)
     if said := unchanged(comparison):
         st.info(plain(said))

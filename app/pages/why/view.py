@@ -107,7 +107,7 @@ def _question(comparison: Comparison, pair: Pair) -> None:
     run, place = comparison.a, place_of(comparison, selection.current())
     target, distractor = run.outputs.labels([pair.target, pair.distractor])
     compares = comparison.b is not None  # which side is explained then takes the room
-    with title_row("Why this label?" if run.label_names else "Why this token?", "why"):
+    with title_row("Why this label?" if run.label_names else "Why this token?", "why", level=1):
         options.row(
             options.token("target", target, run.label_names),
             None if run.cfg.has_one_output else options.token("distractor", distractor, run.label_names),
