@@ -9,6 +9,7 @@ from headlight.app.figures.layout import Axis, Plot, quantities
 from headlight.app.figures.text import escape, hover, quantity
 
 BAR = 22  # pixels of a bar in a list of them
+FULL = 0.85  # a share whose bar has its text inside: an axis of shares ends at 1
 ROOM = 0.34  # of the scale, for what stands beside the bars' ends, also on a phone and in one of two columns
 
 
@@ -70,7 +71,7 @@ def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: st
             "line": {"color": colours, "width": 1.5},
         },
         "text": [escape(row.text) for row in listed] if beside else None,
-        "textposition": "outside",
+        "textposition": ["inside" if unit == "probability" and end > FULL else "outside" for _, end in spans],
         "cliponaxis": False,
         "hovertext": [
             hover([row.label, f"{called}{quantity(size, unit)}", row.text])

@@ -16,7 +16,8 @@ from headlight.app.figures.tokens import THEMES, Theme, colour, colours
 Lch = tuple[float, float, float]  # OKLab's lightness, chroma, and hue in degrees
 
 LEAST_EFFECT = 0.1  # a share, logits or nats: where nothing does more, nothing matters, and no colour is a strong one
-BLUE, ORANGE, PURPLE, GREY, FAINT = map(colour, ("more", "less", "attn", "other", "faint"))  # on either ground
+BLUE, ORANGE, GREY, FAINT = map(colour, ("more", "less", "other", "faint"))  # on either ground
+VIOLET, TEAL = map(colour, ("attn", "mlp"))  # kinds of component
 ON_DARK, ON_LIGHT = map(colour, ("on-dark", "on-light"))  # ink
 
 # Shares of the way to a colour bar's end that are labelled.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from headlight.app.figures.colours import BLUE, DARK, GREY, LIGHT, ORANGE, PURPLE, Palette
+from headlight.app.figures.colours import BLUE, DARK, GREY, LIGHT, TEAL, VIOLET, Palette
 from headlight.app.figures.text import LONGEST, LONGEST_ROW, escape, letters, measured, number, short
 from headlight.app.figures.tokens import size, tokens
 
@@ -19,7 +19,6 @@ WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn 
 LETTER = 6.5  # pixels
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
 CLOSEST = 14  # pixels between two labels along an axis
-BEYOND = ("105%", "110%", "115%", "120%", "125%", "130%", "140%", "150%")
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
 
 
@@ -74,20 +73,19 @@ def template(palette: Palette) -> dict[str, Any]:
     """A theme for every figure, as Plotly's dictionary."""
     axis = {
         "gridcolor": palette.border,
-        "linecolor": palette.border,
         "zerolinecolor": palette.faded,
         "zerolinewidth": 1,
         "tickfont": {"size": TICK, "color": palette.faded},
         "title": {"font": {"size": CAPTION, "color": palette.faded}, "standoff": 10},
         "automargin": True,
-        "showline": True,
+        "showline": False,
     }
     return {
         "layout": {
             "paper_bgcolor": palette.background,
             "plot_bgcolor": palette.background,
             "font": {"family": tokens()["sans"], "size": CAPTION, "color": palette.text},
-            "colorway": [BLUE, ORANGE, PURPLE, GREY],
+            "colorway": [BLUE, VIOLET, TEAL, GREY],
             "colorscale": {
                 "sequential": _stops(palette.sequential),
                 "sequentialminus": _stops(palette.sequential),
@@ -203,8 +201,7 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     elif axis.kind == "log":
         look |= {"type": "log", "tickmode": "array", "tickvals": ROUND, "ticktext": [_round(each) for each in ROUND]}
     else:
-        if axis.kind == "percent":  # a bar's number may need room beyond 100%, which is not to be named
-            look |= {"tickformat": ".2~%", "labelalias": dict.fromkeys(BEYOND, " ")}
+        look |= {"tickformat": ".2~%", "maxallowed": 1} if axis.kind == "percent" else {}
         look |= {"rangemode": "tozero"} if axis.from_zero else {}
         look |= {"dtick": axis.step} if axis.step else {}
     return look

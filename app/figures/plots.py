@@ -9,14 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from headlight.app.figures.colours import BLUE, FAINT, GREY, ORANGE, PURPLE
+from headlight.app.figures.colours import BLUE, FAINT, GREY, ON_DARK, ORANGE, TEAL, VIOLET
 from headlight.app.figures.layout import Axis, Colours, Plot, quantities
 from headlight.app.figures.text import escape, hover, measured, quantity
 
-Colour = Literal["blue", "orange", "grey", "light grey", "purple"]
+Colour = Literal["blue", "orange", "grey", "light grey", "violet", "teal"]
 Look = tuple[Colour, str]  # and how a line is broken
-COLOURS: Mapping[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT, "purple": PURPLE}
-SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("orange", "dash"), "B − A": ("purple", "dot")}
+COLOURS: dict[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT}
+COLOURS |= {"violet": VIOLET, "teal": TEAL}
+# Told apart by their lines and marks: a hue is of what is measured, not of whose it is.
+SIDES: Mapping[str, Look] = {"A": ("blue", "solid"), "B": ("blue", "dash"), "B − A": ("grey", "dot")}
 DASHES = ("solid", "dash", "dot")
 
 
@@ -107,7 +109,7 @@ def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str
             "name": escape(each.name),
             "marker": {
                 "color": COLOURS[each.colour],
-                "pattern": {"shape": "/" if each.hatched else "", "fillmode": "overlay", "fgcolor": "#ffffff"},
+                "pattern": {"shape": "/" if each.hatched else "", "fillmode": "overlay", "fgcolor": ON_DARK},
             },
             "hovertext": [
                 hover([f"{along} {place}", f"{each.name}: {quantity(value, unit)}"])
@@ -192,7 +194,7 @@ def points(
         n_heads = values.shape[1]
         x = layers + (heads - (n_heads - 1) / 2) * 0.8 / n_heads
         colour = COLOURS[_side(name)[0]]
-        symbol = {"A": "circle", "B": "square"}.get(name, "diamond" if name else "circle")
+        symbol = {"A": "circle-open", "B": "circle"}.get(name, "diamond" if name else "circle")
         hovers = [
             hover(
                 [

@@ -71,7 +71,7 @@ def dose(curve: DoseCurve, toward: str) -> list[Plot]:
     plots = [Plot(f"Logit difference towards {toward}, by factor", along, Axis("logits"), traces)]
     if curve.cost is not None:
         cost = {"KL": curve.cost.kl.numpy(), "change of loss": (curve.cost.loss - _zero(curve)).numpy()}
-        looks: dict[str, Look] = {"KL": ("orange", "solid"), "change of loss": ("purple", "dot")}
+        looks: dict[str, Look] = {"KL": ("blue", "solid"), "change of loss": ("violet", "dot")}
         plots.append(
             lines(cost, factors, title="Cost on neutral text, by factor", unit="nats", along="factor", looks=looks)
         )

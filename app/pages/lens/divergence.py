@@ -24,7 +24,7 @@ from headlight.model.lens.tables import name_for
 from headlight.model.runs.comparison import Comparison
 
 UNIT, WHAT = "nats", "KL(final ‖ layer)"
-LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("orange", "solid")}
+LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("teal", "solid")}
 NONE = "No tuned or Jacobian lens found for {}. Fit both with {}, or open a published one by its folder or hub name."
 Values = Float[np.ndarray, " layer"]
 

@@ -26,11 +26,11 @@ Norms = Mapping[str, Float[np.ndarray, "layer place"]]
 Parts = Mapping[str, Float[np.ndarray, "component place"]]
 COLOURS: dict[str, plots.Colour] = {  # of what writes to the stream, in the order in which bars stand
     "embeddings": "light grey",
-    **dict(zip(EMBEDDINGS, ("light grey", "grey", "purple"), strict=True)),
-    "attention": "blue",
-    "MLP": "orange",
-    EDITED: "purple",
-    NORMALISED: "purple",
+    **dict(zip(EMBEDDINGS, ("light grey", "grey", "blue"), strict=True)),
+    "attention": "violet",
+    "MLP": "teal",
+    EDITED: "blue",
+    NORMALISED: "blue",
 }
 BEHIND = {EDITED: "edits", NORMALISED: "norms"}
 LAYERED = re.compile(r"(?P<layer>L\d+) (?P<kind>.+)")

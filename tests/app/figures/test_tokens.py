@@ -11,7 +11,7 @@ from headlight.app.figures.tokens import SHEET, THEMES, Theme, colours, pixels, 
 from headlight.app.server.theme import options
 from tests.places import ROOT
 
-SHEETS = sorted({*(ROOT / "app").rglob("*.css"), *(ROOT / "docs").rglob("*.css")} - {SHEET})
+SHEETS = sorted({*(ROOT / "app").rglob("*.css"), *(ROOT / "docs").rglob("manual.css")} - {SHEET})
 SCRIPTS = sorted({*(ROOT / "app").rglob("*.js"), *(ROOT / "app").rglob("*.py")})
 RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 LINE = re.compile(r"([\w-]+):\s*([^;]+);")
