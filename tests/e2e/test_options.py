@@ -77,7 +77,7 @@ def test_tokens_are_grouped_by_word(app: Driver) -> None:
     app.open(prompt="The quick brown fox", heads="0.0")
     assert app.chips.all_inner_texts()[2:6] == ["␣qu", "ick", "␣bro", "wn"]
     app.choose("Tokens grouped by", "words")
-    expect(app.chips).to_have_text(["<|endoftext|>", "The", "␣quick", "␣brown", "␣fox"])
+    expect(app.chips).to_have_text(["⟨bos⟩", "The", "␣quick", "␣brown", "␣fox"])
 
 
 def test_several_pinned_tokens_are_summed_and_kept_by_the_link(app: Driver, cells: dict[str, torch.Tensor]) -> None:

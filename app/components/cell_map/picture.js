@@ -258,7 +258,8 @@ class MapPicture {
   paintLevelLabel(context, column, isMarked = false) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     setLabelLook(context, this.theme, isMarked);
-    const [label, x] = [this.acrossAxis.labels[column], this.box.left + (column + 0.5) * this.pitch];
+    const label = shortLabel(this.acrossAxis.labels[column], column);
+    const x = this.box.left + (column + 0.5) * this.pitch;
     context.fillText(label, x, this.levelLabels);
     if (this.namesAbove) context.fillText(label, x, this.box.top - LEVEL_LABELS_ROOM / 2);
   }

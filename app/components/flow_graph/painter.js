@@ -141,7 +141,7 @@ class FlowPainter {
     const step = turned ? labelStep(pitch, LABEL_ROOM) : 1;
     context.textBaseline = "middle";
     context.textAlign = turned ? "right" : "center";
-    props.labels.forEach((label, position) => {
+    props.labels.map(shortLabel).forEach((label, position) => {
       const marked = position === start || ends?.includes(position);
       if (position % step && !marked) return;
       setLabelLook(context, theme, marked);

@@ -151,7 +151,11 @@ class Panel {
 
   readoutText() {
     const { queries, keys } = this.owner.hovered ?? this.owner.pinned ?? { queries: [], keys: [] };
-    return queries.length === 1 && keys.length === 1 ? this.head.text(queries[0], keys[0]) : "";
+    if (queries.length !== 1 || keys.length !== 1) return "";
+    const { query, key } = this.owner.axes;
+    const text = this.head.text(queries[0], keys[0]);
+    const value = /e−/.test(text) ? `${text.startsWith("−") ? "> −" : "< "}0.001` : text; // the tooltip has it exactly
+    return `${shortLabel(query.labels[queries[0]], queries[0])} → ${shortLabel(key.labels[keys[0]], keys[0])} ${value}`;
   }
 
   // The cell under a point of the screen; where a pixel covers many cells, the one whose colour it shows: the largest.

@@ -97,7 +97,7 @@ class LensPanel {
     const marked = this.grid.isMarked({ position });
     context.fillStyle = cssColour(marked ? theme.text : theme.faded);
     const [x] = this.corner({ layer: -1, position });
-    this.paintText(context, labels[position], x, y, marked ? 700 : 400);
+    this.paintText(context, shortLabel(labels[position], position), x, y, marked ? 700 : 400);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y @param {number} weight */

@@ -41,12 +41,13 @@ function axisLabels(labels, { start, end, pitch }) {
   const named = labelStep(pitch, LABEL_ROOM) <= MAX_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
   const places = upTo(end - start).map((index) => start + index);
-  return places.filter((place) => place % step === 0).map((place) => [place, named ? labels[place] : String(place)]);
+  return places.filter((place) => place % step === 0).map((place) => [place, named ? shortLabel(labels[place], place) : String(place)]);
 }
 
 /** @typedef {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} TextContext */
 /** @type {(context: TextContext, labels: string[]) => number} */
-const textWidth = (context, labels) => Math.max(...labels.map((text) => context.measureText(text).width));
+const textWidth = (context, labels) =>
+  Math.max(...labels.map((label, place) => context.measureText(shortLabel(label, place)).width));
 
 /** @param {TextContext} context @param {Theme} theme @param {string[]} labels @param {number} longest */
 function widestLabel(context, theme, labels, longest = LONGEST_LABEL) {
@@ -118,7 +119,7 @@ function drawAxisMark(context, theme, box, side, labels, place, colour) {
   }
   context.font = labelFont(theme, 700);
   context.fillStyle = cssColour(colour);
-  drawAxisLabel(context, span, place, labels[place]);
+  drawAxisLabel(context, span, place, shortLabel(labels[place], place));
   context.restore();
 }
 

@@ -10,6 +10,20 @@ const withMinus = (text) => text.replaceAll("-", "−").replace("Infinity", "∞
 /** @type {(value: number) => string} */
 const significant = (value) => (value === 0 ? "0" : withMinus(value.toPrecision(4)));
 
+// As tokenizers write a token that is no text; a byte is one.
+const SPECIAL = /^<\|?(?!0x)([^<>|]+)\|?>$|^\[([A-Z]+)\]$/;
+/** @type {Record<string, string>} */
+const BOUNDS = { s: "bos", begin_of_text: "bos", "/s": "eos", end_of_text: "eos" };
+
+// A label, or a special token's name without its signs.
+/** @type {(label: string, place: number) => string} */
+function shortLabel(label, place) {
+  const [, angled, squared] = SPECIAL.exec(label) ?? [];
+  const name = (angled ?? squared ?? "").toLowerCase();
+  if (!name) return label;
+  return `⟨${name === "endoftext" ? (place === 0 ? "bos" : "eos") : (BOUNDS[name] ?? name)}⟩`;
+}
+
 // How many positions lie between two labels so that each has `room` pixels.
 /** @type {(pitch: number, room: number) => number} */
 function labelStep(pitch, room) {

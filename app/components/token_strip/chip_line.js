@@ -2,7 +2,6 @@
 const STRONGEST = 3;
 const BLOCK = 128; // chips: those of blocks outside the list's sight are not coloured anew with each move of the pointer
 const SPACE = "␣";
-const SPECIAL = /^<[^<>]{2,}>$|^\[[A-Z]+\]$/; // as tokenizers write a token that is no text
 /** @type {Record<Side, string>} */
 const LINE_NAMES = { key: "Source", query: "Target" };
 
@@ -25,7 +24,7 @@ class ChipLine {
     this.axis = strip.axes[end ?? "query"];
     const { labels, presence } = this.axis;
     const line = [end ?? "token", index].join("-");
-    this.chips = labels.map((label, place) => tokenChip(`chip ${presence[place]}`, `${line}-${place}`, label));
+    this.chips = labels.map((label, place) => tokenChip(`chip ${presence[place]}`, `${line}-${place}`, label, place));
     this.list = widget("chips", "listbox");
     this.list.setAttribute("aria-multiselectable", "true");
     const name = [comparison.name, comparison.sides[index]].filter(Boolean).join(" ");
@@ -273,9 +272,9 @@ class ChipLine {
 }
 
 // A token in the text, where a gap stands for the space that it begins with.
-/** @type {(className: string, id: string, label: string) => HTMLElement} */
-function tokenChip(className, id, label) {
-  if (SPECIAL.test(label)) return optionOf(`${className} special`, id, label);
+/** @type {(className: string, id: string, label: string, place: number) => HTMLElement} */
+function tokenChip(className, id, label, place) {
+  if (SPECIAL.test(label)) return optionOf(`${className} special`, id, shortLabel(label, place));
   if (!label.startsWith(SPACE) || label === SPACE) return optionOf(className, id, label);
   const chip = optionOf(`${className} spaced`, id);
   chip.append(element("span", "space", SPACE), label.slice(SPACE.length));
