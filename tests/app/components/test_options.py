@@ -253,7 +253,7 @@ def test_a_number_that_is_not_allowed_is_not_taken_and_looks_so(opened: Open) ->
 
 def test_each_control_is_explained_to_the_eye_and_to_the_ear(opened: Open) -> None:
     page = opened()
-    mark, tooltip = page.locator("label.explained").get_by_text("Size", exact=True), page.locator(".tooltip").first
+    mark, tooltip = page.locator("label.explained", has_text="Size"), page.locator(".tooltip").first
     for tell, be_silent in ((mark.hover, lambda: page.mouse.move(0, 0)), (mark.focus, mark.blur)):
         tell()
         expect(tooltip).to_contain_text(HELP)

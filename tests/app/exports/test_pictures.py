@@ -3,7 +3,6 @@
 import base64
 import gzip
 import re
-import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,11 +20,11 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
+from headlight.app.server.theme import options
 from headlight.model.base.source import Source
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.head import attend
 from tests.app.exports.hostile import LISTED, OTHER, PROMPTS, chosen, listing
-from tests.places import STREAMLIT_CONFIG
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -110,7 +109,7 @@ def test_one_scale_for_all_heads_or_one_for_each(two: Comparison, folder: str) -
 
 @pytest.mark.parametrize(("palette", "theme"), [(LIGHT, "light"), (DARK, "dark")])
 def test_colours_are_the_pages_own(palette: Palette, theme: str, browser: Browser) -> None:
-    configured = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][theme]
+    configured = {name.rpartition(".")[2]: value for name, value in options().items() if f".{theme}." in name}
     assert (palette.background, palette.text) == (configured["backgroundColor"], configured["textColor"])
     page = browser.new_page()
     page.add_script_tag(content=scripts(SHARED))

@@ -16,9 +16,10 @@ from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.bar_list import ROOM
 from headlight.app.figures.layout import TEMPLATES
+from headlight.app.server import theme
 from headlight.model.attention.residual import decompose, layer_cosine, stream_norms
 from headlight.model.measure import Measure
-from tests.places import ROOT, STREAMLIT_CONFIG
+from tests.places import ROOT
 
 HOSTILE = ["<b>x</b>", '<a href="//e">y</a>', "$x^2$", "&lt;", "the", "the", "%{x}", "<br>", "\ud800"]
 ESCAPED = [
@@ -211,14 +212,12 @@ def test_a_minus_is_a_minus_sign_and_a_probability_a_percentage() -> None:
 
 
 def test_the_template_has_the_pages_own_colours() -> None:
-    import tomllib
-
-    theme = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"]
+    worn = theme.options()
     for name, dark in (("light", False), ("dark", True)):
         layout = TEMPLATES[dark]["layout"]
-        assert layout["paper_bgcolor"] == theme[name]["backgroundColor"]
-        assert layout["font"]["color"] == theme[name]["textColor"]
-        assert layout["font"]["family"] == theme["font"]
+        assert layout["paper_bgcolor"] == worn[f"theme.{name}.backgroundColor"]
+        assert layout["font"]["color"] == worn[f"theme.{name}.textColor"]
+        assert layout["font"]["family"] == worn["theme.font"]
         go.layout.Template(TEMPLATES[dark])  # nothing in it that Plotly does not know
 
 
