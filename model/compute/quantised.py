@@ -70,9 +70,10 @@ class Quantised(Tensor):
     ) -> "Quantised":
         """Wrap a storage, seen by views of it; `like` has the shape and strides that they come to."""
         like = torch.empty(storage.shape, device="meta") if like is None else like
-        tensor: Quantised = torch.Tensor._make_wrapper_subclass(
-            cls, like.shape, strides=like.stride(), dtype=torch.float32
-        )
+        with torch.inference_mode(False):  # a view of a parameter may not be an inference tensor
+            tensor: Quantised = torch.Tensor._make_wrapper_subclass(
+                cls, like.shape, strides=like.stride(), dtype=torch.float32
+            )
         tensor.stored, tensor._views, tensor._is_changed = storage, views, is_changed
         return tensor
 
@@ -125,6 +126,8 @@ class Quantised(Tensor):
             row = range(self.shape[0])[args[1]]
             return Quantised(self.stored.rows(lambda part: part[row : row + 1]))._view(aten.squeeze.dim, (0,), {})
         seen = func(self._shell(), *args, **kwargs)
+        if isinstance(seen, Tensor) and seen.dtype != torch.float32:  # a conversion counts as a view in inference mode
+            return func(self.dequantised(), *args, **kwargs)
 
         def view(numbers: Tensor) -> Any:
             return func(numbers, *args, **kwargs)

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, GptOssConfig, GptOssForCausalLM
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
-from headlight.model import load
+from headlight.model import CellQuestion, Comparison, load, run_prompt, why_tables
 from headlight.model.base.errors import HeadlightError
 from headlight.model.checkpoints.loading import estimate
 from headlight.model.checkpoints.quantization.error import unquantised_beside, weight_error
@@ -414,6 +414,32 @@ def test_a_model_with_quantised_matrices_is_copied_with_them_as_they_are(tmp_pat
     parameter = copied.get_parameter("blocks.1.mlp.W_in")
     assert isinstance(parameter, Quantised)
     assert torch.equal(logits(copied), logits(model))
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad, torch.enable_grad])
+def test_a_view_of_a_quantised_parameter_is_that_view_of_its_numbers(mode: Any, tmp_path: Path) -> None:
+    theirs = write(tmp_path, KINDS["GPTQ, 4 bits"])
+    W_Q = load(tmp_path).get_parameter("blocks.1.attn.W_Q")
+    assert isinstance(W_Q, Quantised)
+    expected = theirs.model.layers[1].self_attn.q_proj.weight.T.view(64, 4, 16).transpose(0, 1)
+    with mode():
+        assert (W_Q.double() + 0).dtype == torch.float64
+        for view in (torch.Tensor.double, lambda W: W[1].detach(), lambda W: W[1:3], lambda W: W.unbind(0)[2]):
+            assert difference(view(W_Q) + 0, view(expected)) < 1e-6  # products in float32
+
+
+def test_a_prediction_is_explained_as_with_the_same_numbers_unquantised(tmp_path: Path) -> None:
+    write(tmp_path / "quantised", KINDS["AWQ"]).save_pretrained(tmp_path / "plain")
+    tables = []
+    for name in ("quantised", "plain"):
+        run = run_prompt(load(tmp_path / name), "ids: 7 14 21 28 35 42", prepend_bos=False)
+        tables.append(why_tables(Comparison(run), CellQuestion((1, 2), 5, 3, 11, 12, 5)))
+    assert tables[0].keys() == tables[1].keys()
+    for name, table in tables[1].items():
+        for column, expected in table.items():
+            for cell, other in zip(tables[0][name][column], expected, strict=True):
+                # Float32 sums of some tens, in another order.
+                assert cell == (pytest.approx(other, rel=1e-4, abs=1e-5) if isinstance(other, float) else other)
 
 
 STRANGE = (
