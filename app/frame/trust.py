@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import streamlit as st
@@ -22,6 +23,7 @@ from headlight.model.runs.run import Run
 
 UNASKED = 2**30  # bytes of weights up to which they are hashed, and a user's own compared, without a click
 MB = 10**6
+VALUE_WIDTH = 46  # characters, which fit behind the longest name
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,11 @@ def _kept_in(run: Run) -> str:
 
 
 def table(rows: Mapping[str, str]) -> None:
-    """Table of names and their values."""
+    """Table of names and their values, of which long ones go on below themselves."""
     width = max(map(len, rows))
-    st.code("\n".join(f"{name:<{width}}  {value}" for name, value in rows.items()), language=None, wrap_lines=True)
+    below = "\n" + " " * (width + 2)
+    lines = {
+        name: below.join(wrap(value, VALUE_WIDTH, break_long_words=False, break_on_hyphens=False))
+        for name, value in rows.items()
+    }
+    st.code("\n".join(f"{name:<{width}}  {value}" for name, value in lines.items()), language=None, wrap_lines=True)

@@ -179,9 +179,9 @@ def _dequantised(path: Path, dtype: DType) -> str:
         return "config.json asks for quantised weights, and these are not" if is_asked_for else what
     what, kinds = what or "a quantised folder", " and ".join(kinds_of(tensors))
     if not (made := converted_bytes(tensors, dtype)):
-        return f"{what}, whose {kinds} is dequantised to float32 where it is used"
+        return f"{what} ({kinds}), dequantised to float32 where it is used"
     into = "bfloat16" if dtype == "bfloat16" else "float32"
-    return f"{what}, of whose {kinds} {made / 1e6:,.0f} MB of {into} were made once"
+    return f"{what} ({kinds}), dequantised once to {made / 1e6:,.0f} MB of {into}"
 
 
 def _inferred(path: Path, family: str) -> str:

@@ -275,7 +275,8 @@ def test_the_panel_tells_how_far_quantised_weights_are_from_the_model_beside_the
     page.run()
     assert not page.exception
     assert re.search(r"stored as +AWQ, 4 bits and float32, as in the files", _codes(page))
-    assert re.search(r"opened +a quantised folder, whose AWQ, 4 bits is dequantised to float32 where", _codes(page))
+    assert re.search(r"^opened {21}a quantised folder \(AWQ.*\n {27}.* used$", page.code[0].value, re.MULTILINE)
+    assert re.search(r"opened +a quantised folder \(AWQ, 4 bits\), dequantised to float32 where", _codes(page))
     assert not [button for button in page.button if button.label == "Compare with float32"]
     _click(page, "Compare with the unquantised model")
     assert re.search(r"unquantised model +one-unquantised", _codes(page))
@@ -323,7 +324,8 @@ def test_large_weights_are_hashed_on_request(
 
 
 def _codes(page: AppTest) -> str:
-    return "\n".join(block.value for block in page.code)
+    """The panel's lines, with what goes on below a long one behind it again."""
+    return re.sub(r"\n +", " ", "\n".join(block.value for block in page.code))
 
 
 def test_the_panel_checks_the_sums_on_request(panel: AppTest) -> None:

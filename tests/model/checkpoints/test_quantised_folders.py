@@ -59,7 +59,7 @@ def test_a_quantised_folder_computes_with_the_numbers_that_it_stands_for(name: s
     with torch.inference_mode():
         assert difference(logits(model), logits(theirs)) < TOLERANCE
     assert model.source is not None
-    assert model.source.note.endswith("is dequantised to float32 where it is used")
+    assert model.source.note.endswith("dequantised to float32 where it is used")
     assert not model.source.unread
     needed = estimate(tmp_path)
     assert needed.converted == 0
@@ -285,7 +285,7 @@ def test_matrices_are_dequantised_once_where_a_dtype_is_asked_for(tmp_path: Path
     expected = theirs.model.layers[1].mlp.up_proj.weight.T.to(torch.bfloat16)
     assert torch.equal(model.get_parameter("blocks.1.mlp.W_in"), expected)
     assert model.source is not None
-    assert "of whose AWQ, 4 bits 0 MB of bfloat16 were made once" in model.source.note
+    assert "(AWQ, 4 bits), dequantised once to 0 MB of bfloat16" in model.source.note
     n_numbers = sum(parameter.numel() for layer in theirs.model.layers for parameter in layer.parameters())
     assert estimate(tmp_path, "bfloat16").converted > 2 * n_numbers * 0.9
     assert not isinstance(load(tmp_path, dtype="float32").get_parameter("blocks.1.mlp.W_in"), Quantised)
@@ -301,7 +301,7 @@ def test_a_lora_is_added_to_a_quantised_matrix_where_it_is_used(name: str, tmp_p
     assert isinstance(model.get_parameter("blocks.1.attn.W_Q"), Quantised)
     assert difference(logits(model), logits(theirs)) < TOLERANCE
     assert model.source is not None
-    assert model.source.note.startswith("a LoRA, merged into base; a quantised folder, whose")
+    assert model.source.note.startswith("a LoRA, merged into base; a quantised folder (")
 
 
 def test_derivatives_go_through_quantised_matrices(tmp_path: Path) -> None:
