@@ -131,8 +131,28 @@ def _loaded(folder: Path, called: str, d_vocab: int | None) -> Any:
     how["use_safetensors"] = any(path.suffix != ".bin" for path in weight_files(base))  # pickles hold weights alone too
     how["return_dict"] = True  # whatever config.json says
     how |= _dequantising(base)
-    model = kind.from_pretrained(base, attn_implementation="eager", **how)
+    model = _from_folder(kind, base, how)
     return (_adapted(model, folder, d_vocab) if is_adapter(folder) else model).eval()
+
+
+def _from_folder(kind: Any, folder: Path, how: dict[str, Any]) -> Any:
+    """transformers' model of a folder; of a quantised one only where it reads each of its tensors.
+
+    Raises:
+        ConfigError: it does not dequantise this folder, or makes up numbers for tensors that it does not find.
+    """
+    if "quantization_config" not in how:
+        return kind.from_pretrained(folder, attn_implementation="eager", **how)
+    try:
+        model, report = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **how)
+        if missing := sorted(report["missing_keys"]):
+            raise ValueError(f"it finds no numbers for {missing[0]}, and draws random ones")
+    except (RuntimeError, ValueError) as error:
+        raise ConfigError(
+            f"transformers does not dequantise this folder: {str(error).splitlines()[0]:.160} Compare with the "
+            "unquantised model: put its folder beside this one."
+        ) from error
+    return model
 
 
 def _place(path: Path) -> tuple[Path, dict[str, str]]:

@@ -19,6 +19,7 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.checkpoints.loading import estimate
 from headlight.model.checkpoints.quantization.error import unquantised_beside, weight_error
 from headlight.model.checkpoints.quantization.methods import with_matrices
+from headlight.model.checkpoints.reference import reference
 from headlight.model.compute.quantised import Quantised, stored_bytes
 from tests.hostile import WRONG
 from tests.model.checkpoints import test_gguf
@@ -440,6 +441,13 @@ def test_a_prediction_is_explained_as_with_the_same_numbers_unquantised(tmp_path
             for cell, other in zip(tables[0][name][column], expected, strict=True):
                 # Float32 sums of some tens, in another order.
                 assert cell == (pytest.approx(other, rel=1e-4, abs=1e-5) if isinstance(other, float) else other)
+
+
+def test_transformers_reading_is_no_reference_where_it_does_not_read_every_tensor(tmp_path: Path) -> None:
+    """It dequantises no block that is cut off, and draws numbers at random for tensors that it does not find."""
+    write(tmp_path, KINDS["FP8 in blocks"])
+    with pytest.raises(HeadlightError, match=r"transformers does not dequantise this folder: .*Compare with the "):
+        reference(tmp_path, TOKENS)
 
 
 STRANGE = (
