@@ -25,7 +25,8 @@ from headlight.model.nn.layers.positions import Positions, place
 from headlight.model.nn.layers.unembeddings import Logits, build_unembed
 from headlight.model.text.chat import Begin
 from headlight.model.text.outputs import LabelNames, Outputs
-from headlight.model.text.tokenizer import TokenIds, Tokenizer
+from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.vocabulary import TokenIds
 
 
 class Transformer(HookedModel):

@@ -51,6 +51,19 @@ class ChatTemplate:
         return answer["text"]
 
 
+def no_template(names: Sequence[str]) -> InputError:
+    """The refusal of a conversation where there is no chat template, or several by `names` without a default."""
+    if names:
+        return InputError(
+            f"This model's tokenizer has chat templates called {', '.join(names)}, and none is the default. Copy the "
+            "one that is meant into chat_template.jinja, in the model's folder."
+        )
+    return InputError(
+        "This model's tokenizer has no chat template: it was not trained on conversations. Begin with its "
+        "beginning-of-sequence token, or with nothing."
+    )
+
+
 def is_begun(begin: Begin) -> bool:
     """Whether anything stands before a text's own tokens."""
     return begin not in (False, "literal")

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from headlight.model.base.errors import InputError, nearest
 from headlight.model.text.labels import label
-from headlight.model.text.tokenizer import TokenIds, flat_ids
+from headlight.model.text.vocabulary import TokenIds, flat_ids
 
 MAX_NAMED = 20  # labels that a message names
 

@@ -1,9 +1,7 @@
-"""Text to token ids and back, and visible labels of tokens."""
+"""Text to token ids, as a model's tokenizer makes them."""
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +10,11 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headlight.model.base.errors import CheckpointError, HeadlightError, InputError, naming
+from headlight.model.base.errors import CheckpointError, InputError, naming
 from headlight.model.base.files import write_text
-from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, prepends
-from headlight.model.text.growth import check_length, max_bytes, read_checked
-from headlight.model.text.labels import label
-from headlight.model.text.patterns import Patterns, check_patterns
-from headlight.model.text.spelling import spelling
+from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, no_template, prepends
+from headlight.model.text.growth import read_checked
+from headlight.model.text.patterns import check_patterns
 from headlight.model.text.tokenizer_files import (
     Encode,
     TokenizerFiles,
@@ -26,21 +22,17 @@ from headlight.model.text.tokenizer_files import (
     read_own,
     read_with_transformers,
 )
+from headlight.model.text.vocabulary import FAILS, TokenIds, Vocabulary, flat_ids, refusing
 
 if TYPE_CHECKING:
     import tokenizers
 
-TokenIds = Int[Tensor, "..."] | Sequence[int] | int
-
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's one special token, which also begins a sequence
-MAX_LISTED = 60  # words of a vocabulary that a message names
-FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
 ANY = "a"  # a text of which only what is put around it counts
-LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # as M2M-100, NLLB and mBART call one
 MASKS = ("[MASK]", "<mask>")  # what BERT and RoBERTa call it, whose older folders do not say so
 
 
-class Tokenizer:
+class Tokenizer(Vocabulary):
     """A model's tokenizer: text to token ids and back, and a visible label for every id.
 
     Special tokens in a text, such as <|endoftext|>, are parsed as in transformers; `parse_special=False` reads them as
@@ -67,15 +59,10 @@ class Tokenizer:
         backend.no_padding()
         backend.encode_special_tokens = False  # the library's name for leaving them literal
         backend.add_special_tokens([token for token in special if backend.token_to_id(token) is not None])
-        self._backend, self._parses_special, self._roles = backend, parses_special, roles
-        self._in_python = encode
-        self._max_bytes, self._patterns = max_bytes(backend), Patterns(backend)
-        self._added = backend.get_added_tokens_decoder()
-        self._bytes_of = spelling(backend)
+        super().__init__(backend)
+        self._parses_special, self._roles, self._in_python = parses_special, roles, encode
         self._chat_template = None if chat_template is None else ChatTemplate(chat_template, roles)
         self._other_templates: tuple[str, ...] = ()
-        self._of_words = type(backend.model).__name__ == "WordLevel"
-        self._of_parts = type(backend.model).__name__ == "WordPiece"
         self.adds_special = backend.num_special_tokens_to_add(False) > 0
         self.bos_token_id, self.eos_token_id = map(self._id_of, ("bos_token", "eos_token"))
         masks = (backend.token_to_id(token) for token in (roles.get("mask_token"), *MASKS) if token)
@@ -117,7 +104,7 @@ class Tokenizer:
         Raises:
             CheckpointError: it cannot be used.
         """
-        with _refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
+        with refusing(CheckpointError, "The tokenizer cannot be used ({}). Copy or download its files again."):
             made = cls(files.backend, (), files.roles, files.chat_template, files.parses_special, files.encode)
             made._other_templates = files.other_templates
             return made
@@ -131,7 +118,7 @@ class Tokenizer:
         """
         from tokenizers import Tokenizer as Backend
 
-        with _refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
+        with refusing(CheckpointError, f"The tokenizer {path.name} cannot be read ({{}}). Copy or download it again."):
             check_patterns(read_checked(path), path.name)
             return cls(Backend.from_file(str(path)))
 
@@ -155,53 +142,10 @@ class Tokenizer:
         template = {"chat_template": self._chat_template.text} if self._chat_template else {}
         return kind | dict(self._roles) | template
 
-    @property
-    def n_words(self) -> int:
-        """The size of the vocabulary without special tokens."""
-        return self._backend.get_vocab_size() - len(self._added)
-
-    @cached_property
-    def vocabulary_size(self) -> int:
-        """One more than the largest token id, special tokens included."""
-        return max(self._backend.get_vocab().values(), default=-1) + 1
-
-    def word_ids(self) -> list[int]:
-        """The ids of all tokens except special ones, in order."""
-        return sorted(set(self._backend.get_vocab().values()) - set(self._added))
-
-    def is_special(self, token: int) -> bool:
-        """Whether a token stands for no text, as one that begins or parts texts."""
-        return token in self._added and self._added[token].special
-
-    def unknown_words(self, text: str) -> list[str]:
-        """Words of a text that the vocabulary lacks, in order; none for a byte-level vocabulary.
-
-        Of a vocabulary of words none that is spelled like a special token is one.
-        """
-        unknown = getattr(self._backend.model, "unk_token", None)
-        if unknown is None:
-            return []
-        backend = self._literal if self._of_words else self._backend
-        no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
-        self._check(text, literal=backend is not self._backend)
-        with _refusing(InputError, FAILS):
-            encoding = backend.encode(text, add_special_tokens=False)
-        spans = zip(encoding.ids, encoding.offsets, strict=True)
-        return [text[start:end] for token, (start, end) in spans if token in no_words]
-
     def special_spellings(self, text: str) -> dict[str, int]:
         """The special tokens that a text has the spelling of, and how often each is in it."""
         counts = Counter(self._added[token] for token in self._encode(text, False, True) if token in self._added)
         return {token.content: n for token, n in counts.items() if token.special and token.content in text}
-
-    def _strange_words(self, text: str) -> list[str]:
-        """The words of a text on which a vocabulary of words fails that has no token for all others."""
-        normalizer, splitter = self._backend.normalizer, self._backend.pre_tokenizer
-        if not self._of_words or splitter is None or self._patterns.any:  # which are tried on parts of the text alone
-            return []
-        with _refusing(InputError, FAILS):
-            words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
-        return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
     def to_tokens(
         self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None
@@ -282,38 +226,6 @@ class Tokenizer:
         second = next((place for place, kind in enumerate(pair.type_ids) if kind), 0)
         return pair.ids[second - 1] if second else None
 
-    @cached_property
-    def languages(self) -> dict[str, int]:
-        """The special tokens that stand for a language, by their names in order."""
-        named = {token.content: number for number, token in self._added.items() if token.special}
-        return {name: named[name] for name in sorted(named) if LANGUAGE.fullmatch(name)}
-
-    def same_vocabulary(self, other: "Tokenizer") -> bool:
-        """Whether every token id stands for the same text in both."""
-        return self._backend.get_vocab() == other._backend.get_vocab()
-
-    def difference(self, other: "Tokenizer", tokens: Collection[int]) -> int | None:
-        """The first id that does not mean the same in both, if one of these does not, or one of a word.
-
-        Tokens that were added to a vocabulary, as padding is for a fine-tuning, may differ where no text has them.
-        """
-        mine, its = (each._backend for each in (self, other))
-        known = {*mine.get_vocab().values(), *its.get_vocab().values()}
-        unlike = (token for token in sorted(known) if mine.id_to_token(token) != its.id_to_token(token))
-        added = self._added.keys() | other._added.keys()
-        return next((token for token in unlike if token in tokens or token not in added), None)
-
-    def to_string(self, tokens: TokenIds) -> str:
-        """The text of token ids; bytes that are no whole character become U+FFFD.
-
-        Raises:
-            InputError: the tokenizer fails on them.
-        """
-        ids = flat_ids(tokens)
-        self._patterns.check_tokens([self._backend.id_to_token(token) or "" for token in ids])
-        with _refusing(InputError, "The model's tokenizer fails on these tokens ({}). Use another model."):
-            return self._backend.decode(ids, skip_special_tokens=False)
-
     def to_str_tokens(
         self, text: str | TokenIds, prepend_bos: Begin = False, parse_special: bool | None = None
     ) -> list[str]:
@@ -333,16 +245,8 @@ class Tokenizer:
         Raises:
             InputError: the tokenizer has no chat template, or that refuses the conversation.
         """
-        if self._chat_template is None and self._other_templates:
-            raise InputError(
-                f"This model's tokenizer has chat templates called {', '.join(self._other_templates)}, and none is "
-                "the default. Copy the one that is meant into chat_template.jinja, in the model's folder."
-            )
         if self._chat_template is None:
-            raise InputError(
-                "This model's tokenizer has no chat template: it was not trained on conversations. Begin with its "
-                "beginning-of-sequence token, or with nothing."
-            )
+            raise no_template(self._other_templates)
         return self._chat_template.apply(messages, add_generation_prompt)
 
     @property
@@ -361,16 +265,6 @@ class Tokenizer:
         except InputError:  # no template, or one that takes no such conversation
             return None
         return next((token for token in ids if token in self._added and self._added[token].special), None)
-
-    def labels(self, tokens: TokenIds) -> list[str]:
-        """Return a label for each token with every character visible; `<id 50300>` for an id without a token."""
-        return [self._label(token) for token in flat_ids(tokens)]
-
-    def label_together(self, tokens: TokenIds) -> str:
-        """Return one label for consecutive tokens, in which characters split between them are whole."""
-        if self._of_parts:
-            return label(self.to_string(tokens).encode())
-        return label(b"".join(map(self._bytes, flat_ids(tokens))))
 
     @property
     def has_chat_template(self) -> bool:
@@ -399,7 +293,7 @@ class Tokenizer:
             ) from error
         self._check(text, literal=not parse)
         try:
-            with _refusing(InputError, FAILS):
+            with refusing(InputError, FAILS):
                 ids = self._ids_of(text, around, parse)
         except InputError as error:
             if strange := self._strange_words(text):
@@ -413,58 +307,8 @@ class Tokenizer:
         ids: list[int] = (self._backend if parse else self._literal).encode(text, add_special_tokens=around).ids
         return ids
 
-    def _check(self, text: str, literal: bool) -> None:
-        check_length(text, self._max_bytes)
-        self._patterns.check_text(text, literal)
-
-    def _only_these(self, strange: list[str]) -> str:
-        """Message about words that the vocabulary lacks."""
-        known = sorted(self.labels(self.word_ids()))
-        more = " …" if len(known) > MAX_LISTED else ""
-        listed, said = (" ".join(dict.fromkeys(words[:MAX_LISTED])) for words in (known, strange))
-        return f"This model knows {len(known)} words and not: {said}. Use these alone: {listed}{more}"
-
-    @cached_property
-    def _literal(self) -> "tokenizers.Tokenizer":
-        """A second tokenizer that leaves special tokens literal: a switch on the first would change other threads'."""
-        literal = type(self._backend).from_str(self._backend.to_str())
-        literal.encode_special_tokens = True
-        return literal
-
-    def _label(self, token: int) -> str:
-        name = self._backend.id_to_token(token) if 0 <= token < 2**32 else None
-        return f"<id {token}>" if name is None else label(self._bytes(token))
-
-    def _bytes(self, token: int) -> bytes:
-        """The bytes that a token stands for, also where they are only part of a character; none for no token."""
-        name = self._backend.id_to_token(token) or ""
-        if token in self._added:
-            return name.encode()
-        content = self._bytes_of(name)
-        return self.to_string(token).encode() if content is None else content
-
-
-@contextmanager
-def _refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
-    """Turn any exception of the `tokenizers` library into our error; {} in the message stands for its text."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # its errors have no narrower type, and its panics are not even an Exception
-        raise kind(message.format(error)) from error
-
 
 def _first_special(backend: "tokenizers.Tokenizer") -> int | None:
     """The special token that a tokenizer puts before a text."""
     encoding = backend.encode(ANY)
     return encoding.ids[0] if encoding.special_tokens_mask[0] else None
-
-
-def flat_ids(tokens: TokenIds) -> list[int]:
-    """Token ids as a list, from one id, a sequence, or a tensor of one row."""
-    if isinstance(tokens, Tensor):
-        if tokens.ndim > 1 and tokens.shape[0] != 1:
-            raise InputError(f"Token ids have shape {list(tokens.shape)}; give one row of them at a time.")
-        return tokens.flatten().tolist()
-    return [tokens] if isinstance(tokens, int) else [int(token) for token in tokens]
