@@ -1,5 +1,6 @@
 """The files in which a folder holds its tokenizer, as transformers reads them."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ CONVERT = (
 WITHOUT = "Without its files the folder opens for token ids, from Python."
 RUNS_CODE = f"It is made by code that lies in the folder (auto_map), which is not run here. {CONVERT}"
 SPACE = "▁"  # U+2581, which stands for a space in SentencePiece's pieces
+PACKAGE = re.compile(r"need to install ([\w-]+)")  # in transformers' messages
 MAX_REASON = 160  # characters of what another library says of a file
 
 Encode = Callable[[str, bool, bool], list[int]]  # a text, whether special tokens stand around it, and are parsed in it
@@ -252,7 +254,14 @@ def _refusing(folder: Path, what_to_do: str = "") -> Iterator[None]:
     except BaseException as error:  # panics of the `tokenizers` library are not even an Exception
         said = " ".join(str(error).replace(str(folder), folder.name).split()).rstrip(".")
         said = said if len(said) <= MAX_REASON else f"{said[:MAX_REASON]} …"
-        raise CheckpointError(f"The tokenizer cannot be read ({said}). {what_to_do or _advice(folder)}") from error
+        advice = what_to_do or _package_advice(error) or _advice(folder)
+        raise CheckpointError(f"The tokenizer cannot be read ({said}). {advice}") from error
+
+
+def _package_advice(error: BaseException) -> str:
+    """The next step where transformers' class for a tokenizer needs a package that is not installed; else empty."""
+    package = PACKAGE.search(str(error)) if isinstance(error, ImportError) else None
+    return f"Install the package and start again: pip install {package[1]}." if package else ""
 
 
 def _advice(folder: Path) -> str:
