@@ -103,9 +103,9 @@ class Architecture:
 
     def head(self, folder: Path, raw_config: dict[str, Any]) -> Head | None:
         """The head of a folder's model; None for a language model's."""
-        if is_gguf(folder) or text_part(raw_config) is not None:
+        if is_gguf(folder):
             return None
-        stored = self.names(read_folder(folder))
+        stored = self.names(read_folder(folder), text_part(raw_config) is not None)
         return head_of(raw_config, stored, self.unembed, self.unembed != UNEMBED, is_sentence_encoder(folder))
 
     def _likeness(self, names: Iterable[str]) -> float:

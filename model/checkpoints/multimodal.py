@@ -20,6 +20,7 @@ KINDS = {
 }  # and the text part's where it names none
 FLAT = ("qwen2_5_vl",)  # whose first configs have the text's settings beside the vision's, and their tensors no PART
 PART = "language_model."  # in the names of all of the text part's tensors but the unembedding's
+SCORE = "score."  # a classifier's head
 VISION = ("vision_", "image_", "video_")  # that settings which have no share in a text begin with
 VISUAL = ("visual.", "model.visual.")
 QUANTISED, TIED, BOTH_SIDES = "quantization_config", "tie_word_embeddings", "use_bidirectional_attention"
@@ -58,7 +59,7 @@ def text_tensors(tensors: dict[str, Tensor], unembed: str) -> dict[str, Tensor]:
     """Rename the text part's tensors to those of a text-only model, and drop the others."""
     if not any(PART in name for name in tensors):
         return {name: tensor for name, tensor in tensors.items() if not name.startswith(VISUAL)}
-    head = unembed.removesuffix("weight")  # of which a LoRA holds other tensors
+    heads = unembed.removesuffix("weight"), SCORE  # of which a LoRA holds other tensors
     return {
-        name.replace(PART, "", 1): tensor for name, tensor in tensors.items() if PART in name or name.startswith(head)
+        name.replace(PART, "", 1): tensor for name, tensor in tensors.items() if PART in name or name.startswith(heads)
     }

@@ -1,6 +1,7 @@
 """Folders of models that read images as well: their text's part is opened, and it is said that it is a part."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    AutoModel,
     AutoModelForImageTextToText,
     Gemma3Config,
+    Gemma3ForSequenceClassification,
     LlavaConfig,
     LlavaOnevisionConfig,
     Mistral3Config,
@@ -64,6 +67,27 @@ def test_the_text_part_computes_what_the_whole_computes_of_text(config: PreTrain
     assert model.source is not None
     assert model.source.note.startswith(f"the text's part of a {config.model_type}, which reads images as well")
     assert ("sees a prompt to both sides" in model.source.note) == (config.model_type == "paligemma")
+
+
+@torch.no_grad()
+def test_a_body_and_a_classifier_of_a_text_part_open_as_what_they_are(tmp_path: Path) -> None:
+    tokens = random_tokens()
+    sections = COHERE_SIZES | {"rope_parameters": SECTIONS}
+    for config in (CONFIGS["qwen2"], Qwen2_5_VLConfig(text_config=sections, vision_config=QWEN_VISION)):
+        torch.manual_seed(0)
+        theirs = AutoModel.from_config(config, attn_implementation="eager").eval()
+        theirs.save_pretrained(tmp_path / config.model_type)
+        ours = load(tmp_path / config.model_type)
+        assert ours.cfg.output == "none"
+        torch.testing.assert_close(ours(tokens), theirs(tokens).last_hidden_state, rtol=RTOL, atol=ATOL)
+    labelled = deepcopy(CONFIGS["gemma3_text"])
+    labelled.id2label = {0: "good", 1: "bad", 2: "odd"}
+    classifier = Gemma3ForSequenceClassification(labelled).eval()
+    classifier.save_pretrained(tmp_path / "labels")
+    ours = load(tmp_path / "labels")
+    assert ours.cfg.output_labels == ("good", "bad", "odd")
+    # Their label is read at the last token, for no token here is the padding's.
+    torch.testing.assert_close(ours(tokens)[:, -1], classifier(tokens).logits, rtol=RTOL, atol=ATOL)
 
 
 WINDOWED = SIZES | {"model_type": "mistral", "sliding_window": 3}
