@@ -65,9 +65,12 @@ def read(
         check_language_model(raw_config.get("architectures"), (), (UNEMBED,))
     config, unread = read_config(architecture.model_type, raw_config, architecture.keys)
     names = partial(_names, architecture.prefix)
-    is_classifier = any(name.startswith(CLASSIFIER) for name in names(read_folder(folder)))
+    stored = names(read_folder(folder))
+    is_classifier = any(name.startswith(CLASSIFIER) for name in stored)
+    if raw_config.get("tie_word_embeddings") is False and not is_classifier:  # which T5's config class overrides
+        check_language_model(raw_config.get("architectures"), stored, (UNEMBED,))
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings and not is_classifier else ()
-    tensors = read_model(folder, lambda raw: _one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
+    tensors = read_model(folder, lambda raw: one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
     if is_adapter(folder) and SHARED in tensors:
         config.vocab_size = len(tensors[SHARED])  # which may have tokens more than its base's
     tied = bool(twins) and is_tied(tensors.get(SHARED), tensors.get(UNEMBED))
@@ -115,7 +118,7 @@ def _classifier(cfg: Seq2SeqConfig) -> WeightMap:
     }
 
 
-def _one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Merge the copies of the embedding that source and target share into one tensor.
 
     Raises:

@@ -33,6 +33,9 @@ from headlight.model.checkpoints.unknown import refuse_pointers, weights_in
 
 INDEX = ".index.json"
 WHOLE = ("model.safetensors", "pytorch_model.bin")  # each with an index where it is in parts; as transformers looks
+T5 = ("t5", "mt5", "umt5")
+T5_ALONE = [[kind.upper() + head] for kind in T5 for head in ("EncoderModel", "ForTokenClassification")]
+T5_ENCODER = "t5_encoder"  # which config.json calls by its class alone
 
 
 def weight_files(folder: Path) -> tuple[Path, ...]:
@@ -202,11 +205,13 @@ def model_type(folder: Path) -> str | None:
 
 
 def text_model_type(folder: Path) -> str | None:
-    """Return `model_type`, or of a model that reads images too that of its text part.
+    """Return `model_type`, of a model that reads images too that of its text part, or `T5_ENCODER`.
 
     Raises:
         CheckpointError: as `model_type`.
     """
     kind = model_type(folder)
+    if kind in T5 and read_config_file(folder).get("architectures") in T5_ALONE:
+        return T5_ENCODER
     part = text_part(read_config_file(folder)) if kind in KINDS else None
     return kind if part is None else str(part.get("model_type"))

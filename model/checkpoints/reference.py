@@ -31,7 +31,7 @@ KINDS: dict[Output, str] = {  # transformers' classes, by what a model's outputs
     "answer span": "AutoModelForQuestionAnswering",
     "none": "AutoModel",
 }
-BY_NAME = (MULTIPLE_CHOICE, "ForNextSentencePrediction")
+BY_NAME = (MULTIPLE_CHOICE, "ForNextSentencePrediction", "EncoderModel")
 DEQUANTISED = {"mxfp4": "Mxfp4Config", "fp8": "FineGrainedFP8Config"}  # by transformers itself, anywhere
 
 

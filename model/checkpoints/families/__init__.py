@@ -72,6 +72,7 @@ ARCHITECTURES = (  # of transformers' decoders and encoders
     "xlm_roberta",
 )
 SEQ2SEQ = ("bart", "m2m_100", "marian", "mbart", "mt5", "pegasus", "t5", "umt5")
+ENCODERS = ("t5_encoder",)  # of encoder-decoders, alone
 OWN = ("headlight", "nano_gpt", "transformer_lens")  # what transformers does not open
 
 
@@ -80,10 +81,10 @@ def _family(name: str) -> Family[Any]:
     return family
 
 
-FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *OWN)}
+FAMILIES: dict[str, Family[TransformerConfig]] = {name: _family(name) for name in (*ARCHITECTURES, *ENCODERS, *OWN)}
 SEQ2SEQ_FAMILIES: dict[str, Family[Seq2SeqConfig]] = {
     "headlight_seq2seq": _family("seq2seq"),
     **{name: _family(name) for name in SEQ2SEQ},
 }
 
-__all__ = ["ARCHITECTURES", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]
+__all__ = ["ARCHITECTURES", "ENCODERS", "FAMILIES", "OWN", "SEQ2SEQ_FAMILIES", "DType"]

@@ -2,12 +2,12 @@
 
 import re
 
-from headlight.model.checkpoints.families import FAMILIES, OWN, SEQ2SEQ_FAMILIES
+from headlight.model.checkpoints.families import ENCODERS, FAMILIES, OWN, SEQ2SEQ_FAMILIES
 from tests.model.checkpoints import architectures, format_table, seq2seq_twins, table
 from tests.model.checkpoints.twins import TOLERANCE
 
 MARIAN = "marian"  # has tests of its own
-TRANSFORMERS = {*FAMILIES, *SEQ2SEQ_FAMILIES} - {*OWN, "headlight_seq2seq", MARIAN}
+TRANSFORMERS = {*FAMILIES, *SEQ2SEQ_FAMILIES} - {*OWN, *ENCODERS, "headlight_seq2seq", MARIAN}
 
 
 def _rows() -> list[list[str]]:
