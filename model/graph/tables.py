@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headlight.model.attribution.explanation import likeliest
+from headlight.model.base.errors import InputError
 from headlight.model.graph.building import MAX_NODES, Aim, graph_of
 from headlight.model.graph.checking import CORRELATION, FACTOR, REST, Check, Way, check_graph, top_nodes
 from headlight.model.graph.graph import Graph
@@ -69,6 +70,8 @@ def graph_tables(
     Raises:
         HeadlightError: the model has no such graph, or the dictionaries do not fit it.
     """
+    if any(run.cfg.has_one_output for run in comparison.runs):
+        raise InputError("A model with a single output has no graph. `why_tables` gives the parts of that output.")
     at = comparison.default_place if place is None else place
     first = likeliest(comparison, at)
     token = first[0] if target is None else target
