@@ -14,7 +14,7 @@ from headlight.model import Transformer, load
 from headlight.model.circuits import EdgeScores, edge_scores, split_rows
 from headlight.model.circuits.evaluation import evaluate
 from headlight.model.circuits.preparing import Baseline
-from headlight.model.circuits.scoring import Method
+from headlight.model.circuits.scoring import DEFAULT_STEPS, Method
 from headlight.model.prompt_sets.encoding import TokenRow, to_tokens
 from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
 
@@ -61,13 +61,16 @@ def in_tokens(model: Transformer, name: str, pairs: Sequence[PromptPair]) -> tup
     return tuple(row for row in to_tokens(PromptSet(name, tuple(pairs)), model.tokenizer).rows if row.is_aligned)
 
 
-def table(name: str, rows: Sequence[TokenRow], model: Transformer, methods: Sequence[str]) -> list[str]:
+def table(
+    name: str, rows: Sequence[TokenRow], model: Transformer, methods: Sequence[str], steps: int = DEFAULT_STEPS
+) -> list[str]:
     """One line a method: CPR, CMD, and faithfulness at 1, 5 and 20 % of the edges."""
     train, held_out = split_rows(rows, 0.5)
     lines = []
     for (method, baseline), called in METHODS.items():
         if called in methods:
-            lines.append(_line(name, called, model, held_out, edge_scores(model, train, method, baseline)))
+            scores = edge_scores(model, train, method, baseline, steps=steps)
+            lines.append(_line(name, called, model, held_out, scores))
             print(lines[-1], flush=True)
     scored = edge_scores(model, train[0], "flow")
     random = torch.rand(scored.by_row.shape, generator=torch.Generator().manual_seed(0))
@@ -87,12 +90,18 @@ def main() -> None:
     """Print the table of each model that is named."""
     parser = argparse.ArgumentParser(prog="circuits", description=__doc__)
     parser.add_argument("models", nargs="*", choices=("mini", "smollm2"), default="mini")
-    models = parser.parse_args().models
+    parser.add_argument(
+        "--methods", nargs="+", choices=METHODS.values(), help="default: all; of smollm2 the quick ones"
+    )
+    parser.add_argument("--steps", type=int, default=DEFAULT_STEPS, help="gradients on the way of EAP-IG (default: 5)")
+    flags = parser.parse_args()
+    models = flags.models
     print("| model | method | CPR | CMD | 1 % | 5 % | 20 % |\n|---|---|---|---|---|---|---|", flush=True)
     for name in [models] if isinstance(models, str) else models:
         model = load(name)
         rows = agreement(model) if name == "mini" else indirect_objects(model)
-        table(name, rows, model, list(METHODS.values()) if name == "mini" else QUICK)
+        methods = flags.methods or (list(METHODS.values()) if name == "mini" else QUICK)
+        table(name, rows, model, methods, flags.steps)
 
 
 if __name__ == "__main__":
