@@ -33,6 +33,7 @@ class MapPicture {
   namesAbove = 0; // how much room the columns' names have above the matrix
   isTurned = false; // layers, which are the rows, stand across
   fits = false; // whether numbers have room in the cells
+  isShort = false; // they have it without the zero before the point
 
   /** @param {CellMapProps} props @param {Floats} numbers @param {Uint8Array} [unsure] */
   constructor({ rows, columns, scale, ends, centre, sums }, { values, shape: [down, across] }, unsure) {
@@ -210,7 +211,8 @@ class MapPicture {
     const value = this.value(cell);
     if (Number.isNaN(value) || this.isUnsure(cell)) return "";
     if (Number(value.toFixed(digits)) === 0) return this.scale.centre ? "0" : "";
-    return withMinus(value.toFixed(digits));
+    const text = withMinus(value.toFixed(digits));
+    return this.isShort ? text.replace("0.", ".") : text;
   }
 
   // Whether it means something on this scale; every sum does.
@@ -224,8 +226,10 @@ class MapPicture {
   paintNumbers(context) {
     context.font = labelFont(this.theme);
     const written = this.cells.filter((cell) => this.isLarge(cell));
-    const room = this.pitch - 6;
-    this.fits = this.pitch >= NUMBERS_FROM && written.every((cell) => context.measureText(this.written(cell)).width <= room);
+    const widest = () => Math.max(0, ...written.map((cell) => context.measureText(this.written(cell)).width));
+    this.isShort = false;
+    this.isShort = this.scale.limit < 1 && widest() > this.pitch - 6;
+    this.fits = this.pitch >= NUMBERS_FROM && widest() <= this.pitch - 6;
     if (this.fits) for (const cell of written) this.paintNumber(context, cell);
   }
 
