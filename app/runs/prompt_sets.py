@@ -21,7 +21,7 @@ from headlight.model.prompt_sets.metric import Metric
 from headlight.model.prompt_sets.performance import Performance, performance
 from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.prompt_sets.shipped import shipped_set, shipped_sets
-from headlight.model.prompt_sets.templates import Template, from_templates
+from headlight.model.prompt_sets.templates import PromptTemplate, from_templates
 from headlight.model.runs.host import Host
 from headlight.model.runs.run import tokenizer_of
 from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
@@ -178,7 +178,7 @@ def names_in_script(known: KnownSet) -> set[str]:
     return {"PromptPair", "PromptSet"}
 
 
-def write_set(model_name: str, template: Template, name: str, count: int) -> PromptSet:
+def write_set(model_name: str, template: PromptTemplate, name: str, count: int) -> PromptSet:
     """The set of a template, with those values that give prompts of one length and answers of one token.
 
     Raises:

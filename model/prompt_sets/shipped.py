@@ -9,7 +9,7 @@ from typing import Any
 from headlight.model.base.errors import InputError, nearest
 from headlight.model.prompt_sets.metric import Metric
 from headlight.model.prompt_sets.prompt_set import PromptSet
-from headlight.model.prompt_sets.templates import Template, from_templates
+from headlight.model.prompt_sets.templates import PromptTemplate, from_templates
 
 SHIPPED = Path(__file__).resolve().parents[2] / "assets" / "sets"
 N_ROWS = 40
@@ -33,7 +33,7 @@ class ShippedSet:
     about: str
     models: tuple[str, ...]
     metric: Metric
-    templates: tuple[Template, ...]
+    templates: tuple[PromptTemplate, ...]
 
     def prompt_set(self, n: int = N_ROWS, seed: int = 0) -> PromptSet:
         """Draw n different rows.
@@ -71,12 +71,12 @@ def _read(path: Path) -> ShippedSet:
     return ShippedSet(name=path.stem, models=tuple(content["models"]), templates=templates, **described)
 
 
-def _template(part: dict[str, Any], values: dict[str, str | list[str]]) -> Template:
+def _template(part: dict[str, Any], values: dict[str, str | list[str]]) -> PromptTemplate:
     """A template; values are written as one text where none has a space, and "@other" stands for another slot's."""
     answers, wrong_answers = tuple(part["answers"]), tuple(part["wrong_answers"])
     rest = {name: part[name] for name in ("text", "corrupted", "names", "labels", "title") if name in part}
     filled = {slot: _values(values, slot) for slot in values}
-    return Template(values=filled, answers=answers, wrong_answers=wrong_answers, **rest)
+    return PromptTemplate(values=filled, answers=answers, wrong_answers=wrong_answers, **rest)
 
 
 def _values(values: dict[str, str | list[str]], slot: str) -> tuple[str, ...]:

@@ -148,9 +148,6 @@ class PromptTemplate:
         return PromptPair(clean, corrupted, answers, wrong, positions, {**labels, **self.labels, **title})
 
 
-Template = PromptTemplate  # its name among sets of prompts
-
-
 def swapped(text: str, a: str, b: str) -> str:
     """A template's text with two slots exchanged wherever they stand, for its corrupted prompt.
 

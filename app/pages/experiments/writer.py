@@ -7,7 +7,7 @@ from headlight.app.pages.experiments import sets
 from headlight.app.runs import prompt_sets
 from headlight.app.server import boundary
 from headlight.model.base.errors import InputError
-from headlight.model.prompt_sets.templates import Template
+from headlight.model.prompt_sets.templates import PromptTemplate
 
 TEXT = "When {A} and {B} went to the {place}, {B} gave a {thing} to"
 CORRUPTED = "When {A} and {B} went to the {place}, {A} gave a {thing} to"
@@ -45,7 +45,7 @@ def draw(model: str, is_first: bool) -> None:
 def _take(keys: dict[str, str], model: str) -> None:
     given = {name: st.session_state[key] for name, key in keys.items()}
     with boundary.guard(lambda reason: sets.refuse(f"Could not write the set. {reason}")):
-        template = Template(
+        template = PromptTemplate(
             given["template"],
             given["corrupted"],
             (given["answers"],) if given["answers"].strip() else (),

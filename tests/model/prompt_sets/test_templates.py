@@ -4,12 +4,12 @@ import pytest
 
 from headlight.model import HeadlightError, load
 from headlight.model.prompt_sets.encoding import to_tokens
-from headlight.model.prompt_sets.templates import Template, from_templates, replaced, swapped
+from headlight.model.prompt_sets.templates import PromptTemplate, from_templates, replaced, swapped
 
 TEXT = "When {A} and {B} went to the {place}, {B} gave a {thing} to"
 NAMES = ("Mary", "John", "Tom", "Anna")
 VALUES = {"A": NAMES, "B": NAMES, "C": NAMES, "place": ("store", "park"), "thing": ("drink",)}
-IOI = Template(TEXT, swapped(TEXT, "A", "B"), (" {A}",), (" {B}",), VALUES, {"A": "IO", "B": "S1", "B 2": "S2"})
+IOI = PromptTemplate(TEXT, swapped(TEXT, "A", "B"), (" {A}",), (" {B}",), VALUES, {"A": "IO", "B": "S1", "B 2": "S2"})
 
 
 def test_the_corrupted_prompt_is_written_by_swapping_or_replacing_slots() -> None:
@@ -41,20 +41,23 @@ def test_rows_are_distinct_all_there_are_and_the_seeds() -> None:
     assert [row.clean for row in IOI.sample(9, 1)] != [row.clean for row in IOI.sample(9, 2)]
     with pytest.raises(HeadlightError, match="24 different rows, and 25 are wanted"):
         IOI.sample(25)
-    many = Template("{a} {b} {c}", values=dict.fromkeys("abc", tuple(map(str, range(1000)))))
+    many = PromptTemplate("{a} {b} {c}", values=dict.fromkeys("abc", tuple(map(str, range(1000)))))
     assert len({row.clean for row in many.sample(500)}) == 500
 
 
 def test_a_form_goes_with_its_value_and_several_answers_stand_beside_each_other() -> None:
     values = {"noun": ("girl", "man"), "noun.plural": ("girls", "men"), "noun.says": ("is|was", "is|was|has")}
-    template = Template("The {noun.plural} and the {noun}", "", (" {noun.says}",), (), values, title="nouns")
+    template = PromptTemplate("The {noun.plural} and the {noun}", "", (" {noun.says}",), (), values, title="nouns")
     rows = {row.clean: row for row in template.sample(2)}
     assert rows["The men and the man"].answers == (" is", " was", " has")
     assert rows["The girls and the girl"].labels == {"noun": "girl", "template": "nouns"}
 
 
 def test_a_set_takes_its_templates_in_turn() -> None:
-    one, two = Template("{x} one", values={"x": tuple("abc")}), Template("{x} two", values={"x": tuple("abc")})
+    one, two = (
+        PromptTemplate("{x} one", values={"x": tuple("abc")}),
+        PromptTemplate("{x} two", values={"x": tuple("abc")}),
+    )
     rows = from_templates("both", [one, two], 5).rows
     assert [str(row.clean)[2:] for row in rows] == ["one", "two", "one", "two", "one"]
     with pytest.raises(HeadlightError, match="2 to"):
@@ -75,14 +78,14 @@ def test_a_set_takes_its_templates_in_turn() -> None:
 )
 def test_a_template_that_cannot_be_used_is_refused(text: str, values: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(HeadlightError, match=message):
-        Template(text, values=values)
+        PromptTemplate(text, values=values)
 
 
 def test_values_of_one_length_make_prompts_of_one_length() -> None:
     tokenizer = load("mini").tokenizer
     assert tokenizer is not None
     odd = {**VALUES, "A": (*NAMES, "Bartholomew"), "B": (*NAMES, "Bartholomew"), "place": ("store", "park", "zyx qua")}
-    template = Template(IOI.text, IOI.corrupted, IOI.answers, IOI.wrong_answers, odd)
+    template = PromptTemplate(IOI.text, IOI.corrupted, IOI.answers, IOI.wrong_answers, odd)
     assert not to_tokens(from_templates("ioi", [template], 60), tokenizer).is_one_length
     equal = template.with_equal_tokens(tokenizer)
     assert (equal.values["A"], equal.values["place"]) == (NAMES, ("store", "park"))
