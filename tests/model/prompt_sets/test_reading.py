@@ -192,6 +192,20 @@ def test_what_cannot_be_read_is_said_with_its_row(
         read(text, suffix, matching)
 
 
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ("clean,answers\n\nThe girl, is\n  \n,\n , \nThe boys, are\n\n,\n", ".csv"),
+        ("clean\tanswers\n\t\nThe girl\t is\n\nThe boys\t are\n\t \n", ".tsv"),
+        ('\n{"clean": "The girl", "answers": " is"}\n\n  \n{"clean": "The boys", "answers": " are"}\n\n', ".jsonl"),
+    ],
+)
+def test_blank_rows_are_no_rows(text: str, suffix: str) -> None:
+    """Rows that spreadsheets leave behind, and empty lines, neither count nor shift the numbers of the others."""
+    rows = read(text, suffix).rows
+    assert [(row.clean, row.answers) for row in rows] == [("The girl", (" is",)), ("The boys", (" are",))]
+
+
 def test_an_empty_cell_leaves_out_its_row_alone() -> None:
     tokenizer = load("mini").tokenizer
     assert tokenizer is not None
