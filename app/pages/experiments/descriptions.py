@@ -19,9 +19,9 @@ from headlight.model.experiments.tables import experiment_tables
 
 TITLES = {
     "dla": "Direct effect on the logit difference",
-    "patching": "Share of the {metric} restored by patching",
-    "attribution": "Share of the {metric} restored, estimated by gradients",
-    "path": "Share of the {metric} carried by the path into {receiver}'s {read}",
+    "patching": "{Metric} restored by patching",
+    "attribution": "{Metric} restored, estimated by gradients",
+    "path": "{Metric} carried by the path into {receiver}'s {read}",
     "lens": "{Metric} read off by the logit lens",
     "patterns": "Attention weight",
     "ablation": "Change of the {metric} with the {part} replaced by {replaced}",
@@ -55,7 +55,7 @@ def map_of(shown: Experiment, name: str) -> CellMap:
     measurement = measurement_of(shown, name)
     own = {name: shown.summaries[name]} if name == DIFFERENCE else _alone(shown)
     fixed = "".join(f", {axis} {measurement.axis_labels(axis)[place]}" for axis, place in shown.laid.fixed.items())
-    called = f"{title(shown.settings)}{fixed}, mean over rows ({measurement.measure.unit})"
+    called = f"{title(shown.settings)}{fixed}, mean ({measurement.measure.unit})"
     signed = shown.settings.measure != "patterns" or name == DIFFERENCE
     return maps.cell_map(
         measurement,

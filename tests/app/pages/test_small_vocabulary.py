@@ -39,8 +39,7 @@ SECONDS = 120  # for one script run on a busy machine
 WORDS = ("the", "cat", "sat")
 PROMPT, OTHER = "the cat sat the cat", "the sat cat the sat"
 PIN = {"layer": "1", "position": "2"}
-# Translate is of encoder-decoders; the sets of Experiments have answers that three words are too few for.
-BY_SLUG = {view.slug: view for view in VIEWS if view.slug not in ("translate", "experiments")}
+BY_SLUG = {view.slug: view for view in VIEWS if view.slug != "translate"}  # which is of encoder-decoders
 THOROUGH = pytest.mark.thorough
 CASES: list[Any] = [
     pytest.param(slug, size, marks=() if (slug, size) in {("lens", 3), ("why", 1)} else THOROUGH)
@@ -92,13 +91,16 @@ def test_a_page_lists_what_tokens_there_are(
         assert not page.session_state["headlight"].refusal
         if slug == "why" and size == 1:
             assert "has a single token, so there is no logit difference" in page.info[0].value
+        if slug == "experiments" and size > 1:
+            assert "A set has rows of a prompt and its answer" in page.info[0].value  # and none on offer fits
+            assert [button.label for button in page.button if button.label == "Write the set"]
 
 
 @pytest.mark.parametrize(("slug", "size"), CASES)
 @pytest.mark.usefixtures("settings", "unchecked")
 def test_files_list_what_tokens_there_are(slug: str, size: int, folders: dict[int, str], dictionary: str) -> None:
-    if slug in ("prompts", "heads", "directions"):
-        pytest.skip("its files are of uploads, of random repeats of four words, or of a direction that is found before")
+    if slug in ("prompts", "heads", "directions", "experiments"):
+        pytest.skip("its files are of uploads, of random repeats of four words, or of a direction or set that it lacks")
     export = import_module(f"headlight.app.pages.{slug}").EXPORT
     for more in ({}, {"prompt_b": OTHER}):
         chosen = selection_of(model=folders[size], prompt=PROMPT, dictionary=dictionary, **more)

@@ -266,6 +266,35 @@ def test_two_sets_are_compared_and_the_same_set_row_by_row(
     assert maps[-1].values == pytest.approx(np.zeros_like(maps[-1].values))
 
 
+def test_two_models_are_compared_row_by_row(
+    settings: dict[str, object], folder: str, pairs: str, maps: list[CellMap]
+) -> None:
+    page = opened(
+        prompt_set=pairs,
+        exp_measure="ablation",
+        exp_ablation="zero",
+        exp_interval="t",
+        prompt_b="one two",
+        model_b="mini",
+    )
+    a, b, both = maps[-3:]
+    assert [each.title.split(":")[0] for each in (a, b, both)] == ["A", "B", "B − A"]
+    head = tuple(map(int, np.unravel_index(np.abs(both.values).argmax(), both.values.shape)))
+    changes = [
+        [difference(model, prompt, right, wrong, head) - difference(model, prompt, right, wrong)]
+        for model in (folder, "mini")
+        for prompt, _, right, wrong in PAIRS
+    ]
+    of_a, of_b = np.array(changes).reshape(2, -1)
+    interval = stats.ttest_rel(of_b, of_a).confidence_interval(0.95)
+    assert (a.values[head], b.values[head]) == pytest.approx((of_a.mean(), of_b.mean()), abs=1e-4)  # float32, batched
+    assert both.values[head] == pytest.approx((of_b - of_a).mean(), abs=1e-4)
+    ends = [both.details[end][head] for end in ("95% from", "95% to")]
+    assert ends == pytest.approx([interval.low, interval.high], abs=1e-3)  # t's quantile times errors of that size
+    lines = next(text.value for text in page.text if text.value.startswith("A: Over 4 ")).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["A", "B", "B − A"]
+
+
 def test_the_commands_folder_is_shown_beside_its_set(
     settings: dict[str, object], folder: str, pairs: str, tmp_path: Path, maps: list[CellMap]
 ) -> None:
