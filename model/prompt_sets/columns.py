@@ -1,5 +1,6 @@
 """Which column of a table is which part of a row: given, or guessed from the names that other programs use."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -24,7 +25,7 @@ WRONG_ANSWERS = (
     *("wrong_answers", "wrong_answer", "incorrect_idx", "incorrect", "incorrect_answer", "wrong", "distractor"),
     "distractors",
 )
-YEARS = ("label", "year")  # as EAP-IG and MIB call it, for greater-than
+YEARS = ("label", "year")  # as EAP-IG and MIB call it, for greater-than; a label may also be a class
 COUNTERFACTUAL = "_counterfactual.prompt"
 KEY = "answerKey"
 IDS = ("idx", "id", "ids", "token", "tokens", "indices", "index")  # how the name of a column of token ids ends
@@ -96,7 +97,8 @@ def guess(names: Sequence[str], row: Mapping[str, Any]) -> ColumnMatching:
         wrong = f"{source}{answers}"
     elif answers and not wrong and _is_pair(row.get(answers)):
         wrong = answers
-    year = "" if answers or not corrupted else next((name for name in YEARS if _is_year(row.get(name))), "")
+    prompt = row.get(clean)
+    year = "" if answers or not corrupted else next((name for name in YEARS if _is_year(row.get(name), prompt)), "")
     positions = tuple(name for name in names if name.startswith(f"{POSITIONS}."))
     return ColumnMatching(clean, corrupted, answers, wrong, year, positions)
 
@@ -121,6 +123,11 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list | tuple) and len(value) >= 2
 
 
-def _is_year(value: object) -> bool:
+def _is_year(value: object, prompt: object) -> bool:
+    """Whether a cell is the year that its prompt names, or its last two digits; any other number is a label."""
     text = str(value).strip()
-    return text.isdigit() and len(text) in (1, 2, 4)
+    if not text.isdigit() or len(text) not in (1, 2, 4):
+        return False
+    if not isinstance(prompt, str):  # token ids, in which no year can be read
+        return len(text) > 1
+    return re.search(rf"(?<!\d)\d\d{text[-2:].zfill(2)}(?!\d)", prompt) is not None

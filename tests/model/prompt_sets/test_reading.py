@@ -96,7 +96,18 @@ def test_eap_igs_years_have_all_above_as_answers() -> None:
     assert first.wrong_answers == tuple(f"{year:02d}" for year in range(53))
     assert (len(second.answers), second.answers[0], second.wrong_answers[-1]) == (94, "06", "05")
     with pytest.raises(HeadlightError, match=r"set.csv: Row 1 \(Line 2\): its “label” is 99"):
-        read("clean,corrupted,label\na,b,99\n", ".csv")
+        read("clean,corrupted,label\nin 1799,b,99\n", ".csv")
+
+
+def test_a_number_that_is_no_year_of_its_prompt_is_a_label() -> None:
+    """Classes of a labelled file, beside the prompts that differ in them."""
+    table = "clean,corrupted,label\nIt was good in 1990,It was bad in 1990,1\nIt was awful,It was fine,0\n"
+    assert [row.labels for row in read(table, ".csv").rows] == [{"label": "1"}, {"label": "0"}]
+    assert not any(row.answers for row in read(table, ".csv").rows)
+    (year,) = read("clean,corrupted,label\nfrom 1602 to 16,from 1601 to 16,2\n", ".csv").rows  # as pandas writes 02
+    assert year.answers[0] == "03"
+    (ids,) = read(lines({"clean": [1, 2], "corrupted": [1, 3], "label": 1}), ".jsonl").rows
+    assert ids.labels == {"label": "1"}
 
 
 def test_auto_circuit_counts_tokens_without_the_beginning() -> None:
