@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, InputError
@@ -105,10 +105,15 @@ def neuronpedia_json(direction: Direction) -> dict[str, Any] | list[dict[str, An
     return listed[0] if len(listed) == 1 else listed
 
 
-def _write_safetensors(direction: Direction, path: Path) -> None:
+def safetensors_bytes(direction: Direction, more: Mapping[str, str] | None = None) -> bytes:
+    """A direction's safetensors file, with more lines of metadata."""
     texts = {"format": FORMAT, "hook": HOOK, "name": direction.name, "position": direction.position}
-    texts |= {"method": direction.method, "model": direction.model}
-    save_file({f"layer.{layer}": direction.vectors[layer].contiguous() for layer in direction.layers}, path, texts)
+    texts |= {"method": direction.method, "model": direction.model, **(more or {})}
+    return save({f"layer.{layer}": direction.vectors[layer].contiguous() for layer in direction.layers}, texts)
+
+
+def _write_safetensors(direction: Direction, path: Path) -> None:
+    path.write_bytes(safetensors_bytes(direction))
 
 
 def _write_gguf(direction: Direction, path: Path) -> None:
@@ -136,13 +141,22 @@ _WRITERS = {SAFE: _write_safetensors, GGUF: _write_gguf}
 
 
 def _read_safetensors(path: Path) -> tuple[Vectors, Texts]:
-    tensors = read_safetensors(path)
+    return _layers(path, read_safetensors(path), r"layer\.(\d{1,4})", 0), metadata_of(path)
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    """The lines of metadata of a safetensors file.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
     try:
         with safe_open(path, framework="pt") as file:
-            texts = file.metadata() or {}
+            return file.metadata() or {}
     except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path.name} cannot be read as safetensors ({reason(error, path)}).") from error
-    return _layers(path, tensors, r"layer\.(\d{1,4})", 0), texts
+        raise CheckpointError(
+            f"{path.name} cannot be read as safetensors ({reason(error, path)}). Copy or download it again."
+        ) from error
 
 
 def _read_gguf(path: Path) -> tuple[Vectors, Texts]:

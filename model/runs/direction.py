@@ -62,7 +62,7 @@ class Direction:
             InputError: it says what the direction has and what the model has.
         """
         if self.d_model != d_model or self.layers[-1] > n_layers:
-            made = f", which was found in {self.model}" if self.model else ""
+            made = f", which was found in {self.model}," if self.model else ""
             raise InputError(
                 f"The direction {self.name!r}{made} has {self.d_model:,} numbers a layer and goes up to layer "
                 f"{self.layers[-1]}; this model's stream is {d_model:,} wide and has {n_layers} layers. Open a "

@@ -64,7 +64,7 @@ def test_a_vector_downloaded_from_neuronpedia_opens(tmp_path: Path) -> None:
 def test_a_direction_of_another_size_is_refused(tmp_path: Path) -> None:
     save_direction(DIRECTION, tmp_path / "x.safetensors")
     with pytest.raises(
-        InputError, match=r"found in mini has 8 numbers a layer and goes up to layer 4; this model's stream"
+        InputError, match=r"found in mini, has 8 numbers a layer and goes up to layer 4; this model's stream"
     ):
         open_direction(tmp_path / "x.safetensors", random_model())
 
