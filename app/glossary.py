@@ -395,12 +395,13 @@ TERMS = {
         "one layer. Bars are 95% intervals over prompts; each prompt is steered by a direction found without its group."
     ),
     "dir_nearest": (
-        "The tokens whose logits the direction raises and lowers most, read through the final norm at the scale that "
-        "it has at the chosen token."
+        "The tokens whose logits the direction raises and lowers most, by each lens that the model has, read through "
+        "the final norm at the scale that it has at the chosen token. The effects in logits: As tables."
     ),
     "dir_cosines": (
-        "The cosine with kept directions, with what embeddings, heads and MLPs write at the chosen token, and with the "
-        "unembedding of tokens."
+        "The cosine with kept directions, with what embeddings, heads and MLPs write at the chosen token, with the "
+        "nearest vector that a head's W_O can write, with the unembedding of tokens, and with a dictionary's features. "
+        "Of W_O a random vector has about the root of d_head / d_model."
     ),
     "dir_edit": (
         "Add the direction times a factor, in units of the stream's mean norm; project it out; or cap the stream's "

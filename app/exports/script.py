@@ -96,7 +96,10 @@ def runs_made(comparison: Comparison, align: Align) -> list[str]:
 def _run(run: Run, model: str) -> str:
     rows = "".join(f"        {edit!r},\n" for edit in run.edits)
     edits = {"edits": Expression(f"(\n{rows}    )")} if rows else {}
-    for argument, kind, open_one in (("dictionaries", Dictionaries, opening), ("directions", Direction, _direction)):
+    for argument, kind, open_one in (
+        ("dictionaries", Dictionaries, opening),
+        ("directions", Direction, opening_direction),
+    ):
         if names := [name for name, value in run.tap.opened.items() if isinstance(value, kind)]:
             edits[argument] = Expression(f"{{{', '.join(f'{name!r}: {open_one(name, model)}' for name in names)}}}")
     return call("run_prompt", model, repr(run.prompt), prepend_bos=run.bos, **edits)
@@ -121,6 +124,6 @@ def opening(dictionary: str, *model: str) -> str:
     return call("open_dictionary", repr(dictionaries.told_by(dictionary)), *model)
 
 
-def _direction(identity: str, *model: str) -> str:
-    """An expression that opens a kept direction: its file as the page *Directions* writes it."""
-    return call("open_direction", repr(directions.file_of(identity)), *model)
+def opening_direction(identity: str, *model: str) -> str:
+    """An expression that opens a direction: its kept file, or the one that the page *Directions* writes."""
+    return call("open_direction", repr(directions.told_by(identity)), *model)

@@ -1,33 +1,32 @@
 """Studies of directions on the server: sets that are offered, what is known of a question, and its files as bytes."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import streamlit as st
 
-from headlight.app.runs import models, runs
+from headlight.app.runs import models, prompt_sets, runs
 from headlight.app.runs.cost import cost_of
 from headlight.app.runs.limits import GIB, ByteCache
+from headlight.app.runs.prompt_sets import KnownSet, ReadSet
 from headlight.model.base.errors import InputError
 from headlight.model.directions.dosing import FACTORS, MAX_DOSE_ROWS, Where
 from headlight.model.directions.files import open_direction, save_direction
 from headlight.model.directions.finding import Method
 from headlight.model.directions.sets import shipped_sets
 from headlight.model.directions.study import DirectionSettings, study_direction, study_dose
-from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
+from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.runs.direction import MARK, Direction
 from headlight.model.runs.run import Run
 from headlight.model.text.chat import Begin
-from headlight.model.text.records import READERS, as_text, folded, read_records
 
 MAX_BYTES = GIB // 8  # of uploaded sets
 MAX_ROWS = 2000
-HEAD = 4096  # bytes of a file that name its columns
+ANSWER = "answer"
 SETS = "directions.sets"  # of the session
 PROMPT_TOKENS = 16  # of a prompt, for an estimate
 FIT_SECONDS: dict[Method, float] = {"difference": 0.0003, "pca": 0.002, "logistic": 0.02}
@@ -39,7 +38,7 @@ class StudyQuestion:
 
     model: str
     bos: Begin
-    prompts: str
+    known: KnownSet
     settings: DirectionSettings
 
 
@@ -56,61 +55,87 @@ class DoseQuestion:
 Question = StudyQuestion | DoseQuestion
 
 
-def add_set(name: str, data: bytes) -> str:
+def add_set(name: str, data: bytes, columns: str = "") -> str:
     """Read an uploaded set of prompts, and list it for this session; return its name.
 
     Raises:
         InputError: the file holds none; the message names the row.
     """
-    prompts = PromptSet(PurePath(name).stem, tuple(_pairs(name, data)))
+    prompts = replace(prompt_sets.uploaded(name, data, columns), name=PurePath(name).stem)
     key = f"{name}{MARK}{hashlib.sha256(data).hexdigest()[:12]}"
-    _sets().get(key, lambda: prompts)
-    st.session_state.setdefault(SETS, []).append(key)
+    known = _of_a_size(prompt_sets.known(_with_classes(prompts)))
+    _uploaded().get(key, lambda: known)
+    names: list[str] = st.session_state.setdefault(SETS, [])
+    if key not in names:
+        names.append(key)
     return key
 
 
-def _pairs(name: str, data: bytes) -> Iterator[PromptPair]:
-    """The rows of a table with a prompt, labels and, where there are any, a corrupted prompt and answers."""
-    suffix = PurePath(name).suffix.lower()
-    if suffix not in READERS:
-        raise InputError(f"The name ends in {suffix!r}; files of labelled prompts end in {', '.join(READERS)}.")
-    column = "clean" if b"clean" in data[:HEAD] else "prompt"
-    for number, record in enumerate(record for record in read_records(data, suffix, column) if not record.is_header):
-        if record.fault:
-            raise InputError(f"{record.fault} Nothing of the file was taken.")
-        if number >= MAX_ROWS:
-            raise InputError(f"The file has more than {MAX_ROWS:,} rows; a page takes no more. Give a part of it.")
-        if record.is_blank:
-            continue
-        row = {folded(key): as_text(value) for key, value in zip(record.names, record.values, strict=True)}
-        if not row.get(column):
-            raise InputError(f"{record.where} has no {column}. Name the column of the texts prompt, or clean.")
-        prompt, corrupted = row.pop(column), row.pop("corrupted", "") or None
-        answers = [tuple(filter(None, [row.pop(each, "")])) for each in ("answer", "wrong_answer")]
-        yield PromptPair(prompt, corrupted, answers[0], answers[1], {}, row)
+def _of_a_size(known: KnownSet) -> KnownSet:
+    if (n_rows := len(known.prompt_set.rows)) > MAX_ROWS:
+        raise InputError(
+            f"The set {known.prompt_set.name} has {n_rows:,} rows; this page takes at most {MAX_ROWS:,}. Give a part "
+            "of it, or call direction_tables of headlight.model, which takes more."
+        )
+    return known
 
 
-def sets() -> dict[str, PromptSet]:
-    """The sets on offer by name: those that come with the project, and those that the session uploaded."""
-    uploaded = {key: _sets().find(key) for key in dict.fromkeys(st.session_state.get(SETS, []))}
-    return {**shipped_sets(), **{key: prompts for key, prompts in uploaded.items() if prompts is not None}}
+def _with_classes(prompts: PromptSet) -> PromptSet:
+    """The set; one that has neither labels nor corrupted prompts, with its answers as a column of labels."""
+    if prompts.label_names or any(row.corrupted is not None or len(row.answers) != 1 for row in prompts.rows):
+        return prompts
+    rows = (replace(row, labels={ANSWER: str(row.answers[0]).strip()}) for row in prompts.rows)
+    return replace(prompts, rows=tuple(rows))
 
 
-def set_of(name: str) -> PromptSet:
-    """A set by name.
+def offered() -> dict[str, str]:
+    """The sets on offer, by name with what each is called: labelled ones, the session's, and pairs of prompts."""
+    uploaded = [key for key in st.session_state.get(SETS, []) if _uploaded().find(key) is not None]
+    return {
+        **{name: name for name in shipped_sets()},
+        **{key: key.partition(MARK)[0] for key in uploaded},
+        **prompt_sets.offered(),
+    }
+
+
+def set_of(name: str) -> KnownSet:
+    """A set by name: on offer, uploaded, or any file, folder or data set of the hub where that is allowed.
 
     Raises:
-        InputError: it is not there, as after a restart.
+        HeadlightError: it is not there, as an upload after a restart, or cannot be read.
     """
-    prompts: PromptSet | None = shipped_sets().get(name) or _sets().find(name)
-    if prompts is None:
-        raise InputError(f"The set {name.partition(MARK)[0][:80]!r} is not open on this server. Upload its file again.")
-    return prompts
+    if name in shipped_sets():
+        return _shipped(name)
+    if MARK not in name:
+        known = prompt_sets.named(name, "")
+        return _of_a_size(prompt_sets.known(_with_classes(known.prompt_set)))
+    known = _uploaded().find(name)
+    if known is None:
+        raise InputError(
+            f"{name.partition(MARK)[0][:80]!r} is not open on this server. Upload the prompts again, or open the "
+            "direction's file again."
+        )
+    return known
+
+
+@cache
+def _shipped(name: str) -> KnownSet:
+    return prompt_sets.known(shipped_sets()[name])
+
+
+def first_for(run: Run) -> str:
+    """The first set that comes with the project of which a model can use half the rows; empty where there is none."""
+    return next((name for name in (*shipped_sets(), *prompt_sets.offered()) if _is_usable(name, run)), "")
+
+
+def _is_usable(name: str, run: Run) -> bool:
+    tokens = prompt_sets.tokens_of(ReadSet(run.source.name, run.bos, set_of(name)))
+    return len(tokens.rows) >= len(tokens.refused)
 
 
 @lru_cache(1)
-def _sets() -> ByteCache:
-    return ByteCache(MAX_BYTES, lambda prompts: 500 * len(prompts.rows))
+def _uploaded() -> ByteCache:
+    return ByteCache(MAX_BYTES, lambda known: 500 * len(known.prompt_set.rows))
 
 
 def answer_or_none(question: Question) -> Any:
@@ -132,7 +157,7 @@ def _anew(question: Question) -> Any:
     runs.check_unchanged(of.model)
     model = models.open_model(of.model)
     if isinstance(question, StudyQuestion):
-        return study_direction(model, set_of(of.prompts), of.settings, of.bos, host=runs.HOST)
+        return study_direction(model, of.known.prompt_set, of.settings, of.bos, host=runs.HOST)
     study = answer(of)
     return study_dose(
         model, study, question.layer, where=question.where, neutral=question.neutral, bos=of.bos, host=runs.HOST
@@ -142,7 +167,7 @@ def _anew(question: Question) -> Any:
 def seconds(question: Question, run: Run) -> float:
     """About how long a question takes, from the costs of its passes and fits."""
     of = question.study if isinstance(question, DoseQuestion) else question
-    n_rows = len(set_of(of.prompts).rows)
+    n_rows = len(of.known.prompt_set.rows)
     one = cost_of(run.model)(PROMPT_TOKENS).seconds
     if isinstance(question, DoseQuestion):
         n_factors = len(FACTORS)

@@ -23,6 +23,7 @@ Value = TypeVar("Value")
 LOOK_SECONDS = 2.0  # after which a new file in the models folder is seen
 SPARING = 20  # times as long as a look took nobody looks again: a folder on another machine may be slow
 CONFIGS = ("config.json", ADAPTER_CONFIG)
+DIRECTIONS = "directions"  # a folder of kept directions
 MAX_REASON = 300  # characters
 GONE = "The models folder cannot be read ({}). Mount or create it again, and its models are in the list again."
 
@@ -110,7 +111,7 @@ def _place(path: Path, entries: Listing) -> dict[str, Path] | None:
         check_regular(path)
         return entries.models
     os.listdir(path)
-    if is_tree(path):
+    if is_tree(path) or (path.name == DIRECTIONS and not any(os.path.lexists(path / config) for config in CONFIGS)):
         return None
     if is_dictionary(path):
         return entries.dictionaries

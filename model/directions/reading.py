@@ -12,9 +12,12 @@ from headlight.model.attribution.logits import final_norm, unembedding
 from headlight.model.attribution.parts import parts_at, stream_at
 from headlight.model.lens.kinds import LOGIT, Lens
 from headlight.model.measure import Measure
+from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.dictionary import CHUNK, Dictionary
 from headlight.model.runs.direction import Direction
-from headlight.model.runs.linear import check_reading, no_split
+from headlight.model.runs.edits import head_name
+from headlight.model.runs.host import kept
+from headlight.model.runs.linear import check_reading, check_split, no_split, writes_at_unit_scale
 from headlight.model.runs.run import Run
 
 MAX_TOKENS = 10
@@ -65,6 +68,8 @@ def cosines(
 ) -> Cosines:
     """The cosines of a layer's vector with other directions, with what heads and MLPs write, tokens and features.
 
+    Of a head's W_O it is the cosine with the nearest vector that the head can write, which has no sign.
+
     Args:
         run: the run whose heads and MLPs write.
         direction: the direction.
@@ -80,6 +85,9 @@ def cosines(
     if not no_split(run.model):
         parts = parts_at(run, position, layer)
         listed += _largest("writes", [part.name for part in parts.parts], _cosine(parts.vectors, unit))
+        if layer:
+            heads = [head_name((at, head)) for at in range(layer) for head in range(run.cfg.n_heads)]
+            listed += _largest("W_O", heads, writable(run, direction, layer).values.flatten())
     W_U = unembedding(run)
     near = _cosine(W_U.T, unit)
     best = near.abs().topk(min(MAX_LISTED, len(near))).indices.tolist()
@@ -92,8 +100,28 @@ def cosines(
                 for start in range(0, dictionary.n_features, CHUNK)
             ]
         )
-        listed += _largest("feature", [str(feature) for feature in range(len(rows))], rows)
+        listed += _largest("feature", [f"{dictionary.name} {feature}" for feature in range(len(rows))], rows)
     return listed
+
+
+@kept
+@torch.inference_mode()
+def writable(run: Run, direction: Direction, layer: int) -> Measure:
+    """The length of the part of a layer's unit vector that each head before it can write: 1 if all of it.
+
+    That is its projection on the span of the head's W_O. Of a random vector it is about the root of d_head / d_model.
+
+    Raises:
+        InputError: the model's stream is no sum of parts.
+    """
+    check_split(run.model)
+    unit, shares = direction.unit(layer).double(), torch.empty(layer, run.cfg.n_heads)
+    for at in range(layer):
+        W_O = writes_at_unit_scale(run.model, at, widened(run.model.block(at).attn.W_O.detach())).double()
+        along = W_O @ unit
+        inverse = torch.linalg.pinv(W_O @ W_O.mT, hermitian=True)
+        shares[at] = torch.einsum("hd,hde,he->h", along, inverse, along).clamp(min=0).sqrt()
+    return Measure("part in the span of W_O", "cosine", ("layer", "head"), shares)
 
 
 def _cosine(rows: Float[Tensor, "row d_model"], unit: Float[Tensor, " d_model"]) -> Float[Tensor, " row"]:

@@ -1,6 +1,6 @@
 """Tables of a direction: how well it predicts, what it is near to, where a prompt lies along it, and what it causes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headlight.model.attribution.tables import promoted_rows
 from headlight.model.directions.dosing import DoseCurve, Where, mean_of, verdict
@@ -8,10 +8,12 @@ from headlight.model.directions.examples import Examples
 from headlight.model.directions.held_out import HeldOut
 from headlight.model.directions.reading import cosines, nearest_tokens, projections
 from headlight.model.directions.study import DirectionSettings, DirectionStudy, study_direction, study_dose
+from headlight.model.features.effects import layer_after
 from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.lens.tables import comparable_lenses
 from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.dictionary import Dictionary
+from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.runs.direction import Direction
 from headlight.model.runs.linear import no_reading
 from headlight.model.runs.run import Run
@@ -52,10 +54,20 @@ def reading_tables(
     layer: int,
     place: int,
     others: Mapping[str, Direction] | None = None,
-    dictionary: Dictionary | None = None,
-    lens: Lens = LOGIT,
+    opened: Dictionaries | None = None,
+    lenses: Sequence[Lens] | None = None,
 ) -> Tables:
-    """A direction on the prompts of a comparison: every token's projection, the nearest tokens, and cosines."""
+    """A direction on the prompts of a comparison: every token's projection, the nearest tokens, and cosines.
+
+    Args:
+        comparison: the runs that are read.
+        direction: the direction.
+        layer: the layer before which it is read.
+        place: the token at which heads and MLPs write.
+        others: other directions by name, whose cosines are listed.
+        opened: dictionaries, of which the one of this stream is compared.
+        lenses: the lenses that read its nearest tokens; by default the logit lens and those beside the model.
+    """
     projected = {side: projections(run, direction).values[layer] for side, run in comparison.sides.items()}
     positions = {side: comparison.positions(run) for side, run in comparison.sides.items()}
     rows = [
@@ -72,12 +84,25 @@ def reading_tables(
     tables: Tables = {"projection": columns(("place", "token", *projected), rows)}
     run, position = comparison.a, position_of(comparison.a, comparison, place)
     if not no_reading(run.model):
-        promoted = nearest_tokens(run, direction, layer, position, lens)
-        heads = ("rank", "raised", "by (logits)", "lowered", "by (logits) ")
-        tables["nearest tokens"] = columns(heads, promoted_rows(promoted, run.outputs))
-    near = cosines(run, direction, layer, position, others, dictionary)
+        for lens in comparable_lenses(run, LOGIT) if lenses is None else lenses:
+            if lens.kind == LOGIT.kind or _carries(lens, layer, run):
+                promoted = nearest_tokens(run, direction, layer, position, lens)
+                heads = ("rank", "raised", "by (logits)", "lowered", "by (logits) ")
+                tables[nearest_title(lens)] = columns(heads, promoted_rows(promoted, run.outputs))
+    of_stream = (each for each in (opened or {}).values() if layer_after(each) == layer)
+    near = cosines(run, direction, layer, position, others, next(of_stream, None))
     tables["cosines"] = columns(("kind", "name", "cosine"), near)
     return tables
+
+
+def nearest_title(lens: Lens) -> str:
+    """The name of a lens's table of nearest tokens."""
+    return f"nearest tokens, {lens.title}"
+
+
+def _carries(lens: Lens, layer: int, run: Run) -> bool:
+    """Whether a lens has a map for this state: after the last layer all read as the logit lens does."""
+    return layer < run.cfg.n_layers and layer in lens.reads(run.cfg.n_layers)
 
 
 def position_of(run: Run, comparison: Comparison, place: int) -> int:
@@ -94,6 +119,8 @@ def direction_tables(
     place: int | None = None,
     where: Where | None = "every",
     neutral: tuple[str, ...] = (),
+    others: Mapping[str, Direction] | None = None,
+    opened: Dictionaries | None = None,
 ) -> Tables:
     """Find a direction in a set, test it, read the comparison's prompts by it, and measure what it causes.
 
@@ -105,6 +132,8 @@ def direction_tables(
         place: the token at which heads and MLPs write; by default the one that is predicted from.
         where: at which tokens it is added; None to leave the dose curve out.
         neutral: texts on which the cost is measured.
+        others: other directions by name, whose cosines are listed.
+        opened: dictionaries, of which the one of this stream is compared.
 
     Raises:
         HeadlightError: the set has no two classes with enough rows, or cannot be split or measured.
@@ -115,9 +144,8 @@ def direction_tables(
     curve = None
     if where is not None and study.examples.has_answers:
         curve = study_dose(run.model, study, at, where=where, neutral=neutral, bos=run.bos, host=run.host)
-    return study_tables(
-        comparison, study, study.direction, at, comparison.default_place if place is None else place, curve
-    )
+    place = comparison.default_place if place is None else place
+    return study_tables(comparison, study, study.direction, at, place, curve, others, opened)
 
 
 def study_tables(
@@ -128,14 +156,14 @@ def study_tables(
     place: int,
     curve: DoseCurve | None = None,
     others: Mapping[str, Direction] | None = None,
-    dictionary: Dictionary | None = None,
-    lens: Lens = LOGIT,
+    opened: Dictionaries | None = None,
+    lenses: Sequence[Lens] | None = None,
 ) -> Tables:
     """All tables of a direction, of a study or of a file."""
     tables: Tables = {}
     if study is not None:
         tables["held out"] = held_out_table(study.held_out, comparison.a.layer_labels)
-    tables |= reading_tables(comparison, direction, layer, place, others, dictionary, lens)
+    tables |= reading_tables(comparison, direction, layer, place, others, opened, lenses)
     if curve is not None and study is not None:
         tables["dose"] = dose_table(curve)
         tables["verdict"] = {"sentence": conclusion(curve, study.examples, study.accuracies[layer])}

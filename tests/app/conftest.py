@@ -1,5 +1,6 @@
 """A small random model as a folder, opened as the page opens it."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ import headlight.app.frame.bars
 import headlight.app.parts.options
 from headlight.app.components import Option
 from headlight.app.parts import charts
-from headlight.app.runs import comparisons, models, models_folder, runs, trusted
+from headlight.app.runs import comparisons, directions, models, models_folder, runs, trusted
 from headlight.app.server import boundary
 from headlight.app.server import settings as settings_module
 from headlight.app.server.flags import Settings
@@ -38,6 +39,12 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 charts.BEHIND = 0  # no browser draws here, which a figure would have to wait for
 
 PROMPT_B = "one two four one two three one"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_data(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No directions that the user keeps are on a page that is tested."""
+    os.environ[directions.DATA] = str(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from headlight.app.pages.directions.choices import Choices
-from headlight.app.runs import direction_studies, directions
+from headlight.app.runs import dictionaries, direction_studies, directions, lenses
 from headlight.app.runs.direction_studies import DoseQuestion, StudyQuestion
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import InputError
 from headlight.model.directions.dosing import DoseCurve
 from headlight.model.directions.examples import MEAN
-from headlight.model.directions.sets import shipped_sets
 from headlight.model.directions.study import DirectionSettings, DirectionStudy
 from headlight.model.directions.tables import study_tables
+from headlight.model.lens.kinds import LOGIT, Lens
+from headlight.model.lens.tables import comparable_lenses
 from headlight.model.prompt_sets.encoding import END
 from headlight.model.prompt_sets.prompt_set import PromptSet
 from headlight.model.prompt_sets.templates import TEMPLATE
@@ -45,28 +47,44 @@ class DirectionView:
     place: int
     study: DirectionStudy | None = None
     curve: DoseCurve | None = None
+    dictionary: str = ""
+
+    @cached_property
+    def others(self) -> dict[str, str]:
+        """The identities of the kept directions of the same width, by name."""
+        return {
+            name_of(identity): identity
+            for identity, each in directions.kept().items()
+            if identity != self.direction.identity and each.d_model == self.direction.d_model
+        }
 
     @property
+    def lenses(self) -> tuple[Lens, ...]:
+        """The lenses that the model of run A has."""
+        return comparable_lenses(self.comparison.a, LOGIT, lenses.lens)
+
+    @cached_property
     def tables(self) -> Tables:
         """All numbers of the page."""
-        others = {
-            identity.partition(MARK)[0]: each
-            for identity, each in directions.kept().items()
-            if identity != self.direction.identity
-        }
-        return study_tables(
-            self.comparison, self.study, self.direction, self.layer, self.place, self.curve, others=others
-        )
+        others = {name: directions.opened(identity) for name, identity in self.others.items()}
+        opened = dictionaries.fitting(self.dictionary, self.comparison.a.model) if self.dictionary else None
+        chosen = self.direction, self.layer, self.place
+        return study_tables(self.comparison, self.study, *chosen, self.curve, others, opened, self.lenses)
 
 
-def chosen_set(chosen: Selection) -> str:
-    """The chosen set's name, or a kept direction's identity; by default the first set."""
-    return chosen.choices_of(Choices).dir_set or next(iter(shipped_sets()))
+def name_of(identity: str) -> str:
+    """A direction's name, or an uploaded set's."""
+    return identity.partition(MARK)[0]
+
+
+def chosen_set(comparison: Comparison, chosen: Selection) -> str:
+    """The chosen set's name, or a kept direction's identity; by default the first set that the model can use."""
+    return chosen.choices_of(Choices).dir_set or direction_studies.first_for(comparison.a)
 
 
 def kept_direction(chosen: Selection) -> Direction | None:
     """The kept direction that is chosen; None where a set is."""
-    return directions.kept().get(chosen_set(chosen))
+    return directions.kept().get(chosen.choices_of(Choices).dir_set)
 
 
 def columns_of(prompts: PromptSet) -> dict[str, str]:
@@ -103,9 +121,9 @@ def study_question(comparison: Comparison, chosen: Selection) -> StudyQuestion:
     Raises:
         InputError: the set is not open, or has no two classes.
     """
-    own, name = chosen.choices_of(Choices), chosen_set(chosen)
-    prompts = direction_studies.set_of(name)
-    columns = columns_of(prompts)
+    own = chosen.choices_of(Choices)
+    known = direction_studies.set_of(chosen_set(comparison, chosen))
+    prompts, columns = known.prompt_set, columns_of(known.prompt_set)
     if not columns:
         raise InputError(
             "The set has neither a column of two labels nor a corrupted prompt in every row, so there are no two "
@@ -119,7 +137,7 @@ def study_question(comparison: Comparison, chosen: Selection) -> StudyQuestion:
         method=own.dir_method,
         answers=(own.dir_up, own.dir_down) if own.dir_up and own.dir_down else None,
     )
-    return StudyQuestion(comparison.a.source.name, comparison.a.bos, name, settings)
+    return StudyQuestion(comparison.a.source.name, comparison.a.bos, known, settings)
 
 
 def dose_question(comparison: Comparison, chosen: Selection, layer: int) -> DoseQuestion:
@@ -130,7 +148,7 @@ def dose_question(comparison: Comparison, chosen: Selection, layer: int) -> Dose
 
 
 def find(comparison: Comparison, chosen: Selection) -> DirectionView | None:
-    """What is shown, as far as it is known; None before a direction was found.
+    """What is shown, as far as it is known; None before a direction was found, and where there is no set.
 
     Raises:
         InputError: the set or the direction is not open, or does not fit the model.
@@ -138,7 +156,10 @@ def find(comparison: Comparison, chosen: Selection) -> DirectionView | None:
     own, place = chosen.choices_of(Choices), _place(comparison, chosen)
     if (direction := kept_direction(chosen)) is not None:
         direction.check_fits(comparison.a.cfg.d_model, comparison.a.cfg.n_layers)
-        return DirectionView(comparison, direction, _layer(own.dir_layer, direction, direction.layers[-1]), place)
+        layer = _layer(own.dir_layer, direction, direction.layers[-1])
+        return DirectionView(comparison, direction, layer, place, dictionary=_dictionary(comparison, chosen, layer))
+    if not chosen_set(comparison, chosen):
+        return None
     study: DirectionStudy | None = direction_studies.answer_or_none(study_question(comparison, chosen))
     if study is None:
         return None
@@ -146,7 +167,14 @@ def find(comparison: Comparison, chosen: Selection) -> DirectionView | None:
     curve = None
     if study.examples.has_answers:
         curve = direction_studies.answer_or_none(dose_question(comparison, chosen, layer))
-    return DirectionView(comparison, study.direction, layer, place, study, curve)
+    dictionary = _dictionary(comparison, chosen, layer)
+    return DirectionView(comparison, study.direction, layer, place, study, curve, dictionary)
+
+
+def _dictionary(comparison: Comparison, chosen: Selection, layer: int) -> str:
+    """The name of dictionaries of this stream; empty where there are none."""
+    opened = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
+    return "" if opened is None else opened[0]
 
 
 def _layer(chosen: int | None, direction: Direction, best: int) -> int:

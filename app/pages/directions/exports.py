@@ -2,11 +2,10 @@
 
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawing, Drawings, table
-from headlight.app.exports.script import call, names_of, printing, runs_made
+from headlight.app.exports.script import Expression, names_of, opening, opening_direction, printing, runs_made
 from headlight.app.pages.directions import charts
 from headlight.app.pages.directions.choices import Choices
 from headlight.app.pages.directions.direction_view import DirectionView, dose_question, find, study_question
-from headlight.app.runs import direction_studies, directions
 from headlight.app.selection.chosen import Selection
 from headlight.model.directions.reading import projections
 from headlight.model.measure import Measure
@@ -25,14 +24,20 @@ def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that finds the direction in the same prompts, or opens its file, and prints the page's tables."""
     view = _view(comparison, chosen)
     names, lines = names_of(comparison), runs_made(comparison, chosen.align)
-    own = {"layer": view.layer, "place": view.place}
+    own: dict[str, object] = {"layer": view.layer, "place": view.place}
+    if view.others:
+        opened = ", ".join(f"{name!r}: {opening_direction(each, 'model')}" for name, each in view.others.items())
+        names |= {"open_direction"}
+        own["others"] = Expression(f"{{{opened}}}")
+    if view.dictionary:
+        names |= {"open_dictionary"}
+        own["opened"] = Expression(opening(view.dictionary, "model"))
     if view.study is None:
-        file = directions.file_of(view.direction.identity)
-        lines.append(f"direction = {call('open_direction', repr(file), 'model')}")
+        lines.append(f"direction = {opening_direction(view.direction.identity, 'model')}")
         names |= {"open_direction"}
         return printing(PURPOSE, names, lines, "reading_tables", "comparison", "direction", **own)
     question = study_question(comparison, chosen)
-    rows = "".join(f"    {row!r},\n" for row in direction_studies.set_of(question.prompts).rows)
+    rows = "".join(f"    {row!r},\n" for row in question.known.prompt_set.rows)
     lines.append(f"prompts = PromptSet({view.study.tokens.name!r}, (\n{rows}))")
     dose = dose_question(comparison, chosen, view.layer)
     options = own | {"where": chosen.choices_of(Choices).dir_where if view.curve else None, "neutral": dose.neutral}

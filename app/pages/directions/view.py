@@ -1,11 +1,13 @@
 """The page *Directions*: what is compared, how well the direction predicts, what lies along it, and what it causes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
 
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Listed, Option, Text, token_values
+from headlight.app.components import Listed, Option, Suggested, Text, token_values
 from headlight.app.figures import Plot
 from headlight.app.frame import notices, progress
 from headlight.app.pages.directions import acting, charts, files
@@ -19,6 +21,7 @@ from headlight.app.pages.directions.direction_view import (
     find,
     kept_direction,
     layers_of,
+    name_of,
     pair_of,
     positions_of,
     study_question,
@@ -27,43 +30,56 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.charts import alone
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.runs import direction_studies, directions, jobs
+from headlight.app.runs import direction_studies, directions, jobs, models
 from headlight.app.runs.direction_studies import Question
 from headlight.app.server import boundary
 from headlight.model.directions.finding import METHODS
-from headlight.model.directions.tables import conclusion
+from headlight.model.directions.study import DirectionStudy
+from headlight.model.directions.tables import conclusion, nearest_title
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.direction import MARK
+from headlight.model.runs.tables import Table, columns
 
 OPEN = "directions_open"
 JOBS = "directions"
+WAYS = ("raised", "lowered")
 AT_ONCE = 10.0  # seconds by estimate: a page that is opened shows something
 ON_CLICK = -1.0  # an experiment is begun by who wants it
 
 
 def render(comparison: Comparison) -> None:
     """The options, the study or the opened direction, and what can be done with it."""
-    with title_row("Directions", "dir_page", level=1, key="directions"):
-        row = st.container()
     found, reasons = list[DirectionView](), list[str]()
-    work = jobs.get_jobs(JOBS)
-    files.draw_refused()
-
+    work, now = jobs.get_jobs(JOBS), selection.current()
     with boundary.guard(reasons.append):
-        found += filter(None, [find(comparison, selection.current())])
+        found += filter(None, [find(comparison, now)])
     view = found[0] if found else None
-    with row:
-        _options(comparison, view, has_set=not reasons and kept_direction(selection.current()) is None)
-    with st.container(horizontal=True, key="headlight-direction-actions"):
+    name = chosen_set(comparison, now)
+    is_set = bool(name) and not reasons and kept_direction(now) is None
+    with title_row("Directions", "dir_page", level=1, key="directions"):
+        _options(comparison, view, name, is_set)
         files.draw(view)
-        if not reasons and kept_direction(selection.current()) is None:
-            _work(work, comparison, view)
+    files.say_what_was_taken()
     st.session_state[OPEN] = view is not None
     for reason in reasons:
         notices.refused(reason, "directions")
+    if not name:
+        _say_how(comparison)
+    if is_set and (view is None or view.study is None):
+        _work(work, "Find the direction", study_question(comparison, now), comparison, AT_ONCE)
     if view is not None:
-        _draw(view)
+        _draw(view, work)
     progress.go_on(work, direction_studies.answer)
+
+
+def _say_how(comparison: Comparison) -> None:
+    with st.container(key="headlight-missing"):
+        st.info(
+            plain(
+                f"The sets of prompts that come with Headlight cannot be used with {comparison.a.source.name}: their "
+                "words are not in its vocabulary, or their answers are no single tokens of it. Upload labelled prompts "
+                "in its own words, or open a direction that was found in it."
+            )
+        )
 
 
 def is_open() -> bool:
@@ -71,52 +87,45 @@ def is_open() -> bool:
     return bool(st.session_state.get(OPEN))
 
 
-def _work(work: jobs.Jobs, comparison: Comparison, view: DirectionView | None) -> None:
-    """Find the direction, and then measure what it causes: at once where that is quick, else on a click."""
-    now = selection.current()
-    wanted: list[Question] = [study_question(comparison, now)]
-    label, at_once = "Find the direction", AT_ONCE
-    if view is not None and view.study is not None and view.study.examples.has_answers:
-        wanted = [dose_question(comparison, now, view.layer)]
-        label, at_once = "Measure what it causes", ON_CLICK
-    work.keep_to(wanted)
-    for question in wanted:
-        if question in work.refused:
-            notices.refused(work.refused[question], "direction_study")
-    missing = [each for each in wanted if direction_studies.answer_or_none(each) is None and each not in work.refused]
+def _work(work: jobs.Jobs, label: str, question: Question, comparison: Comparison, at_once: float) -> None:
+    """Find the direction, or measure what it causes: at once where that is quick, else on a click."""
+    work.keep_to([question])
+    if question in work.refused:
+        notices.refused(work.refused[question], "direction_study")
     progress.bar(work, "steps done", JOBS)
-    seconds = sum(direction_studies.seconds(each, comparison.a) for each in missing)
-    if progress.offer(work, missing, label, JOBS, seconds, at_once):
+    is_missing = direction_studies.answer_or_none(question) is None and question not in work.refused
+    seconds = direction_studies.seconds(question, comparison.a)
+    if progress.offer(work, [question] if is_missing else [], label, JOBS, seconds, at_once):
         st.caption(plain(f"{label}…"))
 
 
-def _options(comparison: Comparison, view: DirectionView | None, has_set: bool) -> None:
-    now = selection.current()
-    own, name = now.choices_of(Choices), chosen_set(now)
-    offered = {each: each.partition(MARK)[0] for each in direction_studies.sets()}
-    offered |= {each: f"kept: {each.partition(MARK)[0]}" for each in directions.kept()}
-    listed: list[Option | None] = [
-        options.tie(
-            Listed,
-            "dir_set",
-            "Prompts or direction",
-            name,
-            lambda new: selection.update(
-                Choices, dir_set=new, dir_column="", dir_toward="", dir_away="", dir_position="end", dir_layer=None
-            ),
-            options=offered if name in offered else {**offered, name: name.partition(MARK)[0]},
-            width=190,
-        )
-    ]
-    if has_set:
-        listed += _of_set(name, own)
+def _options(comparison: Comparison, view: DirectionView | None, name: str, is_set: bool) -> None:
+    listed = [_named(name)]
+    if is_set:
+        listed += _of_set(name, selection.current().choices_of(Choices))
     if view is not None:
         listed += [_layer(view), _place(view)]
-    options.row(*listed, options.as_tables())
+    options.row(*listed, replace(options.as_tables(), folded=True))
+
+
+def _named(name: str) -> Option:
+    """A set or a kept direction, or any other set's file, folder or hub name where that is allowed."""
+    offered = direction_studies.offered()
+    offered |= {each: f"kept: {name_of(each)}" for each in directions.kept()}
+    shown = offered.get(name, name_of(name))
+
+    def change(text: str) -> None:
+        files.choose(next((each for each, called in offered.items() if called == text), text))
+
+    tied = "dir_set", "Prompts or direction", shown, change
+    if models.any_model_allowed():
+        hint = "Choose, or type a file, folder or hub name"
+        return options.tie(Suggested, *tied, offered=tuple(offered.values()), placeholder=hint, width=190)
+    return options.tie(Listed, *tied, options={each: each for each in offered.values()}, width=190)
 
 
 def _of_set(name: str, own: Choices) -> list[Option | None]:
-    prompts = direction_studies.set_of(name)
+    prompts = direction_studies.set_of(name).prompt_set
     columns, positions = columns_of(prompts), positions_of(prompts)
     if not columns:
         return []
@@ -143,8 +152,8 @@ def _of_set(name: str, own: Choices) -> list[Option | None]:
             else None,
         ]
     listed += [
-        options.bind(Listed, "dir_method", "Method", page=Choices, options=METHODS, width=210),
-        options.bind(Listed, "dir_position", "Read at", page=Choices, options=positions, width=150)
+        options.bind(Listed, "dir_method", "Method", page=Choices, options=METHODS, width=210, folded=True),
+        options.bind(Listed, "dir_position", "Read at", page=Choices, options=positions, width=150, folded=True)
         if own.dir_position in positions
         else None,
         options.bind(Text, "dir_up", "Measure by", page=Choices, placeholder="the set's answers", folded=True),
@@ -170,10 +179,10 @@ def _place(view: DirectionView) -> Option:
     def change(place: int) -> None:
         selection.choose(position=place)
 
-    return options.place("dir_token", "Token", view.comparison.labels, view.place, change, width=140)
+    return options.place("dir_token", "Token", view.comparison.labels, view.place, change, width=140, folded=True)
 
 
-def _draw(view: DirectionView) -> None:
+def _draw(view: DirectionView, work: jobs.Jobs) -> None:
     if selection.current().table:
         for name, table in view.tables.items():
             st.caption(plain(name.capitalize()))
@@ -195,7 +204,7 @@ def _draw(view: DirectionView) -> None:
         selection.choose(position=strip)
         st.rerun()
     if view.study is not None:
-        _effect(view)
+        _effect(view, view.study, work)
     acting.draw(view)
     _near(view)
 
@@ -220,35 +229,45 @@ def said_of_study(view: DirectionView) -> str:
     )
 
 
-def _effect(view: DirectionView) -> None:
-    """The dose curve and what it comes to; or why there is none."""
-    assert view.study is not None
+def _effect(view: DirectionView, study: DirectionStudy, work: jobs.Jobs) -> None:
+    """The dose curve and what it comes to, a button that measures it, or why there is none."""
     heading("Does it cause what it predicts?", "dir_dose", key="dir_dose")
-    if not view.study.examples.has_answers:
+    if not study.examples.has_answers:
         st.info(
             "These prompts have no answers, so there is nothing to measure. Name a token for each class as Measure by "
             "and less, or add the columns answer and wrong_answer to the file."
         )
-    elif view.curve is None:
-        st.caption("Not measured yet in this layer.")
-    else:
-        for line in conclusion(view.curve, view.study.examples, view.study.accuracies[view.layer]):
+        return
+    question = dose_question(view.comparison, selection.current(), view.layer)
+    _work(work, "Measure what it causes", question, view.comparison, ON_CLICK)
+    if view.curve is not None:
+        for line in conclusion(view.curve, study.examples, study.accuracies[view.layer]):
             st.text(line)
-        _plots(charts.dose(view.curve, view.study.examples.classes[0]), "with 95% intervals", "direction_dose")
+        _plots(charts.dose(view.curve, study.examples.classes[0]), "with 95% intervals", "direction_dose")
 
 
 def _near(view: DirectionView) -> None:
-    """The nearest tokens and the cosines."""
-    own = view.tables
+    """The nearest tokens by each lens, and the cosines."""
     left, right = st.columns(2, gap="large")
     with left:
         heading("Nearest tokens", "dir_nearest", key="dir_nearest")
-        if "nearest tokens" in own:
-            tables.draw(own["nearest tokens"], "Tokens that the direction raises and lowers, by the logit lens")
+        if nearest := _nearest(view):
+            tables.draw(nearest, "Tokens that the direction raises and lowers, by each lens")
         else:
             st.caption(
                 "This model's logits are no sums over what wrote to the stream, so no token is raised by a part."
             )
     with right:
         heading("Cosines", "dir_cosines", key="dir_cosines")
-        tables.draw(own["cosines"], "Cosines with other directions, with what heads and MLPs write, and tokens")
+        tables.draw(view.tables["cosines"], "Cosines with other directions, heads, MLPs, tokens and features")
+
+
+def _nearest(view: DirectionView) -> Table:
+    """The one lens's table with its numbers, or the tokens of several lenses side by side."""
+    by_lens = {lens.title: view.tables.get(nearest_title(lens)) for lens in view.lenses}
+    by_lens = {title: table for title, table in by_lens.items() if table}
+    if len(by_lens) < 2:
+        return next(iter(by_lens.values()), {})
+    of = [(table[way], f"{way} ({title.removesuffix(' lens')})") for title, table in by_lens.items() for way in WAYS]
+    rows = zip_longest(*(tokens for tokens, _ in of))  # a lens may raise fewer tokens than another
+    return columns(("rank", *(name for _, name in of)), ((rank, *row) for rank, row in enumerate(rows, 1)))

@@ -9,9 +9,8 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Suggested
 from headlight.app.frame import notices
-from headlight.app.pages.experiments import columns_form
 from headlight.app.pages.experiments.choices import Choices
-from headlight.app.parts import options
+from headlight.app.parts import columns_form, options
 from headlight.app.runs import models, prompt_sets
 from headlight.app.runs.prompt_sets import SESSION, KnownSet
 from headlight.app.selection.links import MAX_URL_PROMPT, codecs

@@ -116,8 +116,8 @@ def test_an_upload_is_a_set_with_its_columns(comparison: Comparison) -> None:
     drawn = page("directions", comparison, dir_set=name)
     for bad, said in (
         (b"prompt\n", "has no rows"),
-        (b"text,label\na,b\n", "prompt"),
-        (b"prompt,label\n,x\n", "has no prompt"),
+        (b"foo,bar\na,b\n", "No column is known to hold the prompts"),
+        (b"prompt,label\na,b,c\n", "Line 2"),
     ):
         with pytest.raises(InputError, match=said):
             direction_studies.add_set("bad.csv", bad)

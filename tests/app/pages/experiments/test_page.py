@@ -15,7 +15,8 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.components import CellMap, Table
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
-from headlight.app.pages.experiments import cell, columns_form, exports, set_table, view
+from headlight.app.pages.experiments import cell, exports, set_table, view
+from headlight.app.parts import columns_form
 from headlight.app.runs import comparisons, prompt_sets
 from headlight.model import load
 from headlight.model.corpus.engines import Here
