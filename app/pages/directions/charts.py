@@ -15,7 +15,7 @@ from headlight.model.directions.dosing import DoseCurve, MeanOf, mean_of
 from headlight.model.directions.reading import projections
 from headlight.model.directions.study import DirectionStudy
 
-METHOD, SHUFFLED, RANDOM = "the direction", "shuffled labels", "random vectors"
+METHOD, SHUFFLED, RANDOM = "direction", "shuffled", "random"  # one line of a legend on a phone
 LOOKS: dict[str, Look] = {
     METHOD: ("blue", "solid"),
     SHUFFLED: ("grey", "dash"),
