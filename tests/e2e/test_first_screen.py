@@ -5,14 +5,13 @@ import pytest
 from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.runs.prompts import examples
-from tests.e2e.driver import OF_SETS, PROMPTED_VIEWS, Driver
-from tests.e2e.fitting import SIZES, check_first_screen, check_fits_every_window
+from tests.e2e.driver import PROMPTED_VIEWS, Driver
+from tests.e2e.fitting import SIZES, check_first_screen
 from tests.e2e.screenshots import compared
 from tests.e2e.test_compared import MOVED_BY_CHOICE
 
 # The other pages are looked at with something chosen (test_compared.py).
 OTHERS = [view for view in VIEWS if view not in PROMPTED_VIEWS or view.slug in MOVED_BY_CHOICE]
-COMPARED = [view for view in OTHERS if view.slug not in OF_SETS]
 WITH_A_B_ALONE = ("patching",)  # which has nothing to show of one run
 
 
@@ -22,12 +21,10 @@ def test_the_main_picture_begins_high_on_a_page_that_fits_the_window(app: Driver
         pytest.skip("nothing to show without a B")
     own = (each.prompt for each in examples() if each.view == view.slug and each.model == "mini")
     app.open(view, prompt=next(own, examples()[0].prompt))
-    if view.slug == "directions":  # whose plots have two lines of options and buttons above them
-        return check_fits_every_window(app)
     check_first_screen(app, view, "alone")
 
 
-@pytest.mark.parametrize("view", COMPARED, ids=lambda view: view.slug)
+@pytest.mark.parametrize("view", OTHERS, ids=lambda view: view.slug)
 def test_a_comparison_begins_high_too(app: Driver, view: View) -> None:
     app.open(view, **compared(view))
     check_first_screen(app, view, "compared")
