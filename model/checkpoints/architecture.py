@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,9 @@ class Architecture:
         stored = self.names(read_folder(folder), text_part(raw_config) is not None)
         return head_of(raw_config, stored, self.unembed, self.unembed != UNEMBED, is_sentence_encoder(folder))
 
-    def _likeness(self, names: Iterable[str]) -> float:
+    @cached_property
+    def _known(self) -> set[str]:
+        """The tensor names of a folder with two layers and the defaults of transformers' config class."""
         from transformers.models.auto.configuration_auto import CONFIG_MAPPING  # a second, which few need
 
         config = self.keys.select(CONFIG_MAPPING[self.model_type](**self.example))
@@ -116,10 +118,12 @@ class Architecture:
         cfg = TransformerConfig(**self.settings(config))
         shallow = replace(cfg, n_layers=2, attn_types=cfg.attn_types and cfg.attn_types[:2])
         weight_map = self.weight_map(shallow, config)
-        known = {name for weight in weight_map.values() for name in weight.shapes}
+        return {name for weight in weight_map.values() for name in weight.shapes}
+
+    def _likeness(self, names: Iterable[str]) -> float:
         of_text = text_tensors(dict.fromkeys(names, torch.empty(0)), self.unembed)
         plain = (name.removeprefix(self.prefix) for name in of_text)
-        return likeness({*plain} - {self.unembed}, known - {self.unembed})  # whether tied or not
+        return likeness({*plain} - {self.unembed}, self._known - {self.unembed})  # whether tied or not
 
 
 def read(
