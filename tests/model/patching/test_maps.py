@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
+from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.hooks import HookPoint
 from headlight.model.patching import Kind, LogitDifference, Patching, Variant, grid, patching_map
 from headlight.model.patching.grids import operations, row_bytes
@@ -20,18 +21,17 @@ KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z_by_positi
 MODELS = [name for name in VARIANTS if name != "other output vocabulary"] + ["other output vocabulary"]
 
 
-def one_run(each: Case, variant: Variant, into: str, asked: LogitDifference = ASKED) -> float:
-    """The logit difference of one variant, by a whole run with one hook."""
-    base, other = (each.a, each.b) if into == "A" else (each.b, each.a)
+def one_run(each: Case, variant: Variant, into: str, there: ActivationCache, asked: LogitDifference = ASKED) -> float:
+    """The logit difference of one variant, by a whole run with one hook that puts in what is `there` in the other."""
+    base = each.a if into == "A" else each.b
     name = f"blocks.{variant.layer}.{'attn.' if variant.part == 'z' else ''}hook_{variant.part}"
-    there = each.model.run_with_cache(other, name)[1][name]
 
     def put(activation: Tensor, hook: HookPoint) -> None:
         positions = slice(None) if variant.position is None else variant.position
         if variant.head is None:
-            activation[:, positions] = there[:, positions]
+            activation[:, positions] = there[name][:, positions]
         else:
-            activation[:, positions, variant.head] = there[:, positions, variant.head]
+            activation[:, positions, variant.head] = there[name][:, positions, variant.head]
 
     return each.difference(each.model.run_with_hooks(base, [(name, put)]), asked)
 
@@ -41,12 +41,13 @@ def one_run(each: Case, variant: Variant, into: str, asked: LogitDifference = AS
 def test_every_map_is_what_one_run_for_each_patch_gives(variant: str, into: str) -> None:
     each = case(variant)
     a, b = (each.difference(each.model(tokens)) for tokens in (each.a, each.b))
+    _, there = each.model.run_with_cache(each.b if into == "A" else each.a)
     for kind in KINDS:
         if kind == "mlp_out" and each.model.cfg.attn_only:
             continue
         found = patching_map(each.patching(into=into), kind, layer=1)
         cells = grid(kind, each.model.cfg, N_POS, layer=1)
-        expected = [(one_run(each, cell, into) - a) / (b - a) for cell in cells.variants]
+        expected = [(one_run(each, cell, into, there) - a) / (b - a) for cell in cells.variants]
         torch.testing.assert_close(found.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
         assert found.axes == cells.axes
         assert found.unit == "share"
@@ -57,9 +58,10 @@ def test_a_difference_in_the_middle_of_the_prompt_needs_only_what_comes_before(p
     each, asked = case(), LogitDifference(2, 7, position)
     patching = each.patching(asked)
     a, b = (each.difference(each.model(tokens), asked) for tokens in (each.a, each.b))
+    _, there = each.model.run_with_cache(each.b)
     for kind in KINDS:
         cells = grid(kind, each.model.cfg, position + 1, layer=1)
-        expected = [(one_run(each, cell, "A", asked) - a) / (b - a) for cell in cells.variants]
+        expected = [(one_run(each, cell, "A", there, asked) - a) / (b - a) for cell in cells.variants]
         found = patching_map(patching, kind, layer=1)
         torch.testing.assert_close(found.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
 
