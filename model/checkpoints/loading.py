@@ -47,6 +47,7 @@ from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.tokenizer_files import has_tokenizer, is_bare_list, names_in
 
+MAX_ALIKE = 3  # architectures that a message names
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
 EARLY = ("bert", "distilbert", "gpt2", "openai-gpt", "roberta")  # transformers wrote no model_type before 2.8
 EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
@@ -395,12 +396,15 @@ def _family(path: Path, called: str) -> str:
     if family := _recognised(path, FAMILIES):
         return family
     if alike := resembled(path, FAMILIES):
-        kind = read_config_file(path).get("model_type")
+        config = read_config_file(path)
+        kind = config.get("model_type")
         if kind is None and len(alike) == 1 and alike[0] in EARLY:
             return alike[0]
         says = f"is a {kind!r}, which is no kind that is known" if kind else "has a config.json without a model_type"
+        says += ", and is computed by code in its folder (auto_map), which is never run here" * ("auto_map" in config)
+        named = " or ".join(alike[:MAX_ALIKE]) + (f" (of {len(alike)})" if len(alike) > MAX_ALIKE else "")
         raise CheckpointError(
-            f"{called} {says}; its tensors have the names of a {' or '.join(alike)}. If it computes what that does, "
+            f"{called} {says}; its tensors have the names of a {named}. If it computes what that does, "
             "write that as model_type in its config.json."
         )
     raise CheckpointError(unknown(path, called))

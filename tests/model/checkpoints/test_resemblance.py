@@ -11,6 +11,7 @@ from headlight.model.base.errors import CheckpointError
 from headlight.model.checkpoints.families import FAMILIES
 from headlight.model.checkpoints.resemblance import likeness, resembled
 from tests.model.checkpoints.test_architectures import CASES, noisy
+from tests.model.checkpoints.test_folders import edit_config
 from tests.model.oracles import random_gpt2
 
 
@@ -38,6 +39,11 @@ def test_what_is_unknown_and_resembles_a_known_kind_is_refused_with_its_name(tmp
     noisy(CASES["qwen3: grouped"]).save_pretrained(tmp_path)
     call_it("qwen9", tmp_path)
     with pytest.raises(CheckpointError, match=r"'qwen9'.*; its tensors have the names of a qwen3\. If it computes"):
+        load(tmp_path)
+    noisy(CASES["llama: grouped"]).save_pretrained(tmp_path)
+    call_it("my_llama", tmp_path)
+    edit_config(tmp_path, auto_map={"AutoModelForCausalLM": "modeling.Mine"})
+    with pytest.raises(CheckpointError, match=r"by code in its folder \(auto_map\).* or \w+ or \w+ \(of \d+\)\. If"):
         load(tmp_path)
 
 
