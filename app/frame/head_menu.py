@@ -30,9 +30,10 @@ def follow(slug: str, head: Head) -> None:
         selection.ask(replace(now, heads=options.head_first(head, now.heads), keys=()), slug)
         return
     edit = AblateHeads((head,), "zero")
+    drawer.open_it()  # where its effect is said
     if edit in now.edits:
-        drawer.change(now.edits, tuple(place for place in now.edits_off if now.edits[place] != edit))
+        drawer.change(now.edits, tuple(place for place in now.edits_off if now.edits[place] != edit), closes_b=False)
     elif len(now.edits) < MAX_EDITS:
-        drawer.change((*now.edits, edit), now.edits_off)
+        drawer.change((*now.edits, edit), now.edits_off, closes_b=False)
     else:
         st.toast(f"{MAX_EDITS} edits are as many as a run takes. Remove one to add another.")

@@ -1,31 +1,65 @@
 """The heads that are looked at before the user has chosen any."""
 
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
 from headlight.app.selection.chosen import Selection
+from headlight.model.measure.attention import sinks
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
+from headlight.model.runs.head import patterns
 from headlight.model.runs.run import Run
 
 FIRST_HEADS = 3
+MAX_QUERIES = 32  # tokens from which sinks are looked for: rows of a long prompt's patterns are long
 
 
 def clearest(comparison: Comparison) -> tuple[Head, ...]:
     """The heads worth a first look on A's prompt: the best two at induction and the best at the previous token.
 
-    Where no token occurs twice there is no induction, and the best three at the previous token are taken. A head that
-    one of the runs lacks is none of them.
+    Where no token occurs twice there is no induction, and the best three at the previous token are taken. Heads that
+    rest at the last token, on the first token, on another sink or on itself, come after all others. A head that one of
+    the runs lacks is none of them.
     """
     extent = comparison.n_layers, comparison.n_heads
     return comparison.a.keep(("clearest heads", extent), lambda: _clearest(comparison.a, *extent))
 
 
 def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
+    rests = resting(run)[:n_layers, :n_heads]
+
     def ranked(name: str) -> list[Head]:
-        order = run.scores[name].values[:n_layers, :n_heads].flatten().argsort(descending=True)
-        return [divmod(int(index), n_heads) for index in order]
+        order = run.scores[name].values[:n_layers, :n_heads].flatten().argsort(descending=True, stable=True)
+        heads = [divmod(int(index), n_heads) for index in order]
+        return sorted(heads, key=lambda head: bool(rests[head]))
 
     repeats = not bool(run.scores["induction"].values.isnan().any())
     first = ranked("induction")[:2] if repeats else []
     return tuple(dict.fromkeys([*first, *ranked("previous_token")]))[:FIRST_HEADS]
+
+
+def resting(run: Run) -> Bool[Tensor, "layer head"]:
+    """Whether each head's largest weight from the last token is on itself or on a token where heads rest."""
+    return run.keep("resting heads", lambda: _resting(run))
+
+
+def _resting(run: Run) -> Bool[Tensor, "layer head"]:
+    last = len(run.tokens) - 1
+    strongest = torch.stack([patterns(run, layer, [last])[:, 0].argmax(-1) for layer in range(run.cfg.n_layers)])
+    return torch.isin(strongest, torch.tensor([0, last, *sinks_of(run)]))
+
+
+def sinks_of(run: Run) -> tuple[int, ...]:
+    """Tokens other than the first on which many heads rest, seen from some of the prompt's tokens."""
+    return run.keep("sinks", lambda: _sinks(run))
+
+
+def _sinks(run: Run) -> tuple[int, ...]:
+    n_tokens = len(run.tokens)
+    queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique().tolist()
+    rows = torch.cat([patterns(run, layer, queries) for layer in range(run.cfg.n_layers)])
+    return tuple(sinks(rows, torch.tensor(queries)).tolist())
 
 
 def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:

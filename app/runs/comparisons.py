@@ -1,5 +1,7 @@
 """Comparison that a page draws: the runs of a selection, and the parts of the selection that they have."""
 
+from dataclasses import replace
+
 from headlight.app.runs import models, runs
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Extent
@@ -22,6 +24,19 @@ def for_selection(chosen: Selection) -> Comparison:
     except HeadlightError as error:
         raise type(error)(f"B: {error}") from error
     return compare(a, b, chosen.align)
+
+
+def edited(chosen: Selection, side: str) -> Comparison:
+    """Prompt A's or B's run, and the same with the edits that are switched on.
+
+    Raises:
+        HeadlightError: the run cannot be edited so; the message says why.
+    """
+    model, prompt = chosen.model, chosen.prompt
+    if side == "B" and chosen.prompt_b is not None:
+        model, prompt = chosen.model_b or chosen.model, chosen.prompt_b
+    edits = replace(chosen, prompt_b=None).edits_on
+    return compare(runs.run(model, prompt, chosen.bos), runs.run(model, prompt, chosen.bos, edits), "position")
 
 
 def waiting_text(chosen: Selection) -> str:

@@ -135,6 +135,7 @@ class HeadScores:
 
 
 Cells = dict[str, tuple[Int[Tensor, " cell"], int]]
+SINK_WEIGHT, SINK_HEADS, SINK_QUERIES = 0.3, 0.25, 4
 
 
 def head_scores(
@@ -160,6 +161,26 @@ def head_scores(
         sums = torch.stack([head.take(chosen).sum() for head in pattern])
         means[name] = Measure(name.replace("_", " "), "probability", ("head",), sums / n_queries)
     return HeadScores(**means)
+
+
+def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"]) -> Int[Tensor, " sink"]:
+    """Keys other than the first on which heads rest: attention sinks in mid-prompt.
+
+    A head rests on a key that gets, on average, at least `SINK_WEIGHT` of the weight of the later queries. A key is a
+    sink if at least `SINK_HEADS` of all heads rest on it, and `SINK_QUERIES` of the queries come after it.
+
+    Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks", for the first token.
+
+    Args:
+        rows: some queries' rows of the patterns of all heads.
+        queries: the positions of these queries.
+    """
+    later = queries[:, None] > torch.arange(rows.shape[-1])
+    count = later.sum(0)
+    received = (rows * later).sum(1) / count.clamp(min=1)
+    resting = (received >= SINK_WEIGHT).float().mean(0) >= SINK_HEADS
+    resting[0] = False
+    return (resting & (count >= SINK_QUERIES)).nonzero()[:, 0]
 
 
 def scored_cells(tokens: Int[Tensor, " pos"]) -> Cells:

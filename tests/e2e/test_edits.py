@@ -151,12 +151,13 @@ def test_a_link_with_hostile_edits_opens_without_them(app: Driver) -> None:
     expect(app.fed).to_have_count(1)
 
 
-def test_a_prompt_b_is_b_until_an_edit_is_added(app: Driver) -> None:
+def test_beside_a_prompt_b_the_effect_on_both_prompts_is_said(app: Driver) -> None:
     app.open(prompt=PROMPT, prompt_b="The quick brown fox", edits="drop:0:MLP")
     expect(app.fed.last).not_to_contain_text("dropped")
     _open_drawer(app)
-    expect(app.page.get_by_text("B is a separate prompt")).to_be_visible()
+    expect(app.page.get_by_text("What the edits do to each of them is said here")).to_be_visible()
     app.choose("Add edit", "Drop a layer or sublayer")
     _add(app)
-    expect(app.fed.last).to_contain_text("L0 MLP dropped, L0 dropped")
-    expect(app.page.get_by_role("textbox", name="Prompt B")).to_have_count(0)
+    for side in "AB":
+        expect(app.page.get_by_text(re.compile(rf"^{side}: .*logit difference to .*KL"))).to_be_visible()
+    expect(app.page.get_by_role("textbox", name="Prompt B")).to_be_visible()

@@ -12,6 +12,8 @@ from headlight.app.glossary import TERMS
 from headlight.app.parts import options
 from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
+from headlight.model.base.errors import HeadlightError
+from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import MAX_EDITS, Edit, describe, sources
 
 
@@ -22,6 +24,11 @@ def link() -> Link:
 
 def _is_open() -> bool:
     return bool(st.session_state.get(form.key("open")))
+
+
+def open_it() -> None:
+    """Open the drawer, if it is not open."""
+    st.session_state[form.key("open")] = True
 
 
 def _turn() -> None:
@@ -46,24 +53,37 @@ def _draw() -> None:
 
 
 def _content(seen: Selection) -> None:
-    st.caption(TERMS["edits"])
+    if not seen.edits:
+        st.caption(TERMS["edits"])
     if seen.prompt_b is not None:
-        st.caption("B is a separate prompt, so edits are paused. Adding or switching on an edit closes prompt B.")
+        st.caption("The pages compare prompts A and B without edits. What the edits do to each of them is said here.")
     if seen.edits:
         with st.container(key="headlight-edits"):
             for place, edit in enumerate(seen.edits):
                 _row(place, edit, seen)
     runs = comparisons.for_selection(seen)
     if added := form.draw(runs, seen):
-        change((*seen.edits, added), seen.edits_off)
+        change((*seen.edits, added), seen.edits_off, closes_b=False)
         st.rerun()
-    if seen.edits_on:
-        effect.draw(runs)
+    _effects(runs, seen)
     means.step(form.MEAN)
 
 
+def _effects(comparison: Comparison, seen: Selection) -> None:
+    """What the edits that are switched on do to the run, or beside a prompt B to each of both."""
+    if len(seen.edits_off) == len(seen.edits):
+        return
+    for side in comparison.sides if seen.prompt_b is not None else ("",):
+        try:
+            before_and_after = comparisons.edited(seen, side)
+        except HeadlightError as error:
+            st.text(f"{side}: {error}" if side else str(error))
+            continue
+        effect.draw(before_and_after, effect.measured(comparison, seen, side, before_and_after), side)
+
+
 def _row(place: int, edit: Edit, seen: Selection) -> None:
-    on = place not in seen.edits_off and seen.prompt_b is None
+    on = place not in seen.edits_off
     from_where = " from " + " − ".join(f"“{prompt}”" for prompt in sources(edit)) if sources(edit) else ""
     options.row(
         Switch(f"edit_on_{place}", f"{describe(edit)}{from_where}", on, lambda to: _switch(place, to)),
@@ -76,7 +96,7 @@ def _row(place: int, edit: Edit, seen: Selection) -> None:
 def _switch(place: int, on: bool) -> None:
     now = selection.current()
     off = set(now.edits_off) - {place} if on else {*now.edits_off, place}
-    change(now.edits, tuple(sorted(off)), closes_b=on)
+    change(now.edits, tuple(sorted(off)), closes_b=False)
 
 
 def _remove(place: int) -> None:

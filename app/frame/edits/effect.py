@@ -7,31 +7,62 @@ from headlight.app import selection
 from headlight.app.components import CellAxis, CellMap, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.labels import quoted
+from headlight.app.parts.pair import pair_of, place_of
+from headlight.app.selection import Selection
 from headlight.model.attention.residual import stream_change
+from headlight.model.attribution.parts import logits_at
 from headlight.model.measure.likelihood import kl_divergence, probabilities
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits.cone import cone
 from headlight.model.runs.run import Run
 
 
-def draw(comparison: Comparison) -> None:
-    """Draw two lines about the next token, and the map of the changed states."""
+def draw(comparison: Comparison, line: str = "", side: str = "") -> None:
+    """Draw lines about the measured tokens and the next one, and the map of the changed states, folded."""
     if comparison.b is None:
         return
-    for line in said(comparison.a, comparison.b):
-        st.text(line)
+    lines = " ".join(filter(None, [line, *said(comparison.a, comparison.b)]))
+    st.text(f"{side}: {lines}" if side else lines)
     changed, reached = changes(comparison.a, comparison.b)
-    st.caption("Grey: cannot be affected. Colour: relative change of the residual stream, ‖B − A‖ / ‖A‖.")
-    cell_map(
-        CellMap(
-            np.where(reached, changed, np.nan)[::-1],
-            CellAxis("after", comparison.a.layer_labels[::-1]),
-            CellAxis("token", comparison.a.labels, numbered=True),
-            title="relative change of the residual stream",
-            ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
-            lacks="cannot be affected",
-        ),
-        key=selection.widget_key("cone"),
+    with st.expander(f"What the edits reach{f' in {side}' if side else ''}"):
+        cell_map(
+            CellMap(
+                np.where(reached, changed, np.nan)[::-1],
+                CellAxis("after", comparison.a.layer_labels[::-1]),
+                CellAxis("token", comparison.a.labels, numbered=True),
+                title="relative change of the residual stream",
+                caption="Grey: cannot be affected. Colour: relative change of the residual stream, ‖B − A‖ / ‖A‖.",
+                ends=(0.0, max(LEAST_EFFECT, float(changed.max(initial=0.0)))),
+                lacks="cannot be affected",
+            ),
+            key=selection.widget_key(f"cone {side}".strip()),
+        )
+
+
+def measured(comparison: Comparison, chosen: Selection, side: str, edited: Comparison) -> str:
+    """The target's probability and its logit less the distractor's, before and after; empty of an only output.
+
+    Args:
+        comparison: the page's runs, which say what is measured, and where.
+        chosen: the choice of both tokens and their place.
+        side: the page's run that is edited, A where it is empty.
+        edited: that run and the same with edits.
+    """
+    before, after = edited.a, edited.b
+    if after is None or before.cfg.output == "none" or before.cfg.has_one_output:
+        return ""
+    position = comparison.positions(comparison.sides[side or "A"])[place_of(comparison, chosen)]
+    if position is None:
+        return ""
+    pair = pair_of(comparison, chosen)
+    target, distractor = before.outputs.labels([pair.target, pair.distractor])
+    logits = [logits_at(run, position) for run in (before, after)]
+    shares = [float(probabilities(each, before.cfg.multi_label)[pair.target]) for each in logits]
+    gaps = [float(each[pair.target] - each[pair.distractor]) for each in logits]
+    differences = [f"{gap:+.2f}".replace("-", "−") for gap in gaps]
+    return (
+        f"{quoted(target)} {shares[0]:.1%} → {shares[1]:.1%}; logit difference to {quoted(distractor)} "
+        f"{differences[0]} → {differences[1]}."
     )
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Float32
 
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts.first_heads import sinks_of
 from headlight.app.parts.labels import isolated
 from headlight.app.parts.panels import coded
 from headlight.app.parts.parts import heading
@@ -30,12 +31,17 @@ def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
     row = coded(comparison, 0, head, axis, own.unit).weights.cells[place]
     of = " from the pinned token" if queries else " from the last token" if comparison.b is None else ""
     side = "A: " if comparison.b is not None else ""
-    text = f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place)}"
+    text = f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run))}"
     heading(text, caption=HOW.format(of=of), level=1, key="finding")
 
 
 def sentence(
-    name: str, labels: Sequence[str], tokens: Sequence[int], row: Float32[np.ndarray, " key"], query: int
+    name: str,
+    labels: Sequence[str],
+    tokens: Sequence[int],
+    row: Float32[np.ndarray, " key"],
+    query: int,
+    sinks: Sequence[int] = (),
 ) -> str:
     """Where a head looks from a token, by its largest weight: what kind of token that is, in the prompt's own words.
 
@@ -45,11 +51,14 @@ def sentence(
         tokens: their ids.
         row: the head's weights from the query to each key, NaN where it cannot look.
         query: the token that looks.
+        sinks: tokens other than the first on which many heads rest.
     """
     key = int(np.nanargmax(row))
     here, there, weight = _word(labels[query]), _word(labels[key]), f"{row[key]:.2f}"
     if row[key] < SPREAD:
         return f"{name} spreads its attention from {here}; the most is on {there} ({weight})."
+    if key in sinks and key != query:
+        return f"{name} rests on {there}, on which many heads rest, from {here} ({weight})."
     if 0 < key <= query and tokens[key - 1] == tokens[query]:
         return f"{name} finds the earlier {here} and reads the token after it: {there} ({weight})."
     if key == query:

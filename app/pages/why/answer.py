@@ -10,7 +10,7 @@ from headlight.app.pages.why import charts, panels, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.parts import options
 from headlight.app.parts.charts import choosable
-from headlight.app.parts.labels import quoted, signed
+from headlight.app.parts.labels import quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair
 from headlight.app.parts.parts import heading
@@ -45,14 +45,19 @@ def finding(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], 
     total = sum(effects.values())
     moving = {name for at in sides.values() for name in moving_parts(at)}
     strongest = sorted(moving & set(effects), key=lambda name: -abs(effects[name]))[:NAMED]
-    parts = [f"{name} ({signed(round(effects[name], 2))})" for name in strongest if abs(effects[name]) >= LEAST_EFFECT]
+    parts = [f"{name} ({_cents(effects[name])})" for name in strongest if abs(effects[name]) >= LEAST_EFFECT]
     most = f"most by {', '.join(parts)}" if parts else f"no head or MLP moves it by {LEAST_EFFECT:g}"
     if side == DIFFERENCE:
-        return f"From A to B the logit difference changes by {signed(round(total, 2))}: {most}."
+        return f"From A to B the logit difference changes by {_cents(total)}: {most}."
     if comparison.a.cfg.has_one_output:
-        return f"{target} is {signed(round(total, 2))}: {most}."
+        return f"{target} is {_cents(total)}: {most}."
     verb = "leads" if total >= 0 else "trails"
     return f"{target} {verb} {distractor} by {abs(total):.2f} logits: {most}."
+
+
+def _cents(value: float) -> str:
+    """A number of logits with its sign and two decimals."""
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def moving_parts(at: Explained) -> list[str]:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.weights import weight_tables
-from headlight.app.parts.first_heads import clearest, head_of
+from headlight.app.parts.first_heads import clearest, head_of, resting
 from headlight.app.registry import VIEWS
 from headlight.app.runs import comparisons
 from headlight.model import Transformer, TransformerConfig, load, save_gpt2
@@ -88,7 +88,10 @@ def test_a_page_shows_a_head_that_both_models_have(
         smaller = min((load(places[name]).cfg for name in (a, b)), key=lambda cfg: cfg.n_layers)
         assert len(option.options) == smaller.n_layers * smaller.n_heads
         named = {name for text in headings for name in re.findall(r"\bL\d+H\d+\b", text)}
-        assert named == ({head_name(option.value)} if slug in TELLING else set())
+        if slug == "why":  # whose answer names other heads too
+            assert head_name(option.value) in named
+        else:
+            assert named == ({head_name(option.value)} if slug in TELLING else set())
 
 
 @pytest.mark.parametrize(("a", "b"), ALIKE)
@@ -108,7 +111,9 @@ def test_the_clearest_heads_are_as_clear_as_can_be_of_those_that_both_have(
         for layer in range(runs.n_layers)
         for head in range(runs.n_heads)
     }
-    assert induction[first] == max(induction.values())
+    rests = resting(runs.a)
+    looking = {head: score for head, score in induction.items() if not rests[head]} or induction
+    assert induction[first] == max(looking.values())
     assert weight_tables.weights_of(runs, chosen).head == first
 
 

@@ -18,6 +18,7 @@ from headlight.model.measure.attention import (
     mean_distance,
     most_alike,
     row_sum_error,
+    sinks,
     without_first_key,
     write_norms,
 )
@@ -248,3 +249,16 @@ def test_head_scores_agree_with_loops_over_the_definitions(ids: list[int]) -> No
         weights = [pattern[:, q, keys].sum(dim=-1) for q, keys in enumerate(rows, start=1) if keys]
         expected = torch.stack(weights).mean(dim=0) if weights else torch.full((2,), torch.nan).double()
         torch.testing.assert_close(getattr(scores, name).values, expected, equal_nan=True)
+
+
+def test_a_sink_in_mid_prompt_is_told_from_a_word_that_one_head_looks_at() -> None:
+    """Of 10 heads three rest on key 3 from all later queries, two look at key 5, and all rest on key 0 besides."""
+    n = 12
+    patterns = torch.zeros(10, n, n)
+    patterns[:, :, 0] = 1.0
+    for heads, key, weight in ((slice(0, 3), 3, 0.6), (slice(3, 5), 5, 0.6), (slice(5, 9), 10, 0.9)):
+        patterns[heads, key + 1 :, key] = weight
+        patterns[heads, key + 1 :, 0] = 1 - weight
+    assert sinks(patterns, torch.arange(n)).tolist() == [3]  # only one query comes after key 10
+    some = torch.tensor([0, 4, 6, 8, 9, 11])
+    assert sinks(patterns[:, some], some).tolist() == [3]

@@ -1,15 +1,19 @@
 """The drawer of edits, without a browser: every kind is made by its form, switched, removed, and measured."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
+from torch import Tensor
 
 from headlight.app.components import CellMap
 from headlight.app.frame.edits import effect
 from headlight.app.frame.prompt_list import Prompt
-from headlight.app.runs import runs
+from headlight.app.parts.pair import pair_of
+from headlight.app.runs import comparisons, runs
 from headlight.app.runs.prompts import examples
 from headlight.app.selection import from_query
 from headlight.model.measure.alignment import Alignment
@@ -28,6 +32,7 @@ from headlight.model.runs.edits import (
     describe,
     to_text,
 )
+from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.places import MAIN
 from tests.saved_dictionary import save_dictionary
@@ -231,6 +236,35 @@ def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object
     assert moved == f"Next-token distribution: KL(A ‖ B) = {float((p * (p / q).log()).sum()):.3g} nats."
     assert becomes.startswith("Top prediction changed: “␣club”, ")
     assert "; before: “␣key”, 96.0% → " in becomes
+
+
+def test_beside_a_prompt_b_the_measured_change_is_that_of_runs_with_hooks(settings: dict[str, object]) -> None:
+    """Each prompt is run through the model with the heads' outputs set to zero by a hook of this test's own."""
+    prompt_b = REPEATED.replace("key", "dog")
+    chosen = selection_of(model="mini", prompt=REPEATED, prompt_b=prompt_b, edits=(AblateHeads(((1, 0), (1, 1))),))
+    comparison = comparisons.for_selection(chosen)
+    assert comparison.b is not None
+    assert comparison.b.prompt == prompt_b
+    pair = pair_of(comparison, chosen)
+
+    def zero(z: Tensor, hook: object) -> Tensor:
+        z[:, :, :2] = 0
+        return z
+
+    for side, run in comparison.sides.items():
+        with torch.inference_mode():
+            after = run.model.run_with_hooks(run.tokens[None], fwd_hooks=[("blocks.1.attn.hook_z", zero)])[0, -1]
+        told = effect.measured(comparison, chosen, side, comparisons.edited(chosen, side))
+        for logits, share, difference in zip(
+            (run.next_logits, after),
+            re.findall(r"([\d.]+)%", told),
+            re.findall(r"[+−]?[\d.]+(?= →)|(?<=→ )[+−]?[\d.]+(?=\.$)", told),
+            strict=True,
+        ):
+            expected = float(logits.double().softmax(-1)[pair.target])
+            assert float(share) == pytest.approx(100 * expected, abs=0.051)  # one decimal is printed
+            gap = float(logits[pair.target] - logits[pair.distractor])
+            assert float(difference.replace("−", "-")) == pytest.approx(gap, abs=0.0051)  # two
 
 
 def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
