@@ -48,7 +48,7 @@ def circuit_experiment(flags: Namespace, settings: ExperimentSettings, own: dict
     )
     n_rows = len(train) + len(held_out)
     with tqdm(total=n_rows, unit="row", disable=None, file=sys.stderr, dynamic_ncols=True) as bar:
-        study = run.run(lambda done: bool(bar.update(done)))
+        study = run.run(lambda n_rows: bar.update(n_rows) and None)
     for table, columns in circuit_study_tables(study).items():
         write_whole(folder / f"{table}.csv", csv_bytes(columns))
     for suffix in (".json", ".pt"):

@@ -49,7 +49,8 @@ def choosable(
     config = (
         {**CONFIG, "modeBarButtonsToRemove": ["autoScale2d", "zoom2d"], "displayModeBar": True} if tools else CONFIG
     )
-    drawn, modes = figure([[plot]], dark), ("points", *tools)
+    drawn = figure([[plot]], dark)
+    modes: tuple[Tool | Literal["points"], ...] = ("points", *tools)
     st.plotly_chart(drawn, theme=None, config=dict(config), key=key, alt=alt, on_select=heard, selection_mode=modes)
 
 

@@ -24,6 +24,7 @@ from headlight.model.runs.host import HERE, Host, Steps
 
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # of all edges, MIB's
 N_RESAMPLES = 1_000
+TENSORS = ("clean", "other", "alone", "without")  # of an `Evaluation`, with an axis of rows
 SAME = 1e-6  # a difference of means that leaves nothing to take a share of
 
 
@@ -155,7 +156,7 @@ def run_circuits(
 ) -> Evaluation:
     """Run rows with all edges, with none, with each circuit alone, and with all but it."""
     wires, whole = wiring(prepared.model.cfg), wiring(prepared.model.cfg).before
-    kept = [(whole, None), (torch.zeros_like(whole), None)]
+    kept: list[tuple[Tensor, Tensor | None]] = [(whole, None), (torch.zeros_like(whole), None)]
     kept += [circuit.alone(wires) for circuit in circuits] + [circuit.without(wires) for circuit in circuits]
     counted = Steps(host, len(prepared.rows) * len(kept))
     outcomes = torch.zeros(len(kept), len(prepared.rows))
@@ -190,11 +191,11 @@ def join_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
     """The same circuits over the rows of several parts, in the order of the rows' numbers."""
     numbers = [number for part in parts for number in part.numbers]
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
-    tensors = {
-        name: torch.cat([getattr(part, name) for part in parts], -1)[..., order]
-        for name in ("clean", "other", "alone", "without")
-    }
-    return replace(parts[0], **tensors, numbers=tuple(numbers[place] for place in order))
+    clean, other, alone, without = (
+        torch.cat([getattr(part, name) for part in parts], -1)[..., order] for name in TENSORS
+    )
+    ordered = tuple(numbers[place] for place in order)
+    return replace(parts[0], clean=clean, other=other, alone=alone, without=without, numbers=ordered)
 
 
 def edge_auroc(scores: Edges, truth: EdgeMask, edges: EdgeMask) -> float:

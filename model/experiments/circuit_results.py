@@ -18,7 +18,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import ScanError
 from headlight.model.base.files import read_json
-from headlight.model.circuits.evaluation import SHARES, Evaluation, circuits_by_share, join_evaluations
+from headlight.model.circuits.evaluation import SHARES, TENSORS, Evaluation, circuits_by_share, join_evaluations
 from headlight.model.circuits.set_scores import EdgeScores, join_scores
 from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.circuits.study import CircuitStudy, assemble_study, resample
@@ -88,15 +88,15 @@ class CircuitFolder:
 
         def measured(rows: Sequence[TokenRow]) -> dict[str, Any]:
             part = measure_rows(self._model, plan, circuits, rows)
-            values = {name: getattr(part, name) for name in ("clean", "other", "alone", "without")}
+            values = {name: getattr(part, name) for name in TENSORS}
             return {**values, "numbers": torch.tensor(part.numbers), "n_edges": torch.tensor(part.n_edges)}
 
         parts = [
             Evaluation(
-                SHARES,
-                tuple(part["n_edges"].tolist()),
-                *(part[name] for name in ("clean", "other", "alone", "without")),
-                tuple(part["numbers"].tolist()),
+                shares=SHARES,
+                n_edges=tuple(part["n_edges"].tolist()),
+                numbers=tuple(part["numbers"].tolist()),
+                **{name: part[name] for name in TENSORS},
             )
             for part in self._parts(MEASURED, plan.held_out, measured, watch)
         ]

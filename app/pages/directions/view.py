@@ -100,7 +100,7 @@ def _work(work: jobs.Jobs, label: str, question: Question, comparison: Compariso
 
 
 def _options(comparison: Comparison, view: DirectionView | None, name: str, is_set: bool) -> None:
-    listed = [_named(name)]
+    listed: list[Option | None] = [_named(name)]
     if is_set:
         listed += _of_set(name, selection.current().choices_of(Choices))
     if view is not None:
@@ -264,8 +264,8 @@ def _near(view: DirectionView) -> None:
 
 def _nearest(view: DirectionView) -> Table:
     """The one lens's table with its numbers, or the tokens of several lenses side by side."""
-    by_lens = {lens.title: view.tables.get(nearest_title(lens)) for lens in view.lenses}
-    by_lens = {title: table for title, table in by_lens.items() if table}
+    tables_of = ((lens.title, view.tables.get(nearest_title(lens))) for lens in view.lenses)
+    by_lens = {title: table for title, table in tables_of if table}
     if len(by_lens) < 2:
         return next(iter(by_lens.values()), {})
     of = [(table[way], f"{way} ({title.removesuffix(' lens')})") for title, table in by_lens.items() for way in WAYS]

@@ -47,7 +47,7 @@ def of_difference(measurement: Measurement, summary: Summary) -> str:
     if not cells or bool(maps.uncertain(summary)[cells[0]]):
         return "every cell's 95% interval includes 0: no difference is certain."
     (cell,), unit = cells, measurement.measure.unit
-    value = numbers(*(float(of[cell]) for of in (summary.mean, summary.low, summary.high)), f" {unit}")
+    value = numbers(float(summary.mean[cell]), float(summary.low[cell]), float(summary.high[cell]), f" {unit}")
     count, share = int(summary.count[cell]), float(summary.share_of_sign[cell])
     agree = f"; {round(share * count):,} of {count:,} rows agree" if np.isfinite(share) else ""
     return f"{isolated(maps.name_of(measurement, cell))} differs most, by {value}{agree}."

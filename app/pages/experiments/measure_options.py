@@ -57,10 +57,12 @@ def _which(own: Choices) -> Listed:
     """The measure, or the circuit in the place of all measures."""
 
     def change(new: str) -> None:
-        measure = {} if new == CIRCUIT else {"exp_measure": new}
-        _choose(Choices, exp_circuit=new == CIRCUIT, **measure)
+        if new == CIRCUIT:
+            _choose(Choices, exp_circuit=True)
+        else:
+            _choose(Choices, exp_circuit=False, exp_measure=new)
 
-    offered = {**MEASURES, CIRCUIT: circuit_options.TITLE}
+    offered: dict[str, str] = {**MEASURES, CIRCUIT: circuit_options.TITLE}
     value = CIRCUIT if own.exp_circuit else own.exp_measure
     return options.tie(Listed, "exp_measure", "Measure", value, change, options=offered, width=210)
 

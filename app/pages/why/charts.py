@@ -36,7 +36,7 @@ def fall(effects: Mapping[str, float], named: str = "") -> Plot:
     )
     bars, *others = plot.traces
     chosen_alike = {"marker": {"opacity": 1}}  # what a bar explains stands below: the others are not to fade
-    bars |= {"customdata": list(range(len(listed))), "unselected": chosen_alike, "selected": chosen_alike}
+    bars = {**bars, "customdata": list(range(len(listed))), "unselected": chosen_alike, "selected": chosen_alike}
     return replace(plot, traces=[bars, *others])
 
 
