@@ -139,18 +139,17 @@ def _from_folder(kind: Any, folder: Path, how: dict[str, Any]) -> Any:
     """transformers' model of a folder; of a quantised one only where it reads each of its tensors.
 
     Raises:
-        ConfigError: it does not dequantise this folder, or makes up numbers for tensors that it does not find.
+        ConfigError: it does not read this folder, makes up numbers that it does not find, or leaves scales unread.
     """
-    if "quantization_config" not in how:
-        return kind.from_pretrained(folder, attn_implementation="eager", **how)
     try:
         model, report = kind.from_pretrained(folder, attn_implementation="eager", output_loading_info=True, **how)
-        if missing := sorted(report["missing_keys"]):
-            raise ValueError(f"it finds no numbers for {missing[0]}, and draws random ones")
-    except (RuntimeError, ValueError) as error:
+        keys = sorted({*report["missing_keys"], *report["unexpected_keys"]})
+        if keys and "quantization_config" in how:
+            raise ValueError(f"it does not know what to do with {keys[0]}.")
+    except (KeyError, RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"transformers does not dequantise this folder: {str(error).splitlines()[0]:.160} Compare with the "
-            "unquantised model: put its folder beside this one."
+            f"transformers does not read this folder: {str(error).splitlines()[0]:.160} Compare with another copy of "
+            "the model, or the unquantised one: put its folder beside this one."
         ) from error
     return model
 

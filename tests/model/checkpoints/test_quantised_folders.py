@@ -444,10 +444,15 @@ def test_a_prediction_is_explained_as_with_the_same_numbers_unquantised(tmp_path
 
 
 def test_transformers_reading_is_no_reference_where_it_does_not_read_every_tensor(tmp_path: Path) -> None:
-    """It dequantises no block that is cut off, and draws numbers at random for tensors that it does not find."""
-    write(tmp_path, KINDS["FP8 in blocks"])
-    with pytest.raises(HeadlightError, match=r"transformers does not dequantise this folder: .*Compare with the "):
-        reference(tmp_path, TOKENS)
+    """It dequantises no block that is cut off, and takes stacked experts in FP8 without their scales."""
+    write(tmp_path / "cut", KINDS["FP8 in blocks"])
+    with pytest.raises(HeadlightError, match=r"transformers does not read this folder: .*Compare with another copy"):
+        reference(tmp_path / "cut", TOKENS)
+    _, stored = moe(tmp_path / "stacked", "qwen3_moe")
+    stored |= {f"model.layers.{layer}.mlp.experts.down_proj_scale_inv": torch.ones(4, 1, 1) for layer in range(3)}
+    rewrite(tmp_path / "stacked", stored, quantization_config={"quant_method": "fp8"})
+    with pytest.raises(HeadlightError, match=r"does not know what to do with model\.layers\.0\.mlp\.experts\.down_"):
+        reference(tmp_path / "stacked", TOKENS)
 
 
 STRANGE = (
