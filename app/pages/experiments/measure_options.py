@@ -62,7 +62,7 @@ def _which(own: Choices) -> Listed:
         else:
             _choose(Choices, exp_circuit=False, exp_measure=new)
 
-    offered: dict[str, str] = {**MEASURES, CIRCUIT: circuit_options.TITLE}
+    offered: dict[Any, str] = {**MEASURES, CIRCUIT: circuit_options.TITLE}
     value = CIRCUIT if own.exp_circuit else own.exp_measure
     return options.tie(Listed, "exp_measure", "Measure", value, change, options=offered, width=210)
 
