@@ -1,12 +1,13 @@
 """Statistics of attention patterns: entropy, distance, writes, and kinds of tokens. Row = query, column = key."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
+from torch.nn import functional
 
 from headlight.model.measure import Measure
 
@@ -33,9 +34,9 @@ def mean_distance(pattern: Pattern, apart: Float[Tensor, "query key"] | None = N
     return Measure("mean attended distance", "tokens", ("head", "query"), mean)
 
 
-def distances(n_queries: int, n_keys: int) -> Float[Tensor, "query key"]:
-    """The distance in tokens between each query and each key: |query - key|."""
-    return (torch.arange(float(n_queries))[:, None] - torch.arange(float(n_keys))).abs_()
+def distances(n_queries: int, n_keys: int, first_query: int = 0) -> Float[Tensor, "query key"]:
+    """The distance in tokens between each query, from the first of them on, and each key: |query - key|."""
+    return (torch.arange(first_query, float(first_query + n_queries))[:, None] - torch.arange(float(n_keys))).abs_()
 
 
 def write_norms(v: Float[Tensor, "key head d_head"], W_O: Float[Tensor, "head d_head d_model"]) -> Measure:
@@ -78,14 +79,33 @@ def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Te
     The maximum keeps a diagonal one token wide as bright as it is. Every cell is in one bin; bins are those of
     `torch.tensor_split`: as equal as can be, the longer ones first. Short axes are not enlarged.
     """
-    for axis in (-2, -1):
-        n_bins = min(size, pattern.shape[axis])
-        short, n_long = divmod(pattern.shape[axis], n_bins)
-        begin = n_long * (short + 1)  # of the bins that are shorter by one
-        long, rest = pattern.split([begin, pattern.shape[axis] - begin], axis)
-        bins = long.unflatten(axis, (n_long, short + 1)), rest.unflatten(axis, (n_bins - n_long, short))
-        pattern = torch.cat([cells.amax(axis if axis == -1 else -2) for cells in bins], axis)
-    return pattern
+    return _pool(_pool(pattern, -2, pattern.shape[-2], size), -1, pattern.shape[-1], size)
+
+
+def max_pool_keys(rows: Float[Tensor, "query key"], n_keys: int, size: int) -> Float[Tensor, "query columns"]:
+    """Columns of a thumbnail, from some rows of a pattern with `n_keys` keys; the last, if zero, may be left out."""
+    pooled = _pool(rows, -1, n_keys, size)
+    return functional.pad(pooled, (0, min(size, n_keys) - pooled.shape[-1]))
+
+
+def _pool(
+    pattern: Shaped[Tensor, "*lead query key"], axis: int, n: int, size: int
+) -> Shaped[Tensor, "*lead rows columns"]:
+    """The maxima of an axis' bins, those of n tokens of which the last may be left out."""
+    short, n_long = divmod(n, min(size, n))
+    begin = min(n_long * (short + 1), pattern.shape[axis])  # of the bins that are shorter by one
+    long, rest = pattern.split([begin, pattern.shape[axis] - begin], axis)
+    return torch.cat([*_maxima(long, axis, short + 1), *_maxima(rest, axis, short)], axis)
+
+
+def _maxima(
+    pattern: Shaped[Tensor, "*lead query key"], axis: int, width: int
+) -> Iterator[Shaped[Tensor, "*lead rows columns"]]:
+    """The maxima of an axis' bins of one width, and of what is left at the end."""
+    whole, left = pattern.split([n_whole := pattern.shape[axis] // width * width, pattern.shape[axis] - n_whole], axis)
+    yield whole.unflatten(axis, (n_whole // width, width)).amax(axis if axis == -1 else -2)
+    if left.shape[axis]:
+        yield left.amax(axis, keepdim=True)
 
 
 def js_divergence(a: Float[Tensor, "*lead key"], b: Float[Tensor, "*lead key"]) -> Measure:
@@ -134,13 +154,11 @@ class HeadScores:
     induction: Measure
 
 
-Cells = dict[str, tuple[Int[Tensor, " cell"], int]]
+Cells = dict[str, Int[Tensor, " cell"]]
 SINK_WEIGHT, SINK_HEADS, SINK_QUERIES = 0.3, 0.25, 4
 
 
-def head_scores(
-    pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"], cells: Cells | None = None
-) -> HeadScores:
+def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"]) -> HeadScores:
     """Scores of each head on this prompt: mean weight (probability) over the queries that have such a key.
 
     - previous_token: the key just before the query.
@@ -149,18 +167,24 @@ def head_scores(
     - duplicate_token: all earlier keys that hold the query's token.
     - induction: all keys just after such an earlier copy, the query itself excepted.
 
-    The first query is left out everywhere, since a causal head has no choice there. `cells` is what `scored_cells`
-    gives, which all patterns of a prompt can share.
+    The first query is left out everywhere, since a causal head has no choice there.
 
     Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; Olsson et al. 2022, "In-context
     Learning and Induction Heads".
     """
-    means = {}
-    for name, (chosen, n_queries) in (cells or scored_cells(tokens)).items():
-        # One head at a time: where tokens repeat, the cells are half of the pattern.
-        sums = torch.stack([head.take(chosen).sum() for head in pattern])
-        means[name] = Measure(name.replace("_", " "), "probability", ("head",), sums / n_queries)
-    return HeadScores(**means)
+    sums, n_queries = sum_cells(pattern, scored_cells(tokens)), n_scored(tokens)
+    return HeadScores(
+        **{
+            name: Measure(name.replace("_", " "), "probability", ("head",), sums[name] / n_queries[name])
+            for name in sums
+        }
+    )
+
+
+def sum_cells(rows: Float[Tensor, "head query key"], cells: Cells) -> dict[str, Float[Tensor, " head"]]:
+    """Each head's sum over the cells of each of the `HeadScores`."""
+    # One head at a time: where tokens repeat, the cells are half of the pattern.
+    return {name: torch.stack([head.take(chosen).sum() for head in rows]) for name, chosen in cells.items()}
 
 
 def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"]) -> Int[Tensor, " sink"]:
@@ -183,16 +207,34 @@ def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"])
     return (resting & (count >= SINK_QUERIES)).nonzero()[:, 0]
 
 
-def scored_cells(tokens: Int[Tensor, " pos"]) -> Cells:
-    """Cells of a prompt's pattern that each of the `HeadScores` averages, row by row, and the number of queries."""
-    queries = torch.arange(1, len(tokens), device=tokens.device)
-    repeats, copies = (tokens[:, None] == tokens).tril(diagonal=-1).nonzero(as_tuple=True)
-    after = copies + 1
+def scored_cells(
+    tokens: Int[Tensor, " pos"], first_query: int = 0, n_queries: int | None = None, n_keys: int | None = None
+) -> Cells:
+    """Cells of a prompt's pattern that each of the `HeadScores` sums, row by row; by default those of all queries.
+
+    They are numbered within the rows of these queries and the first `n_keys` keys, all that these queries see.
+    """
+    n_queries, n_keys = n_queries or len(tokens), n_keys or len(tokens)
+    place = torch.arange(max(1, first_query), first_query + n_queries, device=tokens.device)
+    equal = tokens[place][:, None] == tokens[:n_keys]
+    repeats, copies = (equal & (place[:, None] > torch.arange(n_keys, device=tokens.device))).nonzero(as_tuple=True)
+    repeats, after = place[repeats], copies + 1
     pairs = {
-        "previous_token": (queries, queries - 1),
-        "first_token": (queries, torch.zeros_like(queries)),
-        "current_token": (queries, queries),
+        "previous_token": (place, place - 1),
+        "first_token": (place, torch.zeros_like(place)),
+        "current_token": (place, place),
         "duplicate_token": (repeats, copies),
         "induction": (repeats[after < repeats], after[after < repeats]),
     }
-    return {name: (query * len(tokens) + key, torch.unique(query).numel()) for name, (query, key) in pairs.items()}
+    return {name: (query - first_query) * n_keys + key for name, (query, key) in pairs.items()}
+
+
+def n_scored(tokens: Int[Tensor, " pos"]) -> dict[str, int]:
+    """The number of a prompt's queries that have a key of the kind that each of the `HeadScores` is about."""
+    n_pos = len(tokens)
+    place = torch.arange(n_pos, device=tokens.device)
+    distinct, kind = tokens.unique(return_inverse=True)
+    first = place.new_full((len(distinct),), n_pos).scatter_reduce_(0, kind, place, "amin")
+    since = place - first[kind]  # its first copy
+    others = dict.fromkeys(("previous_token", "first_token", "current_token"), n_pos - 1)
+    return others | {"duplicate_token": int((since > 0).sum()), "induction": int((since > 1).sum())}

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headlight.model.measure import Measure, attention
-from headlight.model.measure.mean_scores import MeanScores, side_by_side
+from headlight.model.measure.mean_scores import MeanScores
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.layers import place
@@ -28,13 +28,13 @@ class Reduce(Tap):
 
     def __init__(self, tokens: Int[Tensor, " pos"], model: Transformer, editing: EditTap) -> None:
         self._n_layers, self._editing, self._mean_scores = model.cfg.n_layers, editing, MeanScores(tokens)
+        self._n_pos, self._n_heads = len(tokens), model.cfg.n_heads
         layers = range(model.cfg.n_layers)
         self._compared = {f"blocks.{at}.attn.{name}" for at in layers for name in model.block(at).attn.compared}
         self._shelves: dict[str, Iterator[Tensor]] = {}
         self.kept: dict[str, Tensor] = {}
         self.thumbnails: list[Tensor] = []
         self.scores: list[dict[str, Measure]] = []
-        self._n_heads, self._thumbnails, self._scores = model.cfg.n_heads, list[Tensor](), list[dict[str, Measure]]()
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         part = name.rpartition(".")[2]
@@ -46,8 +46,6 @@ class Reduce(Tap):
             self.kept[name] = next(self._shelves[kind]).copy_(activation[0])
         elif self._is_edited_stream(name):
             self.kept[name] = activation[0].cpu().clone()
-        elif part == "hook_pattern" and activation.ndim == 2:
-            self._watch(activation)
         elif part == "hook_pattern":
             self.thumbnails.append(attention.max_pool(activation[0].cpu(), THUMBNAIL))
             self.scores.append(self._mean_scores(activation[0].cpu()))
@@ -56,7 +54,7 @@ class Reduce(Tap):
     def look(self, name: str) -> Look:
         part = name.rpartition(".")[2]
         if part == "hook_pattern":
-            return Look.BY_HEAD
+            return Look.BY_ROWS
         return Look.WHOLE if self._keeps(name) or self._is_edited_stream(name) else Look.NEVER
 
     def _keeps(self, name: str) -> bool:
@@ -65,14 +63,17 @@ class Reduce(Tap):
     def _is_edited_stream(self, name: str) -> bool:
         return name.endswith(STREAMS) and self._editing.look(name) is not Look.NEVER
 
-    def _watch(self, pattern: Float[Tensor, "query key"]) -> None:
-        """Reduce one head of a long prompt: a layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
-        self._thumbnails.append(attention.max_pool(pattern, THUMBNAIL))
-        self._scores.append(self._mean_scores(pattern[None]))
-        if len(self._scores) == self._n_heads:
-            self.thumbnails.append(torch.stack(self._thumbnails))
-            self.scores.append(side_by_side(self._scores))
-            self._thumbnails, self._scores = [], []
+    def rows(self, name: str, rows: Float[Tensor, "query key"], head: int, first_query: int) -> None:
+        """Reduce some rows of a long prompt: a layer's patterns at once would take 50 MB at 1024 tokens of GPT-2."""
+        if not head and not first_query:
+            self._columns = rows.new_zeros(self._n_heads, self._n_pos, min(THUMBNAIL, self._n_pos))
+            self._sums = torch.zeros(len(self._mean_scores.names), self._n_heads)
+        end = first_query + len(rows)
+        self._columns[head, first_query:end] = attention.max_pool_keys(rows, self._n_pos, THUMBNAIL)
+        self._sums[:, head] += self._mean_scores.sums(rows[None], first_query)[:, 0]
+        if head == self._n_heads - 1 and end == self._n_pos:
+            self.thumbnails.append(attention.max_pool(self._columns, THUMBNAIL))
+            self.scores.append(self._mean_scores.means(self._sums))
 
 
 def hidden_bins(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:

@@ -132,28 +132,31 @@ def test_a_model_gives_the_same_logits_either_way(tap: Tap, monkeypatch: pytest.
 
 
 class Watching(Tap):
-    """Content with one head at a time."""
+    """Content with some rows of a head at a time."""
 
     def __init__(self) -> None:
-        self.heads: list[Tensor] = []
+        self.pattern = torch.zeros(N_HEADS, N_POS, N_POS)
 
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if name == "hook_pattern" and activation.ndim == 2:
-            self.heads.append(activation.clone())
-        return activation
+    def rows(self, name: str, rows: Tensor, head: int, first_query: int) -> None:
+        assert name == "hook_pattern"
+        self.pattern[head, first_query : first_query + len(rows), : rows.shape[1]] = rows
 
     def look(self, name: str) -> Look:
-        return Look.BY_HEAD if name == "hook_pattern" else Look.NEVER
+        return Look.BY_ROWS if name == "hook_pattern" else Look.NEVER
 
 
-def test_a_tap_that_is_content_with_one_head_at_a_time_sees_each_in_turn() -> None:
+@pytest.mark.parametrize("way", ["causal", "window", "bidirectional"])
+def test_a_tap_that_is_content_with_some_rows_at_a_time_sees_all(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taken, "ROWS", 4)  # of 9
+    positions = place("bidirectional" if way == "bidirectional" else "causal", None, N_POS, torch.device("cpu"))
+    may_see = positions.mask_within(3 if way == "window" else None)
     tap = Watching()
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
-        z = attend(q, k, v, visible(batch=1), SCALE, Chain(NO_TAP, tap))
-        exact = expected(q, k, v, visible(batch=1))
+        z = attend(q, k, v, may_see, SCALE, Chain(NO_TAP, tap))
+        exact = expected(q, k, v, may_see)
     # Sums of a few terms of size 1.
-    torch.testing.assert_close(torch.stack(tap.heads).double(), exact["hook_pattern"][0], rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(tap.pattern.double(), exact["hook_pattern"][0], rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(z.double(), exact["z"], rtol=1e-5, atol=1e-5)
 
 
@@ -163,6 +166,6 @@ def test_a_pattern_that_another_tap_edits_is_shown_to_all_as_it_was_edited() -> 
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
         z = attend(q, k, v, visible(batch=1), SCALE, Chain(uniform, tap, kept))
-    assert not tap.heads
+    assert not tap.pattern.any()
     assert (kept.kept["hook_pattern"] == 1 / N_POS).all()
     torch.testing.assert_close(z, v.mean(1, keepdim=True).expand_as(z))
