@@ -129,7 +129,7 @@ FAMILIES: dict[str, str] = {
     "granite-like": "granite",
     "gpt1-like": "openai_gpt",
     "bert-like": "bert, roberta, distilbert, electra, xlm_roberta, camembert, albert, mpnet, deberta_v2",
-    "modernbert-like": "modernbert, esm",
+    "modernbert-like": "modernbert, esm, t5_encoder",
     "neo-like": "gpt_neo",
 }
 

@@ -7,6 +7,7 @@ from headlight.app import selection
 from headlight.app.components import CellAxis, CellMap, cell_map
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.parts.labels import quoted
+from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection import Selection
 from headlight.model.attention.residual import stream_change
@@ -24,7 +25,7 @@ def draw(comparison: Comparison, line: str = "", side: str = "") -> None:
     lines = " ".join(filter(None, [line, *said(comparison.a, comparison.b)]))
     st.text(f"{side}: {lines}" if side else lines)
     changed, reached = changes(comparison.a, comparison.b)
-    with st.expander(f"What the edits reach{f' in {side}' if side else ''}"):
+    with st.expander(plain(" in ".join(filter(None, ["What the edits reach", side])))):
         cell_map(
             CellMap(
                 np.where(reached, changed, np.nan)[::-1],

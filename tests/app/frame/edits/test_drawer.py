@@ -136,7 +136,7 @@ def test_an_edit_of_a_feature_is_made_by_its_form(
         _run(page)
     _add(page)
     assert _edits(page) == (edit,)
-    assert "an intervention on run A" in " ".join(_captions(page))
+    assert "KL(A ‖ B) = " in " ".join(each.value for each in page.text)
 
 
 def _predicted(options: Options, side: str) -> list[str]:
