@@ -10,16 +10,15 @@ const withMinus = (text) => text.replaceAll("-", "−").replace("Infinity", "∞
 /** @type {(value: number) => string} */
 const significant = (value) => (value === 0 ? "0" : withMinus(value.toPrecision(4)));
 
-// As tokenizers write a token that is no text; a byte is one.
-const SPECIAL = /^<\|?(?!0x)([^<>|]+)\|?>$|^\[([A-Z]+)\]$/;
+// As tokenizers write tokens that are no text, and as no text is: <div> is one.
+const SPECIAL = /^<\|([\w-]+)\|>$|^<(\/?s|bos|eos|cls|sep|pad|unk|mask|(?:start|end)_of_\w+)>$|^\[([A-Z]{3,4})\]$/;
 /** @type {Record<string, string>} */
 const BOUNDS = { s: "bos", begin_of_text: "bos", "/s": "eos", end_of_text: "eos" };
 
 // A label, or a special token's name without its signs.
 /** @type {(label: string, place: number) => string} */
 function shortLabel(label, place) {
-  const [, angled, squared] = SPECIAL.exec(label) ?? [];
-  const name = (angled ?? squared ?? "").toLowerCase();
+  const name = (SPECIAL.exec(label) ?? []).slice(1).find(Boolean)?.toLowerCase();
   if (!name) return label;
   return `⟨${name === "endoftext" ? (place === 0 ? "bos" : "eos") : (BOUNDS[name] ?? name)}⟩`;
 }

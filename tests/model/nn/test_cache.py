@@ -63,7 +63,7 @@ def test_what_was_not_kept_is_refused_with_the_nearest_names(cache: ActivationCa
         cache[key]
 
 
-@pytest.mark.parametrize("n_tokens", [7, 300], ids=["all heads at once", "head by head"])
+@pytest.mark.parametrize("n_tokens", [7, 300], ids=["all heads at once", "a long prompt"])
 def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
     n_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +78,9 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
     assert list(cache) == names
     assert not seen
     for name in kept:
-        assert torch.equal(cache[name], kept[name])
+        # The pass at whose patterns nobody looks has torch's fused kernel for a long prompt, whose sums round otherwise.
+        tolerance = 0 if n_tokens == 7 else 1e-5
+        torch.testing.assert_close(cache[name], kept[name], rtol=tolerance, atol=tolerance)
         assert cache[name] is cache[name]
     assert len(seen) == len(kept)  # each once
 

@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused_with_what_there_is(model: Transformer, dir
     opened = {"one": one, "wide": wide, "deep": deep}
     for name, layers, said in (
         ("up", (), "The direction 'up' is not open"),
-        ("wide", (), "'wide', which was found in other has 7 numbers a layer"),
+        ("wide", (), "'wide', which was found in other, has 7 numbers a layer"),
         ("deep", (), "goes up to layer 9; this model's stream is"),
         ("one", (0,), "'one' has no vector for layer 0, only for 1"),
     ):
