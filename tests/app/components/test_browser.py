@@ -222,11 +222,12 @@ def test_a_click_pins_a_cell_for_every_panel_and_escape_unpins(page: Page) -> No
     page.mouse.up()
     expect(page.get_by_text("pinned Pin(queries=(5,), keys=(3,))")).to_be_visible()
     page.mouse.move(0, 0)
-    expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0: all weight two tokens back
+    all_of_it = page.locator(".readout").nth(1)  # L2H0: all weight two tokens back
+    expect(all_of_it).to_have_text(f"{LABELS[5]} → {LABELS[3]} 1.000")
     page.locator(".panels").focus()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_text("pinned Pin(queries=(4,), keys=(3,))")).to_be_visible()
-    expect(page.locator(".readout").nth(1)).to_have_text("< 1e−38")
+    expect(page.locator(".readout").nth(1)).to_have_text(f"{LABELS[4]} → {LABELS[3]} < 0.001")
     page.keyboard.press("Escape")
     expect(page.get_by_text("pinned None")).to_be_visible()
 
@@ -284,7 +285,7 @@ def test_strip_and_panels_share_the_pin(page: Page) -> None:
     page.locator(".chip").nth(6).click()
     expect(page.get_by_text("pinned Pin(queries=(6,), keys=())")).to_be_visible()
     page.locator(".chip").nth(4).hover()
-    expect(page.locator(".readout").nth(1)).to_have_text("1.000")  # L2H0, from token 6 to token 4
+    expect(page.locator(".readout").nth(1)).to_have_text(f"{LABELS[6]} → {LABELS[4]} 1.000")  # L2H0
     point_at(page, 0, 3, 1)
     page.mouse.down()
     page.mouse.up()

@@ -78,7 +78,7 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
     assert list(cache) == names
     assert not seen
     for name in kept:
-        # The pass at whose patterns nobody looks has torch's fused kernel for a long prompt, whose sums round otherwise.
+        # At a long prompt's patterns nobody looks in the second pass: torch's fused kernel, whose sums round otherwise.
         tolerance = 0 if n_tokens == 7 else 1e-5
         torch.testing.assert_close(cache[name], kept[name], rtol=tolerance, atol=tolerance)
         assert cache[name] is cache[name]
