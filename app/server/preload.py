@@ -10,6 +10,7 @@ from importlib import import_module
 
 MODULES = (
     "headlight.app.registry",  # all pages, and with them most of what they need
+    "headlight.app.frame.head_menu",
     "headlight.app.frame.hint",
     "headlight.app.frame.link",
     "headlight.app.frame.progress",

@@ -31,7 +31,7 @@ def walk(app: Driver) -> Iterator[str]:
     app.settle()
     yield "L0H0 at 10 ␣key"
     app.page.get_by_role("button", name="Roles of these heads").click()
-    expect(app.page.get_by_text("← previous token: L0H0, L0H1")).to_be_visible()
+    expect(app.page.get_by_role("button", name="previous token 2")).to_be_visible()
     app.settle()
     yield "Roles of these heads"
     app.page.get_by_role("button", name="Open L0H0, L1H0 on Attention").click()

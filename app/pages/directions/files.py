@@ -111,7 +111,7 @@ def _where(direction: Direction) -> str:
     folder = str(directions.folder()).replace(os.path.expanduser("~"), "~", 1)
     if direction.identity in directions.files().directions:
         return f"It is kept in {folder}."
-    return f"It would be kept in {folder}, where no other file is written over."
+    return f"It would be kept in “{folder}”, where no other file is written over."
 
 
 def _save(direction: Direction) -> None:

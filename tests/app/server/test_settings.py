@@ -14,7 +14,7 @@ import streamlit
 
 from headlight.app.__main__ import server_options
 from headlight.app.runs import models
-from headlight.app.server.flags import Hosts, Settings, flag, parser, variable
+from headlight.app.server.flags import Settings, flag, parser, variable
 from headlight.app.server.settings import SERVER, is_loopback, only_this_machine, read
 from headlight.model.base.errors import ConfigError
 from tests.places import ROOT
@@ -53,7 +53,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def _toml(name: str) -> str:
     (kind,) = [each.type for each in fields(Settings) if each.name == name]
     text = {"0": "false"}.get(OTHER[name][0], OTHER[name][0]) if kind is bool else OTHER[name][0]
-    if kind is Hosts:
+    if kind == tuple[str, ...]:
         return f"{name} = {json.dumps(OTHER[name][1])}\n"
     return f"{name} = {TOML.get(kind, '{}').format(text)}\n"
 

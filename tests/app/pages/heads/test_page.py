@@ -103,8 +103,10 @@ def test_the_legends_counts_are_those_of_the_labels_table_and_a_role_lists_its_h
     page: AppTest, tables: list[Sequence[Column]], grids: list[HeadGrid]
 ) -> None:
     """The table is the exported script's, computed from the same sequences without the page."""
-    page.query_params["finder_role"] = "previous_token"
-    press(page, "Measure")
+    followed = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    followed.query_params.update(page.query_params, finder_role="previous_token")
+    followed.run()
+    press(followed, "Measure")
     model = load("mini")
     labels = head_tables(model, seed=0, count=10, repeat_length=25)["labels"]
     counted = Counter(labels["label"])
