@@ -15,8 +15,7 @@ from tests.serving import PATIENCE
 from tests.sessions.client import CLEAR_CACHES
 
 Theme = Literal["light", "dark"]
-OF_SETS = ("directions",)  # which measure a set of prompts, and not the one in the bar
-PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED and view.slug not in OF_SETS)
+PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
 

@@ -25,6 +25,7 @@ ATTENTION, RESIDUAL, LENS, PROMPTS, GENERATE = (
     for slug in ("attention", "residual", "lens", "prompts", "generate")
 )
 END = "<|endoftext|>"
+BOS, EOS = "⟨bos⟩", "⟨eos⟩"  # as it is named at the first place, and at others
 BEFORE = "the cat the dog"
 N_CTX = 64
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
@@ -210,6 +211,11 @@ def _joined(cases: Iterable[str]) -> tuple[str, list[str]]:
     return "".join(prompts), [token for each in tokens for token in each]
 
 
+def _named(tokens: Sequence[str]) -> list[str]:
+    """The tokens of a prompt and the one before them, with the short name of the special one."""
+    return [BOS, *(EOS if token == END else token for token in tokens)]
+
+
 @pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)
 def test_odd_and_hostile_text_is_shown_literally(window: Driver, view: View) -> None:
     assert {case for cases in TOGETHER for case in cases} == set(SHOWN)
@@ -222,7 +228,7 @@ def _check_shown(window: Driver, view: View, prompt: str, tokens: list[str]) -> 
     """Each token once, in its place, letter by letter, and no element made of it."""
     window.run(prompt)
     for read in AXES.get(view, ()):  # other pages' tests know where theirs name tokens
-        _expect_texts(window, read, [prompt] if view is PROMPTS else [END, *tokens])
+        _expect_texts(window, read, [prompt] if view is PROMPTS else _named(tokens))
     window.settle()
     figure = window.page.get_by_test_id("stPlotlyChart")
     if view is RESIDUAL:
@@ -245,7 +251,7 @@ def test_a_prompt_that_cannot_be_run_is_refused_and_the_result_before_stays(wind
     prompt, said = REFUSED[case]
     _be_on(window, ATTENTION)
     window.run(BEFORE)
-    expect(window.chips).to_have_text([END, "the", "␣cat", "␣the", "␣dog"])
+    expect(window.chips).to_have_text([BOS, "the", "␣cat", "␣the", "␣dog"])
     window.settle()
     before = window.shown()
     window.run(prompt)

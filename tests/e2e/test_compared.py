@@ -25,6 +25,7 @@ CHOSEN = {
     "generate": {"heads": "2.1", "n_new": "6", "temperature": "0.5", "top_k": "20", "seed": "3", "step": "2"},
     "patching": {"patch_map": "resid_pre", "patch_into": "B", "target": " John", "distractor": " Mary"},
     "experiments": {"exp_measure": "patching", "exp_interval": "t"},
+    "directions": {"dir_layer": "2", "dir_toward": "singular", "dir_factor": "-0.75", "position": "4"},
     "heads": {"finder_score": "previous_token", "finder_top": "3", "finder_count": "4", "finder_half": "9"},
     "weights": {"heads": "1.1", "circuit": "ov", "circuit_token": " fox"},
     "corpus": {"heads": "1.1 0.1", "corpus_by": "prev_token_score", "corpus_across": "qk_distance", "sequence": "1"},
@@ -39,6 +40,7 @@ TABLES_OF_NO_PROMPT = {
     "weights": "directions.csv",
     "corpus": "figures.csv",
     "experiments": "cells.csv",
+    "directions": "projection.csv",
 }
 PICTURES = ("svg", "png")  # which take seconds to draw, and are drawn of every comparison in the tests of exports
 
