@@ -164,10 +164,10 @@ def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
 
 def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
     """The map and the table of A; returns the room beside the map, or of a deep model's under it."""
+    heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
     is_deep = grid.is_deep(ranking.subject.shape)
     left, right = (st.container(), st.container()) if is_deep else st.columns([1, 2], gap="large")
     with left:
-        heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)

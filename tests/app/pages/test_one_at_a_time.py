@@ -20,7 +20,7 @@ MAX_SLICES = 30  # more than any page needs; one that makes the same things agai
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
 CACHE = 100_000  # bytes, less than either prompt's run
 # *Head roles* needs what 20 sequences and 100 ablations gave at once, *Directions* what a direction was found in.
-FOR_SETS = 500_000
+FOR_SETS = 700_000
 QUERIES: dict[str, list[dict[str, str]]] = {
     "patching": [{"patch_estimate": "1"}, {"patch_map": "path_q"}],
     "graph": [{}, {"graph_mode": "circuit"}],
