@@ -11,8 +11,9 @@ How = Literal["alone", "compared"]
 SIZES = ((1440, 900), (1280, 800), (1920, 900), (900, 900), (390, 844))
 DESKTOP = 1280  # from here on
 # CSS pixels from the top of the window; with a B there are a line more in the bar and one more below it.
-LOWEST = {"alone": 260, "compared": 320}
-LOWEST_IN_LESS = {"alone": 500, "compared": 660}
+# The finding is a heading of its own above the picture, and on a phone a control is as high as a finger is wide.
+LOWEST = {"alone": 310, "compared": 350}
+LOWEST_IN_LESS = {"alone": 520, "compared": 720}
 # What a page is about, by the key of its place; of those, the first that is drawn.
 PICTURES = {
     "attention": "strip",
@@ -20,7 +21,7 @@ PICTURES = {
     "residual": "norms-A",
     "lens": "lens",
     "prompts": "prompt_table",
-    "why": "score_parts",
+    "why": "why_fall",
     "patching": "patched",
     "experiments": "experiment",
     "flow": "flow_A",

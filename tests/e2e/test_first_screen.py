@@ -6,7 +6,7 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.runs.prompts import examples
 from tests.e2e.driver import PROMPTED_VIEWS, Driver
-from tests.e2e.fitting import SIZES, check_first_screen
+from tests.e2e.fitting import check_first_screen
 from tests.e2e.screenshots import compared
 from tests.e2e.test_compared import MOVED_BY_CHOICE
 
@@ -30,7 +30,7 @@ def test_a_comparison_begins_high_too(app: Driver, view: View) -> None:
     check_first_screen(app, view, "compared")
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES[:2])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 820)])
 def test_a_newcomer_sees_the_text_and_the_grid_whole(app: Driver, width: int, height: int) -> None:
     app.page.set_viewport_size({"width": width, "height": height})
     app.open()

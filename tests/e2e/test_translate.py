@@ -57,10 +57,10 @@ def test_a_newcomer_sees_a_translation_by_itself(app: Driver) -> None:
 def test_reverse_writes_the_source_backwards_and_both_lines_show_it(app: Driver) -> None:
     opened(app)
     expect(app.page.get_by_text(MIRRORED, exact=True)).to_be_visible()
-    assert strip(app) == [*SYLLABLES.split(), "</s>", *MIRRORED.split(), "</s>"]
+    assert strip(app) == [*SYLLABLES.split(), "⟨eos⟩", *MIRRORED.split(), "⟨eos⟩"]
     app.reveal(app.page.get_by_role("radio", name="token it reads")).click()
-    expect(app.chips.nth(11)).to_have_text("<s>")
-    assert strip(app) == [*SYLLABLES.split(), "</s>", "<s>", *MIRRORED.split()]
+    expect(app.chips.nth(11)).to_have_text("⟨bos⟩")
+    assert strip(app) == [*SYLLABLES.split(), "⟨eos⟩", "⟨bos⟩", *MIRRORED.split()]
 
 
 def test_a_cell_shows_the_weight_that_the_model_computes(app: Driver, reverse: Seq2SeqTransformer) -> None:
@@ -114,9 +114,9 @@ def test_what_came_with_a_link_is_there_once_the_sources_that_it_left_out_are_pa
 def test_each_kind_of_attention_has_its_own_axes(app: Driver, attends: str) -> None:
     opened(app, attends=attends)
     expected = {
-        "cross": [*SYLLABLES.split(), "</s>", *MIRRORED.split(), "</s>"],
-        "decoder": ["<s>", *MIRRORED.split()],
-        "encoder": [*SYLLABLES.split(), "</s>"],
+        "cross": [*SYLLABLES.split(), "⟨eos⟩", *MIRRORED.split(), "⟨eos⟩"],
+        "decoder": ["⟨bos⟩", *MIRRORED.split()],
+        "encoder": [*SYLLABLES.split(), "⟨eos⟩"],
     }[attends]
     assert strip(app) == expected
     expect(app.panels.first).to_be_visible()
@@ -130,7 +130,7 @@ def test_a_click_in_the_tree_shows_that_branch(app: Driver) -> None:
     tree.get_by_role("treeitem", name=re.compile("dropped")).first.click()
     app.page.wait_for_url(lambda url: "branch=" in url)
     app.settle()
-    assert strip(app)[11:] != [*MIRRORED.split(), "</s>"]
+    assert strip(app)[11:] != [*MIRRORED.split(), "⟨eos⟩"]
     expect(app.page.get_by_text(MIRRORED, exact=True)).to_have_count(0)
 
 
@@ -141,7 +141,7 @@ def test_a_target_of_ones_own_takes_the_trees_place_until_it_is_gone_back_from(a
     app.run_button.click()
     expect(app.page.get_by_text("Provided target")).to_be_visible()
     app.settle()
-    assert strip(app)[11:] == ["ju", "ba", "</s>"]
+    assert strip(app)[11:] == ["ju", "ba", "⟨eos⟩"]
     expect(app.page.get_by_text("Beam search", exact=True)).to_have_count(0)
     app.page.go_back()
     app.settle()
@@ -175,7 +175,7 @@ def test_a_source_that_cannot_be_read_is_refused_and_the_result_before_stays(
     run(app, " ".join(shorter))
     expect(app.refused).to_have_count(0)
     app.settle()
-    assert strip(app) == [*shorter, "</s>", *reversed(shorter), "</s>"]
+    assert strip(app) == [*shorter, "⟨eos⟩", *reversed(shorter), "⟨eos⟩"]
 
 
 def test_a_model_of_the_other_kind_is_named(app: Driver) -> None:
@@ -192,7 +192,7 @@ def test_going_to_another_page_and_back_keeps_both(app: Driver) -> None:
     expect(app.board).to_be_visible()
     app.go_to(VIEW)
     expect(source_box(app)).to_have_value(SYLLABLES)
-    assert strip(app) == [*SYLLABLES.split(), "</s>"]
+    assert strip(app) == [*SYLLABLES.split(), "⟨eos⟩"]
 
 
 def test_tables_stand_for_the_pictures(app: Driver) -> None:
