@@ -28,7 +28,10 @@ def _step(app: Driver, name: str) -> Locator:
 # The rows of so many whose left edge has the pin's colour.
 MARKED_ROWS = """(canvas, rows) => {
     const context = canvas.getContext("2d");
-    context.fillStyle = getComputedStyle(canvas).getPropertyValue("--pin-colour");
+    const probe = canvas.parentElement.appendChild(document.createElement("i"));
+    probe.style.color = "var(--pin)";
+    context.fillStyle = getComputedStyle(probe).color;
+    probe.remove();
     const hex = (row) => [...context.getImageData(0, ((row + 0.5) * canvas.height) / rows, 1, 1).data.slice(0, 3)]
         .map((value) => value.toString(16).padStart(2, "0")).join("");
     return [...Array(rows).keys()].filter((row) => `#${hex(row)}` === context.fillStyle);

@@ -145,7 +145,7 @@ WIDTHS = """list => {
 def test_a_list_is_as_wide_as_its_longest_option_where_its_row_has_room(app: Driver) -> None:
     app.open(next(view for view in VIEWS if view.slug == "features"), prompt=PROMPT)
     layer = app.page.get_by_role("combobox", name="Layer")
-    for width, has_room in ((1280, False), (1440, True)):
+    for width, has_room in ((1060, False), (1440, True)):
         app.page.set_viewport_size({"width": width, "height": 900})
         app.settle()
         wide, needed, beyond = layer.evaluate(WIDTHS)

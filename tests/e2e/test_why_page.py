@@ -70,7 +70,7 @@ def test_what_is_measured_is_a_run_with_a_hook(app: Driver, mini: Transformer) -
     pair = before.topk(2).indices
     after = mini.run_with_hooks(tokens, [(f"blocks.{LAYER}.attn.hook_pattern", cut)])[0, -1]
     change = (after - before)[pair]
-    total = app.page.locator(".js-plotly-plot").evaluate(TOTAL, "edge cut")
+    total = app.page.locator(".js-plotly-plot").last.evaluate(TOTAL, "edge cut")
     assert total == pytest.approx(float(change[0] - change[1]), rel=1e-3)  # of float32 logits of about 10
 
 
