@@ -13,6 +13,7 @@ from headlight.model.attribution.parts import parts_at, stream_at
 from headlight.model.lens.kinds import LOGIT, Lens
 from headlight.model.measure import Measure
 from headlight.model.nn.layers.parameters import widened
+from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.dictionary import CHUNK, Dictionary
 from headlight.model.runs.direction import Direction
 from headlight.model.runs.edits import head_name
@@ -25,6 +26,11 @@ MAX_LISTED = 8  # of the parts and the features whose cosine is largest
 
 Cosines = list[tuple[str, str, float]]
 """What kind of thing it is, its name, and its cosine with the direction."""
+
+
+def fitting_sides(comparison: Comparison, direction: Direction) -> dict[str, Run]:
+    """The runs of models that the direction can be of, by side; another model's stream has other axes."""
+    return {side: run for side, run in comparison.sides.items() if direction.fits(run.cfg.d_model, run.cfg.n_layers)}
 
 
 def projections(run: Run, direction: Direction) -> Measure:

@@ -6,7 +6,7 @@ from headlight.model.attribution.tables import promoted_rows
 from headlight.model.directions.dosing import DoseCurve, Where, mean_of, verdict
 from headlight.model.directions.examples import Examples
 from headlight.model.directions.held_out import HeldOut
-from headlight.model.directions.reading import cosines, nearest_tokens, projections
+from headlight.model.directions.reading import cosines, fitting_sides, nearest_tokens, projections
 from headlight.model.directions.study import DirectionSettings, DirectionStudy, study_direction, study_dose
 from headlight.model.features.effects import layer_after
 from headlight.model.lens.kinds import LOGIT, Lens
@@ -68,8 +68,9 @@ def reading_tables(
         opened: dictionaries, of which the one of this stream is compared.
         lenses: the lenses that read its nearest tokens; by default the logit lens and those beside the model.
     """
-    projected = {side: projections(run, direction).values[layer] for side, run in comparison.sides.items()}
-    positions = {side: comparison.positions(run) for side, run in comparison.sides.items()}
+    sides = fitting_sides(comparison, direction)
+    projected = {side: projections(run, direction).values[layer] for side, run in sides.items()}
+    positions = {side: comparison.positions(run) for side, run in sides.items()}
     rows = [
         (
             at,

@@ -55,13 +55,17 @@ class Direction:
         """The vector of a layer at length 1."""
         return self.vectors[layer] / self.vectors[layer].norm()
 
+    def fits(self, d_model: int, n_layers: int) -> bool:
+        """Whether a model of this width has all layers that the direction has vectors for."""
+        return self.d_model == d_model and self.layers[-1] <= n_layers
+
     def check_fits(self, d_model: int, n_layers: int) -> None:
         """Refuse a model of another size.
 
         Raises:
             InputError: it says what the direction has and what the model has.
         """
-        if self.d_model != d_model or self.layers[-1] > n_layers:
+        if not self.fits(d_model, n_layers):
             made = f", which was found in {self.model}," if self.model else ""
             raise InputError(
                 f"The direction {self.name!r}{made} has {self.d_model:,} numbers a layer and goes up to layer "

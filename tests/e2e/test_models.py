@@ -62,8 +62,6 @@ def test_another_model_can_be_b(app: Driver, gpt2: Path) -> None:
     expect(app.fed.nth(1)).to_contain_text(gpt2.name)
     expect(app.board).to_have_attribute("aria-label", re.compile("^3 layers by 4 heads"))  # what both have
     for view in PROMPTED_VIEWS[1:]:
-        if view.slug in ("experiments", "directions"):  # of sets, of which models of unlike shapes may share nothing
-            continue
         app.go_to(view)
         expect(app.fed).to_have_count(2)
         expect(app.refused).to_have_count(0)

@@ -12,7 +12,7 @@ from headlight.app.figures.plots import COLOURS, Colour, Look, interval, lines, 
 from headlight.app.pages.directions.direction_view import DirectionView
 from headlight.app.parts.sides import named
 from headlight.model.directions.dosing import DoseCurve, MeanOf, mean_of
-from headlight.model.directions.reading import projections
+from headlight.model.directions.reading import fitting_sides, projections
 from headlight.model.directions.study import DirectionStudy
 
 METHOD, SHUFFLED, RANDOM = "direction", "shuffled", "random"  # one line of a legend on a phone
@@ -50,7 +50,7 @@ def projected(view: DirectionView) -> TokenValues:
     """Every token of the prompts, coloured by how far its stream lies along the direction."""
     comparison = view.comparison
     values = {}
-    for side, run in comparison.sides.items():
+    for side, run in fitting_sides(comparison, view.direction).items():
         own = projections(run, view.direction).values[view.layer].numpy()
         values[side] = np.array(
             [np.nan if at is None else own[at] for at in comparison.positions(run)], dtype=np.float32

@@ -7,7 +7,7 @@ from headlight.app.pages.directions import charts
 from headlight.app.pages.directions.choices import Choices
 from headlight.app.pages.directions.direction_view import DirectionView, dose_question, find, study_question
 from headlight.app.selection.chosen import Selection
-from headlight.model.directions.reading import projections
+from headlight.model.directions.reading import fitting_sides, projections
 from headlight.model.measure import Measure
 from headlight.model.runs.comparison import Comparison
 
@@ -49,7 +49,8 @@ def script(comparison: Comparison, chosen: Selection) -> str:
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """All tables; the vectors, the projections and what was measured as arrays."""
     view = _view(comparison, chosen)
-    arrays = {f"{side} projections": projections(run, view.direction) for side, run in comparison.sides.items()}
+    sides = fitting_sides(comparison, view.direction)
+    arrays = {f"{side} projections": projections(run, view.direction) for side, run in sides.items()}
     for layer, vector in view.direction.vectors.items():
         arrays[f"vector {layer}"] = Measure(f"direction before layer {layer}", "value", ("d_model",), vector)
     if view.study is not None:

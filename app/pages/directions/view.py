@@ -34,6 +34,7 @@ from headlight.app.runs import direction_studies, directions, jobs, models
 from headlight.app.runs.direction_studies import Question
 from headlight.app.server import boundary
 from headlight.model.directions.finding import METHODS
+from headlight.model.directions.reading import fitting_sides
 from headlight.model.directions.study import DirectionStudy
 from headlight.model.directions.tables import conclusion, nearest_title
 from headlight.model.runs.comparison import Comparison
@@ -197,6 +198,8 @@ def _draw(view: DirectionView, work: jobs.Jobs) -> None:
         )
         st.caption(plain(said_of_study(view)))
     heading("The prompt along the direction", "dir_projection", key="dir_projection")
+    if len(fitting_sides(view.comparison, view.direction)) < len(view.comparison.sides):
+        st.caption("B's model has streams of another width, or fewer layers: the direction is none of its own.")
     strip = token_values(
         charts.projected(view), chosen=view.place, epoch=selection.epoch(), key=selection.widget_key("direction_strip")
     )

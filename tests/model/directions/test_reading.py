@@ -1,19 +1,23 @@
 """What a direction is near to, against scipy's orthonormal bases and sums by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from scipy.linalg import orth
 
+from headlight.model import load
 from headlight.model.directions.reading import cosines, nearest_tokens, projections, writable
 from headlight.model.directions.tables import reading_tables
 from headlight.model.features.opening import open_dictionary
 from headlight.model.lens.opening import lens_of
 from headlight.model.nn.cache import ActivationCache
-from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.comparison import Comparison, compare
 from headlight.model.runs.direction import Direction
 from headlight.model.runs.run import Run, run_prompt
 from tests.model.directions.plural import mini
+from tests.tiny import save_tiny
 
 LAYER, POSITION = 2, 3
 
@@ -85,3 +89,16 @@ def test_the_cosines_of_features_and_of_other_directions_are_torchs(run: Run, di
     assert "feature" not in {kind for kind, _, _ in cosines(run, direction, LAYER, POSITION)}
     last = reading_tables(Comparison(run), direction, 4, POSITION)
     assert [name for name in last if name.startswith("nearest")] == ["nearest tokens, logit lens"]
+
+
+def test_beside_a_model_of_another_width_a_direction_is_of_its_own_model_alone(
+    run: Run, direction: Direction, tmp_path: Path
+) -> None:
+    save_tiny("gpt2-like", tmp_path / "tiny")
+    other = run_prompt(load(tmp_path / "tiny"), "The key near the door", True)
+    assert other.cfg.d_model != run.cfg.d_model
+    table = reading_tables(compare(run, other), direction, LAYER, POSITION)["projection"]
+    assert list(table) == ["place", "token", "A"]
+    vector, stream = direction.vectors[LAYER].double(), _cache(run)["resid_pre", LAYER][0].double()
+    expected = (stream @ vector / vector.square().sum()).tolist()
+    assert [value for value in table["A"] if value is not None] == pytest.approx(expected, abs=1e-5)
