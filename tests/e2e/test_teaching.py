@@ -31,7 +31,8 @@ def test_every_page_works_on_it(app: Driver, name: str) -> None:
             app.choose("Head", "L1H0")
             expect(app.page.get_by_text(re.compile(r"Most: L0H0 with 0\.1"))).to_be_visible()
         if view.slug == "heads":
-            expect(app.page.get_by_text(re.compile("previous token: L0H0"))).to_be_visible()
+            labelled = app.page.get_by_role("row").filter(has_text="L0H0").filter(has_text="previous token")
+            expect(labelled).to_be_visible()
     app.page.get_by_role("button", name="About this model").click()
     expect(app.page.get_by_text("Its weights were written by hand:")).to_be_visible()
 
