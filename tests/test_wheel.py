@@ -155,7 +155,9 @@ def test_the_page_is_served_from_any_folder(installed: Path, tmp_path: Path, bro
         driver = Driver(browser, url)
         driver.open(prompt=PROMPT)
         style = "getComputedStyle(document.querySelector('[data-testid=stApp]')).fontFamily"
-        assert driver.page.evaluate(style).startswith("system-ui")  # Streamlit has read our configuration
+        assert driver.page.evaluate(style).startswith("Inter, system-ui")  # Streamlit has read our configuration
+        loaded = "[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)"
+        assert {name.strip('"') for name in driver.page.evaluate(loaded)} >= {"Inter", "JetBrains Mono"}
         driver.close()
         assert not driver.complaints
         assert not driver.outside
