@@ -56,6 +56,7 @@ KINDS: dict[str, dict[str, Any]] = {
     | {
         "n_key_value_heads": 2,
         "use_attention_sinks": True,
+        "clip_qkv": 1.5,
         "num_experts": 4,
         "experts_per_token": 2,
         "norm_topk_prob": True,

@@ -135,6 +135,8 @@ def _side(
         rows = score_parts.rescaled(rows, norm, scale[slot if len(scale) > 1 else 0].double())
         if norm.b is not None:
             names, rows = [*names, f"bias of the {what}'s norm"], torch.cat([rows, norm.b.double()[None]])
+    if run.cfg.clip_qkv is not None:
+        names, rows = [*names, f"clipping of the {what}"], score_parts.clipped(rows, run.cfg.clip_qkv)
     if not run.cfg.qk_norm_after_rotary:
         rows = _turned(run, layer, position, rows, what)
     if run.edits:  # of the query or the key itself

@@ -184,7 +184,7 @@ class _OwnInputs(Tap):
         for part, W, b in zip("qkv", (block.attn.W_Q, *weights), (block.attn.b_Q, *biases), strict=True):
             rows = [row for row, receiver in enumerate(receivers) if receiver.read == part]
             made = torch.einsum("nhpm,hmd->nphd", inputs[:, rows], widened(W).to(inputs.dtype))
-            self._made[f"hook_{part}"] = made + widened(b).to(inputs.dtype)
+            self._made[f"hook_{part}"] = block.attn.as_read(part, made + widened(b).to(inputs.dtype))
         self.z = torch.empty(0)
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:

@@ -28,6 +28,7 @@ from headlight.model.runs.run import Run, once_more
 ERROR = "the dictionary's error"
 DECODER_BIAS = "the decoder's bias"
 VALUE_BIAS = "value's bias b_V"
+VALUE_CLIP = "clipping of the value"
 
 
 @kept
@@ -138,19 +139,23 @@ def moved_by_features(run: Run, head: Head, query: int, dictionary: Dictionary) 
     check_reads(dictionary, layer)
     weights, pattern = head_weights(run, layer, index), attend(run, layer, index).pattern[query].double()
     sources, parts, values = list[int | None](), list[Part](), list[Tensor]()
-    constant = torch.zeros(2, weights.W_V.shape[1], dtype=torch.float64)
+    clip = run.cfg.clip_qkv
+    constant = torch.zeros(2 if clip is None else 3, weights.W_V.shape[1], dtype=torch.float64)
     for source in pattern.nonzero().flatten().tolist():
         of_source = feature_parts(run, dictionary, source)
         rows = score_parts.projected(of_source.vectors, of_source.stream, weights.norm, weights.W_V, weights.b_V)
-        rows = rows * pattern[source]
-        sources += [source] * len(of_source.parts)
+        if clip is not None:
+            rows = score_parts.clipped(rows, clip)
+        n_parts, rows = len(of_source.parts), rows * pattern[source]
+        sources += [source] * n_parts
         parts += of_source.parts
-        values.append(rows[:-2])
-        constant += rows[-2:]
+        values.append(rows[:n_parts])
+        constant += rows[n_parts:]
     is_listed = {
         NORM_BIAS: weights.norm is not None and weights.norm.b is not None,
         VALUE_BIAS: has_bias(run.model, layer, "b_V"),
     }
+    is_listed |= {} if clip is None else {VALUE_CLIP: True}
     values.append(constant[[*is_listed.values()]])
     parts += [Part(name) for name, is_there in is_listed.items() if is_there]
     vectors = written(run, layer, torch.cat(values) @ weights.W_O.double(), query)

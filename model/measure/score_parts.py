@@ -67,6 +67,16 @@ def projected(
     return torch.cat([rows, of_norm[None], b[None]])
 
 
+def clipped(rows: Float[Tensor, "part width"], limit: float) -> Float[Tensor, "part_and_rest width"]:
+    """Rows that sum to a vector clipped at -limit and limit, of rows that sum to it before.
+
+    Components inside keep their parts; of those beyond, which no part changes any more, the last row is the value.
+    """
+    whole = rows.sum(0)
+    is_inside = whole.abs() < limit
+    return torch.cat([rows * is_inside, (whole.clamp(-limit, limit) * ~is_inside)[None]])
+
+
 @dataclass(frozen=True, eq=False)
 class ScoreParts:
     """A score [] and its parts: row i of `matrix` is part i of the query, column j part j of the key.

@@ -109,6 +109,7 @@ class TransformerConfig:
     half of it to both sides). `use_qk_norm` normalises each head's query and key before they are turned, or after that
     with `qk_norm_after_rotary`, with gains of the head's own where `qk_norm_per_head` is true (LN), or those of
     all heads as one vector where `qk_norm_across_heads` is (RMS).
+    `clip_qkv` c clips components of queries, keys and values at -c and c, behind the norms of queries and keys.
     `attn_scores_soft_cap` and `output_logits_soft_cap` c make x of scores and logits c tanh(x / c).
     With `use_attention_sinks` a learned score a head takes part in the softmax and is dropped.
 
@@ -192,6 +193,7 @@ class TransformerConfig:
     qk_norm_per_head: bool = False
     qk_norm_across_heads: bool = False
     use_attention_sinks: bool = False
+    clip_qkv: float | None = None
     attn_scores_soft_cap: float | None = None
     output_logits_soft_cap: float | None = None
     gated_mlp: bool = False
@@ -237,7 +239,7 @@ class TransformerConfig:
         self._check_sizes("d_vocab_out", "d_value", "d_embed", *([] if self.attn_only else ["d_mlp", "d_mlp_dense"]))
         for name in POSITIVE:
             object.__setattr__(self, name, positive(name, getattr(self, name)))
-        for name in (*CAPS, "rotary_base_local", "mlp_limit", "query_growth"):
+        for name in (*CAPS, "clip_qkv", "rotary_base_local", "mlp_limit", "query_growth"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
         check_dropout(self.dropout)

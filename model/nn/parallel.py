@@ -118,6 +118,7 @@ class OwnHeads(Attention):
         b_O = attn.b_O.detach().to(divided.mesh.device_type)
         self.b_O = nn.Parameter(b_O if is_first else torch.zeros_like(b_O), requires_grad=False)  # once in the sum
         self.attn_scale, self.soft_cap, self.dropout = attn.attn_scale, attn.soft_cap, attn.dropout
+        self.clip_qkv = attn.clip_qkv
         self.disentangled = None
         self.window, self.rotary, self.rel_pos_bias = attn.window, attn.rotary, attn.rel_pos_bias
         self.sinks, self.norms_last = attn.sinks, attn.norms_last

@@ -128,8 +128,9 @@ def inside(made: Run, layer: int, head: int, query: int) -> head_steps.HeadSteps
 def _first(
     made: Run, layer: int, weights: HeadWeights, stream: Float[Tensor, "pos d_model"], query: int
 ) -> tuple[Float[Tensor, " d_head"], Float[Tensor, "pos d_head"]] | None:
-    """The query and the keys as they are read, where the layer goes on to normalise or turn them."""
-    if made.model.block(layer).attn.rotary is None and not made.cfg.use_qk_norm:
+    """The query and the keys as they are read, where the layer goes on to normalise, clip or turn them."""
+    cfg = made.cfg
+    if made.model.block(layer).attn.rotary is None and not cfg.use_qk_norm and cfg.clip_qkv is None:
         return None
     read = stream if weights.norm is None else head_steps.normalize(stream, weights.norm).values.values
     return read[query] @ weights.W_Q + weights.b_Q, read @ weights.W_K + weights.b_K

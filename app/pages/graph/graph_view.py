@@ -100,6 +100,8 @@ def needs(comparison: Comparison) -> str:
         reason = no_neurons(run.cfg)
         if reason and not run.cfg.attn_only and not units_offered(run):
             return f"{reason} So there is no graph of them. Open another model."
+        if run.cfg.clip_qkv is not None:
+            return "This model clips its values, so that no path through heads is linear. Use Patching instead."
     return ""
 
 

@@ -92,15 +92,15 @@ def _compared(write: Writer) -> HeadStep:
     """Steps between reading query and keys and comparing them."""
     at, steps, window = write.at, write.at.steps, list(write.at.window)
     turns = at.run.model.block(at.head[0]).attn.rotary is not None
-    done = [name for name, does in (("normalised", at.run.cfg.use_qk_norm), ("turned", turns)) if does]
-    done = done[::-1] if at.run.cfg.qk_norm_after_rotary else done
+    cfg = at.run.cfg
+    steps_taken = (("normalised", cfg.use_qk_norm), ("clipped", cfg.clip_qkv is not None), ("turned", turns))
+    done = [name for name, is_taken in steps_taken if is_taken]
+    done = done[::-1] if cfg.qk_norm_after_rotary else done
     return write.step(
         f"{' and '.join(done).capitalize()}",
         "compared",
         (f"q and K, {' and '.join(done)}",) * 2,
-        "What is compared: every query and key "
-        + ("by its own norm" if not turns else "by the angles of its own position")
-        + ". From here on q and k are these.",
+        f"What is compared: every query and key {_by(cfg.clip_qkv, turns)}. From here on q and k are these.",
         write.line(
             row("q", "d_head", steps.first_q.values.numpy() if steps.first_q else steps.q.values.numpy()),
             "→",
@@ -108,6 +108,13 @@ def _compared(write: Writer) -> HeadStep:
         ),
         write.line(StepMatrix("K", "key", "d_head", steps.k.values.numpy()[window])),
     )
+
+
+def _by(limit: float | None, turns: bool) -> str:
+    """The last step on a query or a key, in words."""
+    if turns:
+        return "by the angles of its own position"
+    return "by its own norm" if limit is None else f"clipped at ±{number(limit)}"
 
 
 def _projected(
@@ -123,11 +130,13 @@ def _projected(
     at, window, W_name = write.at, list(write.at.window), f"W_{name}"
     columns: Axis = "d_head" if name == "K" else "d_value"
     offered = {"K": "What each token can be found by.", "V": "What each token passes on if it is attended to."}
+    limit = at.run.cfg.clip_qkv if name == "V" else None
+    clip = "" if limit is None else f" Components beyond ±{number(limit)} are clipped to it."
     return write.step(
         title,
         term,
         write.projection(name, "X̂", name),
-        offered[name] + (" The bias is added to every token." if at.has_bias(BIASES[name]) else ""),
+        offered[name] + (" The bias is added to every token." if at.has_bias(BIASES[name]) else "") + clip,
         write.product(
             StepMatrix("X̂", "key", "d_model", at.steps.read.values.numpy()[window]),
             StepMatrix(W_name, "d_model", columns, W, transposed=f"{W_name}ᵀ"),

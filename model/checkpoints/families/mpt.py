@@ -11,12 +11,10 @@ from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.weight_map import WeightMap, fused, vector
 from headlight.model.nn.config import TransformerConfig
 
-# A head that reads what is clipped would read no sum of parts.
 ATTENTION = Keys(
-    ("softmax_scale",),
+    ("softmax_scale", "clip_qkv"),
     {
         "attn_type": ("multihead_attention",),
-        "clip_qkv": (None, 0),
         "prefix_lm": (False,),
         "qk_ln": (False,),
         "alibi": (True,),
@@ -39,6 +37,7 @@ def settings(config: Any) -> dict[str, Any]:
         "eps": config.layer_norm_epsilon,
         "attn_scale": None if attention.softmax_scale is None else 1 / attention.softmax_scale,
         "positional_embedding_type": "alibi",
+        "clip_qkv": attention.clip_qkv or None,
     }
 
 

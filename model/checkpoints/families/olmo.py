@@ -7,14 +7,14 @@ from typing import Any
 
 from headlight.model.checkpoints.architecture import Architecture
 from headlight.model.checkpoints.families import llama
-from headlight.model.checkpoints.keys import DECODER, Keys
+from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.weight_map import WeightMap
 from headlight.model.nn.config import TransformerConfig
 
 
 def settings(config: Any) -> dict[str, Any]:
     """Translate OLMo's config to the fields of `TransformerConfig`."""
-    return llama.settings(config) | {"normalization_type": "LNPre"}
+    return llama.settings(config) | {"normalization_type": "LNPre", "clip_qkv": config.clip_qkv}
 
 
 def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
@@ -22,7 +22,5 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     return {name: weight for name, weight in llama.weight_map(cfg, config).items() if not name.endswith(".w")}
 
 
-# A head that reads what is clipped would read no sum of parts.
-ALLOWED = DECODER | {"clip_qkv": (None,)}
-KEYS = Keys((*llama.BASE, "attention_bias"), ALLOWED)
+KEYS = Keys((*llama.BASE, "attention_bias", "clip_qkv"))
 FAMILY = Architecture("olmo", settings, weight_map, KEYS).family

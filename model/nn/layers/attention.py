@@ -13,7 +13,7 @@ from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.layers.biases import DisentangledBias, build_bias
 from headlight.model.nn.layers.dropout import Dropout
-from headlight.model.nn.layers.norms import build_head_norm
+from headlight.model.nn.layers.norms import NoNorm, build_head_norm
 from headlight.model.nn.layers.parameters import normal, per_head, widened, zeros
 from headlight.model.nn.layers.positions import Positions
 from headlight.model.nn.layers.rotary import build_rotary
@@ -49,6 +49,7 @@ class Attention(nn.Module):
         self._store("b_V", zeros(n_shared, cfg.d_value))
         self.b_O = zeros(cfg.d_model)
         self.attn_scale, self.soft_cap = attention_scale(cfg, layer), cfg.attn_scores_soft_cap
+        self.clip_qkv = cfg.clip_qkv
         self.window, self.rotary, self.rel_pos_bias = cfg.window(layer), build_rotary(cfg, layer), build_bias(cfg)
         self.norms_last = cfg.qk_norm_after_rotary
         self.q_norm, self.k_norm = (build_head_norm(cfg, heads) for heads in (n_heads, n_shared))
@@ -103,7 +104,18 @@ class Attention(nn.Module):
         else:
             q = product(stream, self.W_Q, to_heads, self.b_Q)
             k, v = (product(memory, W, to_heads, b) for W, b in zip(weights, biases, strict=True))
+        q, k, v = (self.as_read(part, each) for part, each in zip("qkv", (q, k, v), strict=True))
         return HeadsRead(tap("hook_q", q), tap("hook_k", k), tap("hook_v", v))
+
+    def as_read(
+        self, part: str, projected: Float[Tensor, "*batch pos head d_head"]
+    ) -> Float[Tensor, "*batch pos head d_head"]:
+        """Queries, keys or values ("q", "k" or "v") of their projection: clipped, unless a norm comes before that."""
+        is_normalized = part != "v" and not isinstance(self.q_norm, NoNorm)
+        return projected if is_normalized else self._clipped(projected)
+
+    def _clipped(self, x: Tensor) -> Tensor:
+        return x if self.clip_qkv is None else x.clamp(-self.clip_qkv, self.clip_qkv)
 
     def _turned(self, read: HeadsRead, positions: Positions, tap: Tap) -> HeadsRead:
         """Queries or keys as they enter the product: normalised and rotated, where the model does that."""
@@ -119,7 +131,10 @@ class Attention(nn.Module):
 
     def _normalized(self, q: Tensor, k: Tensor, tap: Tap) -> tuple[Tensor, Tensor]:
         """Queries and keys by their norms, where the model has those."""
-        return self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
+        if isinstance(self.q_norm, NoNorm):
+            return q, k
+        q, k = self.q_norm(q, tap.within("q_norm")), self.k_norm(k, tap.within("k_norm"))
+        return self._clipped(q), self._clipped(k)
 
     def rule(
         self,

@@ -92,6 +92,19 @@ def test_a_scores_parts_add_up_to_it(kind: str, runs: dict[str, Run]) -> None:
         assert why.parts.matrix.values.shape == (len(why.query_names), len(why.key_names))
 
 
+def test_what_is_clipped_is_a_part_of_its_own(runs: dict[str, Run]) -> None:
+    """At that part stand the limits, and no other part has a share of a clipped component."""
+    run, cell = runs["gpt_oss-like"], CELLS[0]
+    why, q = explain_cell(run, cell), activations(run)["q", cell.layer][0, cell.query, cell.head]
+    clipped = q.abs() == run.cfg.clip_qkv
+    assert 0 < int(clipped.sum()) < len(q)
+    constant = turned(run.model, (q * clipped).double()[None], cell.query)[0]
+    key = activations(run)[f"blocks.{cell.layer}.attn.hook_rot_k"][0, cell.key, run.cfg.group_of(cell.head)].double()
+    expected = float(constant @ key) / run.model.block(cell.layer).attn.attn_scale
+    share = why.parts.query_parts.values[why.query_names.index("clipping of the query")]
+    assert float(share) == pytest.approx(expected, abs=1e-4)
+
+
 @pytest.mark.parametrize("kind", READ)
 def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: str, runs: dict[str, Run]) -> None:
     run = runs[kind]

@@ -73,7 +73,7 @@ def test_settings_that_are_not_supported_are_refused_by_name(
 @pytest.mark.parametrize(
     ("family", "changes", "message"),
     [
-        ("olmo", {"clip_qkv": 8.0}, r"clip_qkv to 8\.0, which changes what the model computes; supported is null"),
+        ("mpt", {"attn_config": {"qk_ln": True}}, "qk_ln to true, which changes what the model computes"),
         ("gemma", {"use_bidirectional_attention": True}, "attention to true, which.*supported is null or false"),
         (
             "gemma3",

@@ -36,6 +36,7 @@ def lacks(model: Transformer) -> str | None:
         "dense layers beside those with experts": cfg.dense_layers,
         "an embedding of another width than the stream": cfg.d_embed != cfg.d_model,
         "norms behind additions": cfg.post_norm,
+        "clipped queries, keys and values": cfg.clip_qkv,
     }
     return next((what for what, has in told.items() if has), None)
 

@@ -9,5 +9,7 @@ CONFIGS = {
     "between powers of two, scaled": MptConfig(
         **SIZES, n_heads=12, attn_config={"softmax_scale": 0.3}, layer_norm_epsilon=0.01
     ),
-    "untied, three heads": MptConfig(**SIZES, n_heads=3, tie_word_embeddings=False),
+    "untied, three heads, clipped": MptConfig(
+        **SIZES, n_heads=3, tie_word_embeddings=False, attn_config={"clip_qkv": 0.5}
+    ),
 }

@@ -10,6 +10,7 @@ CONFIGS = {
         **SIZES | {"num_attention_heads": 4, "num_key_value_heads": 2},
         pad_token_id=None,
         attention_bias=True,
+        clip_qkv=0.5,
         tie_word_embeddings=True,
     ),
     "linear": OlmoConfig(

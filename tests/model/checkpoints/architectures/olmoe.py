@@ -13,6 +13,7 @@ CONFIGS = {
         num_experts_per_tok=2,
         norm_topk_prob=True,
         attention_bias=True,
+        clip_qkv=0.5,
     ),
     "one of five, tied": OlmoeConfig(
         **SIZES | {"num_key_value_heads": 1},

@@ -41,6 +41,7 @@ KINDS = {
     "StableLM": replace(LLAMA, normalization_type="LN", use_qk_norm=True, qk_norm_per_head=True),
     "GPT-OSS": replace(LLAMA, use_attention_sinks=True),
     "BLOOM": replace(GPT2, positional_embedding_type="alibi"),
+    "MPT, clipped": replace(GPT2, positional_embedding_type="alibi", clip_qkv=0.5),
     "of T5's positions": replace(GPT2, positional_embedding_type="relative_positional_bias"),
 }
 T5 = Seq2SeqConfig(
