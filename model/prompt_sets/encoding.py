@@ -1,6 +1,7 @@
 """A set of prompts in a model's tokens: which rows can be used, and why not the others."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
@@ -11,11 +12,13 @@ from headlight.model.base.errors import InputError
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.prompt_sets.prompt_set import Answer, Place, Prompt, PromptPair, PromptSet
 from headlight.model.text.chat import Begin, is_begun
+from headlight.model.text.encoded_text import EncodedText
 from headlight.model.text.outputs import LabelNames, Outputs
 from headlight.model.text.tokenizer import Tokenizer
 
 END = "end"  # the name of the last token, at which the answer is read
 NEUTRAL = "a"  # a text before an answer with a space
+AT_ONCE = 500  # rows whose prompts are encoded together
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,8 @@ def to_tokens(
     encoder = _Encoder(tokenizer, bos, with_space, cfg)
     rows, refused = list[TokenRow](), dict[int, str]()
     for number, pair in enumerate(prompt_set.rows, start=1):
+        if number % AT_ONCE == 1:
+            encoder.encode_ahead(prompt_set.rows[number - 1 : number - 1 + AT_ONCE])
         try:
             rows.append(encoder.row(number, pair))
         except InputError as error:
@@ -180,7 +185,16 @@ class _Encoder:
     _tokens: dict[str, int | InputError] = field(default_factory=dict)
     _without_space: list[tuple[int, str]] = field(default_factory=list)
     _same: list[int] = field(default_factory=list)
-    _spans: dict[str, list[tuple[int, int] | None]] = field(default_factory=dict)
+    _encoded: dict[str, EncodedText] = field(default_factory=dict)
+
+    def encode_ahead(self, pairs: Sequence[PromptPair]) -> None:
+        """Encode the prompts of some rows together; where one of them fails, each is encoded when its row comes."""
+        texts = dict.fromkeys(
+            prompt for pair in pairs for prompt in (pair.clean, pair.corrupted) if isinstance(prompt, str)
+        )
+        self._encoded.clear()
+        with suppress(InputError):
+            self._encoded.update(zip(texts, self.tokenizer.encode_batch(list(texts), self.bos), strict=True))
 
     def row(self, number: int, pair: PromptPair) -> TokenRow:
         """One row in tokens.
@@ -233,7 +247,7 @@ class _Encoder:
         if not (prompt.strip() if isinstance(prompt, str) else prompt):
             raise InputError(f"Its {which} prompt is empty. Give a text, or leave the row out.")
         if isinstance(prompt, str):
-            tokens = self.tokenizer.to_tokens(prompt, self.bos)[0]
+            tokens = torch.tensor(self._of_text(prompt).ids, dtype=torch.long)
         else:
             tokens = torch.tensor(prompt, dtype=torch.long)
             for token in prompt:
@@ -333,25 +347,22 @@ class _Encoder:
             raise InputError(
                 f"Its position {name!r} is characters {start} to {stop}; the prompt has {len(prompt)} characters."
             )
-        spans = self._spans_of(prompt)
+        spans = self._of_text(prompt).spans
         inside = [at for at, span in enumerate(spans) if span and span[0] < stop and span[1] > start]
         if not inside:
             raise InputError(f"Its position {name!r}, {prompt[start:stop]!r}, is in no token of the prompt.")
         return inside[-1]
 
-    def _spans_of(self, prompt: str) -> list[tuple[int, int] | None]:
-        """The characters of each token; those of a row's two prompts are remembered for its other positions."""
-        if prompt not in self._spans:
-            if len(self._spans) > 1:
-                self._spans.clear()
-            self._spans[prompt] = self.tokenizer.spans(prompt, self.bos)
-        return self._spans[prompt]
+    def _of_text(self, prompt: str) -> EncodedText:
+        if prompt not in self._encoded:
+            (self._encoded[prompt],) = self.tokenizer.encode_batch([prompt], self.bos)
+        return self._encoded[prompt]
 
     def _n_before(self, prompt: Prompt) -> int:
         """How many tokens stand before the prompt's own."""
         if not isinstance(prompt, str) or not is_begun(self.bos):
             return 0
-        spans = self._spans_of(prompt)
+        spans = self._of_text(prompt).spans
         return next((at for at, span in enumerate(spans) if span), 0)
 
 

@@ -38,13 +38,13 @@ class Patterns:
         """Whether there are any that may be slow."""
         return bool(self._steps)
 
-    def check_text(self, text: str, literal: bool = False) -> None:
-        """Refuse a text on which the patterns take too long; with `literal` special tokens in it are text too.
+    def check_texts(self, texts: Sequence[str], literal: bool = False) -> None:
+        """Refuse texts on which the patterns take too long; with `literal` special tokens in it are text too.
 
         Raises:
             InputError: they do.
         """
-        self._check("this text", texts=[text], literal=literal)
+        self._check("this text" if len(texts) == 1 else "these texts", texts=list(texts), literal=literal)
 
     def check_tokens(self, names: Sequence[str]) -> None:
         """Refuse tokens of which the patterns take too long to make a text.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError, InputError, naming
 from headlight.model.base.files import write_text
 from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, no_template, prepends
+from headlight.model.text.encoded_text import EncodedText
 from headlight.model.text.growth import read_checked
 from headlight.model.text.patterns import check_patterns
 from headlight.model.text.tokenizer_files import (
@@ -70,7 +72,7 @@ class Tokenizer(Vocabulary):
         if self.eos_token_id is None and roles.get("bos_token") == END_OF_TEXT:
             self.eos_token_id = self.bos_token_id
         if self.bos_token_id is None and self.adds_special:
-            self._patterns.check_text(ANY)
+            self._patterns.check_texts([ANY])
             self.bos_token_id = _first_special(backend)
 
     @classmethod
@@ -158,25 +160,28 @@ class Tokenizer(Vocabulary):
         """
         return torch.tensor([self._encode(text, prepend_bos, parse_special)], dtype=torch.long)
 
-    def spans(self, text: str, prepend_bos: Begin = False) -> list[tuple[int, int] | None]:
-        """The characters of the text, [start, stop), in each token of `to_tokens`; None for what is put around it.
+    def encode_batch(
+        self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool | None = None
+    ) -> list[EncodedText]:
+        """Several texts in tokens, with the characters that each token stands for.
+
+        The tokenizer's patterns are tried on all texts at once, in a hundredth of the time that one after the other
+        takes.
 
         Raises:
-            InputError: as `to_tokens`, or the tokenizer does not say where its tokens lie.
+            InputError: as `to_tokens`, for any of the texts.
         """
-        ids = self._encode(text, prepend_bos, None)
-        is_chat = prepend_bos == "chat"
-        whole = self.apply_chat_template([{"role": "user", "content": text}]) if is_chat else text
-        is_literal_text = not is_chat and (is_literal(prepend_bos) or not self._parses_special)
-        backend = self._literal if is_literal_text else self._backend
-        encoding = backend.encode(whole, add_special_tokens=prepends(prepend_bos) and self.adds_special)
-        n_before, first = len(ids) - len(encoding.ids), whole.find(text)
-        if self._in_python is not None or n_before < 0 or ids[n_before:] != encoding.ids or first < 0:
-            raise InputError(
-                "This tokenizer does not say which characters each token stands for. Give positions as token indices."
-            )
-        inside = [(max(start - first, 0), min(stop - first, len(text))) for start, stop in encoding.offsets]
-        return [None] * n_before + [span if span[0] < span[1] else None for span in inside]
+        if prepend_bos == "chat":
+            return [self._encode_chat(text) for text in texts]
+        parse = False if is_literal(prepend_bos) else self._parses_special if parse_special is None else parse_special
+        around = prepends(prepend_bos) and self.adds_special
+        begins_with = [self.bos_token_id] if prepends(prepend_bos) and not around else []
+        if None in begins_with:
+            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
+        for text in texts:
+            _check_unicode(text)
+        self._check(texts, literal=not parse)
+        return [self._encode_checked(text, begins_with, around, parse) for text in texts]
 
     def to_batch(
         self, texts: Sequence[str], prepend_bos: Begin = False, parse_special: bool | None = None
@@ -186,7 +191,7 @@ class Tokenizer(Vocabulary):
         Raises:
             InputError: as `to_tokens`.
         """
-        rows = [self._encode(text, prepend_bos, parse_special) for text in texts]
+        rows = [encoded.ids for encoded in self.encode_batch(texts, prepend_bos, parse_special)]
         n_pos = max(map(len, rows), default=0)
         tokens = [row + [0] * (n_pos - len(row)) for row in rows]
         mask = [[1] * len(row) + [0] * (n_pos - len(row)) for row in rows]
@@ -275,37 +280,41 @@ class Tokenizer(Vocabulary):
         return self._backend.token_to_id(self._roles[role]) if role in self._roles else None
 
     def _encode(self, text: str, begin: Begin, parse_special: bool | None) -> list[int]:
-        if not isinstance(text, str):
-            raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
-        if begin == "chat":
-            return self._encode(self.apply_chat_template([{"role": "user", "content": text}]), False, True)
-        parse = False if is_literal(begin) else self._parses_special if parse_special is None else parse_special
-        around = prepends(begin) and self.adds_special
-        bos = [] if self.bos_token_id is None or around else [self.bos_token_id]
-        if prepends(begin) and not bos and not around:
-            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. "
-                "Remove or replace it."
-            ) from error
-        self._check(text, literal=not parse)
+        return self.encode_batch([text], begin, parse_special)[0].ids
+
+    def _encode_chat(self, text: str) -> EncodedText:
+        whole = self.apply_chat_template([{"role": "user", "content": text}])
+        (encoded,) = self.encode_batch([whole], False, True)
+        return replace(encoded, length=len(text), first=whole.find(text))
+
+    def _encode_checked(self, text: str, begins_with: list[int | None], around: bool, parse: bool) -> EncodedText:
         try:
             with refusing(InputError, FAILS):
-                ids = self._ids_of(text, around, parse)
+                if self._in_python is not None:
+                    return EncodedText([*begins_with, *self._in_python(text, around, parse)], len(text))
+                encoding = (self._backend if parse else self._literal).encode(text, add_special_tokens=around)
         except InputError as error:
             if strange := self._strange_words(text):
                 raise InputError(self._only_these(strange)) from error
             raise
-        return bos + ids if prepends(begin) else ids
+        return EncodedText([*begins_with, *encoding.ids], len(text), encoding, len(begins_with))
 
-    def _ids_of(self, text: str, around: bool, parse: bool) -> list[int]:
-        if self._in_python is not None:
-            return self._in_python(text, around, parse)
-        ids: list[int] = (self._backend if parse else self._literal).encode(text, add_special_tokens=around).ids
-        return ids
+
+def _check_unicode(text: str) -> None:
+    """Refuse what is no text of whole characters.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"One text is needed, not {type(text).__name__}; `to_batch` takes several.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The text's character {error.start + 1} is half of a surrogate pair, which no tokenizer takes. Remove or "
+            "replace it."
+        ) from error
 
 
 def _first_special(backend: "tokenizers.Tokenizer") -> int | None:

@@ -71,7 +71,7 @@ class Vocabulary:
             return []
         backend = self._literal if self._of_words else self._backend
         no_words = {backend.token_to_id(unknown), *(self._added if self._of_words else ())}
-        self._check(text, literal=backend is not self._backend)
+        self._check([text], literal=backend is not self._backend)
         with refusing(InputError, FAILS):
             encoding = backend.encode(text, add_special_tokens=False)
         spans = zip(encoding.ids, encoding.offsets, strict=True)
@@ -122,9 +122,10 @@ class Vocabulary:
             words = splitter.pre_tokenize_str(text if normalizer is None else normalizer.normalize_str(text))
         return [label(word.encode()) for word, _ in words if self._backend.token_to_id(word) is None]
 
-    def _check(self, text: str, literal: bool) -> None:
-        check_length(text, self._max_bytes)
-        self._patterns.check_text(text, literal)
+    def _check(self, texts: Sequence[str], literal: bool) -> None:
+        for text in texts:
+            check_length(text, self._max_bytes)
+        self._patterns.check_texts(texts, literal)
 
     def _only_these(self, strange: list[str]) -> str:
         """Message about words that the vocabulary lacks."""

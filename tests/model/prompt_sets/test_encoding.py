@@ -2,11 +2,14 @@
 
 import pytest
 import torch
+from tokenizers import Regex, pre_tokenizers
+from tokenizers import Tokenizer as Backend
 
 from headlight.model import HeadlightError, Tokenizer, load
 from headlight.model.prompt_sets.encoding import TokenRow, batches, to_tokens
 from headlight.model.prompt_sets.metric import metric
 from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
+from headlight.model.text.patterns import PATTERNS
 from tests.tiny import tiny
 
 
@@ -117,3 +120,31 @@ def test_a_model_that_is_not_read_at_the_last_token_is_refused(tokenizer: Tokeni
         to_tokens(set_of(PromptPair("The")), tokenizer, cfg=tiny("bert-like").cfg)
     long = set_of(PromptPair((1,) * 65), PromptPair((1,) * 64))
     assert "65 tokens; the model takes 64" in to_tokens(long, tokenizer, cfg=tiny("gpt2-like").cfg).refused[1]
+
+
+def test_prompts_are_tried_by_slow_patterns_together(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    llama3 = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"
+    backend = Backend.from_str(tokenizer._backend.to_str())
+    split = pre_tokenizers.Split(Regex(llama3), "isolated")
+    backend.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(False, use_regex=False)])
+    slow = Tokenizer(backend)
+    requests, answer = list[bytes](), PATTERNS.answer
+    monkeypatch.setattr(PATTERNS, "answer", lambda line: requests.append(line) or answer(line))
+    texts = [f"Anna has {n} keys" for n in range(60)]
+    start = texts[0].index("has")
+    pairs = [PromptPair(text, text, positions={"verb": ((start, start + 3), None)}) for text in texts]
+    pairs[7] = PromptPair("")  # which is refused, and no other
+    encoded = to_tokens(set_of(*pairs), slow)
+    assert list(encoded.refused) == [8]
+    assert len(requests) == 1
+    for row, text in zip(encoded.rows, texts[:7] + texts[8:], strict=True):
+        assert row.clean.tolist() == backend.encode(text).ids
+        label = slow.labels(row.clean[row.positions["verb"][0]])
+        assert label == ["␣has"]
+
+
+def test_a_text_that_fails_takes_no_other_row_with_it(tokenizer: Tokenizer) -> None:
+    texts = ["Anna has a key", "half a pair \ud800", "Tom has a key"]
+    encoded = to_tokens(set_of(*map(PromptPair, texts)), tokenizer)
+    assert [row.number for row in encoded.rows] == [1, 3]
+    assert "surrogate" in encoded.refused[2]
