@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from headlight.app.figures.colours import BLUE, GREY, ORANGE
-from headlight.app.figures.layout import Axis, Plot, quantities
+from headlight.app.figures.layout import SHARES, Axis, Plot, quantities
 from headlight.app.figures.text import escape, hover, quantity
 
 BAR = 22  # pixels of a bar in a list of them
@@ -71,7 +71,7 @@ def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: st
             "line": {"color": colours, "width": 1.5},
         },
         "text": [escape(row.text) for row in listed] if beside else None,
-        "textposition": ["inside" if unit == "probability" and end > FULL else "outside" for _, end in spans],
+        "textposition": ["inside" if unit in SHARES and end > FULL else "outside" for _, end in spans],
         "cliponaxis": False,
         "hovertext": [
             hover([row.label, f"{called}{quantity(size, unit)}", row.text])

@@ -13,6 +13,7 @@ from headlight.app.figures.text import escape, hover
 ROWS = (20, 34)  # pixels of a layer's row, at least and at most
 TALLEST = 720  # pixels that the rows share before they are narrower
 SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
+LABEL_ROOM = 0.5  # columns behind the last one, where its marks have labels
 NARROW = 0.45  # of a mark's room: a column that has its token alone
 STEPS = 12  # of an edge's curve
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
@@ -87,7 +88,8 @@ def graph(scene: Scene) -> Plot:
     if scene.chosen is not None:
         traces.append(_ring(at[scene.chosen], marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2))
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
-    x = Axis(scene.along, scene.columns, at=laid.columns, ends=(0.0, laid.end))
+    has_label_at_end = any(mark.label and mark.column == len(scene.columns) - 1 for mark in marks)
+    x = Axis(scene.along, scene.columns, at=laid.columns, ends=(0.0, laid.end + LABEL_ROOM * has_label_at_end))
     return Plot(scene.title, x, Axis("", scene.rows), plain, height=height_of(len(scene.rows)))
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Trace = Mapping[str, Any]
 
 TICK, CAPTION, FIGURE = map(size, ("tick", "caption", "figure"))
+SHARES = ("probability", "Jaccard")  # units whose axis ends at 1, in percent
 CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER = 6.5  # pixels
@@ -41,7 +42,7 @@ class Axis:
 
 def quantities(what: str, unit: str, log: bool = False) -> Axis:
     """The axis of a quantity, from zero on or logarithmic; probabilities are percentages."""
-    kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit == "probability" else "linear"
+    kind: Literal["linear", "log", "percent"] = "log" if log else "percent" if unit in SHARES else "linear"
     return Axis(measured(what, unit), kind=kind, from_zero=not log)
 
 

@@ -231,5 +231,5 @@ def _line(
 
 def overlaps(study: CircuitStudy) -> Plot | None:
     """The overlaps of the circuit with others; None where there are none."""
-    rows = [Row(name, [(0.0, value)], f"{value:.2f}") for name, value in overlap_rows(study)]
+    rows = [Row(name, [(0.0, value)], f"{value:.0%}") for name, value in overlap_rows(study)]
     return bar_list.rows(rows, title="Overlap of circuits", unit="Jaccard", reach=1.0) if rows else None

@@ -8,6 +8,7 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.circuit import CircuitView
+from headlight.app.parts import uploading
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import circuits
 from headlight.app.server import boundary
@@ -23,14 +24,13 @@ def draw(view: CircuitView, study: CircuitStudy) -> None:
     if reason := st.session_state.pop(REFUSED, ""):
         notices.refused(reason, "circuit_file")
     with st.container(horizontal=True, width="content", key="headlight-circuit-files"):
-        with st.popover("Compare with a file", key="headlight-circuit-open"):
-            key = selection.widget_key("exp_circ_upload")
-            st.file_uploader(
-                "A circuit of this model that EAP-IG, MIB or Headlight wrote",
-                type=[suffix.removeprefix(".") for suffix in circuits.SUFFIXES],
-                key=key,
-                on_change=lambda: _take(key, model),
-            )
+        uploading.uploader(
+            "Compare with a file",
+            "A circuit of this model that EAP-IG, MIB or Headlight wrote",
+            circuits.SUFFIXES,
+            "circuit-open",
+            lambda name, data: _take(name, data, model),
+        )
         with st.popover("Save the circuit", key="headlight-circuit-save"):
             for suffix, label in FORMATS.items():
                 st.download_button(
@@ -42,13 +42,9 @@ def draw(view: CircuitView, study: CircuitStudy) -> None:
                 )
 
 
-def _take(key: str, model: str) -> None:
-    file = st.session_state[key]
-    if file is None:
-        return
-
+def _take(name: str, data: bytes, model: str) -> None:
     def refuse(reason: str) -> None:
-        st.session_state[REFUSED] = f"Could not open {file.name}. {reason}"
+        st.session_state[REFUSED] = f"Could not open {name}. {reason}"
 
     with boundary.guard(refuse):
-        selection.choose(Choices, exp_circ_file=circuits.add_file(file.name, file.getvalue(), model))
+        selection.choose(Choices, exp_circ_file=circuits.add_file(name, data, model))

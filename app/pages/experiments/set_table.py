@@ -183,6 +183,8 @@ def _columns(cells: Mapping[str, Sequence[Cell]]) -> list[Column]:
     decimals = {"difference": 2, "corrupted difference": 2}
     heads = {"row": "#", "difference": "diff.", "corrupted difference": "corr."}
     leaves = {"corrupted", "wrong answer", "rank"}  # the chosen row tells them, and the file
+    if len(set(cells["status"])) == 1:
+        leaves.add("status")  # the line above the table says it of all
     return [
         Column(heads.get(name, name), list(map(cut, column)), decimals.get(name), signed=name in decimals)
         for name, column in cells.items()

@@ -10,7 +10,7 @@ from headlight.app import selection
 from headlight.app.components import Listed, Option, Suggested
 from headlight.app.frame import notices
 from headlight.app.pages.experiments.choices import Choices
-from headlight.app.parts import columns_form, options
+from headlight.app.parts import columns_form, options, uploading
 from headlight.app.runs import models, prompt_sets
 from headlight.app.runs.prompt_sets import SESSION, KnownSet
 from headlight.app.selection.links import MAX_URL_PROMPT, codecs
@@ -32,7 +32,6 @@ class SessionSets:
     """
 
     sets: dict[str, KnownSet] = field(default_factory=dict)
-    count: int = 0
     refused: str = ""
     unmatched: columns_form.Unmatched | None = None
 
@@ -132,30 +131,25 @@ def _in_link(name: str) -> str:
 
 def uploader() -> None:
     """The button that takes a file."""
+    uploading.uploader(
+        "Upload a set",
+        "Pairs of prompts with answers, in the columns of EAP-IG, auto-circuit, MIB or TransformerLens, or in others, "
+        "which you then match",
+        prompt_sets.SUFFIXES,
+        "set-upload",
+        _take_file,
+    )
+
+
+def _take_file(name: str, data: bytes) -> None:
     sets = _session()
-    key = selection.widget_key(f"set_upload.{sets.count}")
-    with st.popover("Upload a set", key="headlight-set-upload"):
-        st.file_uploader(
-            "Pairs of prompts with answers, in the columns of EAP-IG, auto-circuit, MIB or TransformerLens, or in "
-            "others, which you then match",
-            type=[suffix.removeprefix(".") for suffix in prompt_sets.SUFFIXES],
-            key=key,
-            on_change=lambda: _take_file(key),
-        )
-
-
-def _take_file(key: str) -> None:
-    file, sets = st.session_state[key], _session()
-    if file is None:
-        return
-    sets.count, sets.refused, sets.unmatched = sets.count + 1, "", None
-    data = file.getvalue()
-    with boundary.guard(lambda reason: refuse(f"Could not read {file.name}. {reason}")):
-        columns = prompt_sets.unknown_columns(file.name, data)
+    sets.refused, sets.unmatched = "", None
+    with boundary.guard(lambda reason: refuse(f"Could not read {name}. {reason}")):
+        columns = prompt_sets.unknown_columns(name, data)
         if columns:
-            sets.unmatched = columns_form.Unmatched(file.name, data, columns)
+            sets.unmatched = columns_form.Unmatched(name, data, columns)
         else:
-            take(prompt_sets.uploaded(file.name, data, ""))
+            take(prompt_sets.uploaded(name, data, ""))
 
 
 def take(prompt_set: PromptSet, columns: str = "") -> None:

@@ -29,6 +29,7 @@ from headlight.app.server import boundary
 from headlight.model.runs.comparison import Comparison
 
 WIDTHS = [2, 3]
+AT_ONCE = 10.0  # seconds by estimate: a set that is opened shows something
 
 
 def render(comparison: Comparison) -> None:
@@ -120,7 +121,7 @@ def _answer(sides: Mapping[str, ReadRows]) -> None:
     work.keep_to(every)
     progress.bar(work, "batches of rows answered", "answers")
     n_rows = sum(len(piece.numbers) for piece in every)
-    if progress.offer(work, every, f"Ask the model for {n_rows:,} answers", "answers", seconds):
+    if progress.offer(work, every, f"Ask the model for {n_rows:,} answers", "answers", seconds, AT_ONCE):
         st.rerun()
 
 
@@ -158,7 +159,7 @@ def _work(shown: Experiment) -> None:
     progress.bar(work, "batches of rows measured", "experiments")
     n_rows = sum(len(piece.numbers) for piece in missing)
     label = f"Measure {n_rows:,} row{'' if n_rows == 1 else 's'}"
-    progress.offer(work, missing, label, "experiments", experiments.seconds(missing))
+    progress.offer(work, missing, label, "experiments", experiments.seconds(missing), AT_ONCE)
 
 
 def _draw(shown: Experiment) -> None:

@@ -7,6 +7,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.pages.graph.graph_view import GraphView, RunGraphView, settings_of
+from headlight.app.parts import uploading
 from headlight.app.parts.parts import heading
 from headlight.app.runs import runs
 from headlight.app.server import boundary
@@ -71,23 +72,18 @@ def draw(view: RunGraphView) -> None:
             on_click="ignore",
             key=selection.widget_key("graph_save"),
         )
-        with st.popover("Open a json", key="headlight-graph-open"):
-            key = selection.widget_key("graph_upload")
-            st.file_uploader(
-                "A graph that circuit-tracer, Neuronpedia or Headlight wrote",
-                type=["json"],
-                key=key,
-                on_change=lambda: _take(key),
-            )
+        uploading.uploader(
+            "Open a json",
+            "A graph that circuit-tracer, Neuronpedia or Headlight wrote",
+            [".json"],
+            "graph-open",
+            _take,
+        )
 
 
-def _take(key: str) -> None:
-    file = st.session_state[key]
-    if file is None:
-        return
-
+def _take(name: str, data: bytes) -> None:
     def refuse(reason: str) -> None:
-        st.session_state[REFUSED] = f"Could not open {file.name}. {reason}"
+        st.session_state[REFUSED] = f"Could not open {name}. {reason}"
 
     with boundary.guard(refuse), runs.turn():
-        st.session_state[KEY] = OpenFile.read(file.name, file.getvalue())
+        st.session_state[KEY] = OpenFile.read(name, data)

@@ -13,7 +13,7 @@ from headlight.app.frame.prompt_list import Prompt
 from headlight.app.glossary import TERMS
 from headlight.app.pages.prompts import prompt_files, prompt_statistics
 from headlight.app.pages.prompts.choices import Choices, Statistic
-from headlight.app.parts import charts
+from headlight.app.parts import charts, uploading
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.scores import SCORES
@@ -32,7 +32,6 @@ OPENED_ON = "attention"
 class _Upload:
     """Result of the last upload; `count` makes each uploader a new one, empty again."""
 
-    count: int = 0
     taken: str = ""
     refused: str = ""
 
@@ -117,14 +116,13 @@ def _upload() -> _Upload:
 
 
 def _uploader() -> None:
-    key = selection.widget_key(f"upload.{_upload().count}")
-    with st.popover("Upload prompts", key="headlight-upload"):
-        st.file_uploader(
-            "One prompt a line (.txt), a column “prompt” (.csv, .tsv) or a key “prompt” (.jsonl, .json), in UTF-8",
-            type=[suffix.removeprefix(".") for suffix in prompt_files.SUFFIXES],
-            key=key,
-            on_change=lambda: _take(key),
-        )
+    uploading.uploader(
+        "Upload prompts",
+        "One prompt a line (.txt), a column “prompt” (.csv, .tsv) or a key “prompt” (.jsonl, .json), in UTF-8",
+        prompt_files.SUFFIXES,
+        "upload",
+        _take,
+    )
 
 
 def _say_what_was_taken() -> None:
@@ -135,20 +133,18 @@ def _say_what_was_taken() -> None:
         st.text(upload.taken)
 
 
-def _take(key: str) -> None:
-    file, upload = st.session_state[key], _upload()
-    if file is None:
-        return
-    upload.count, upload.taken, upload.refused = upload.count + 1, "", ""
+def _take(name: str, data: bytes) -> None:
+    upload = _upload()
+    upload.taken, upload.refused = "", ""
 
     def refuse(reason: str) -> None:
-        upload.refused = f"Could not read {file.name}. {reason}"
+        upload.refused = f"Could not read {name}. {reason}"
 
     with boundary.guard(refuse):
         most = settings().upload_prompts
-        prompts = prompt_files.read(file.name, file.getvalue(), most)
+        prompts = prompt_files.read(name, data, most)
         new, empty = prompt_list.add(prompts, most), prompts.n_empty
-        upload.taken = f"{new:,} new prompt{'' if new == 1 else 's'} from {file.name}"
+        upload.taken = f"{new:,} new prompt{'' if new == 1 else 's'} from {name}"
         if empty:
             upload.taken += f"; {empty:,} row{'' if empty == 1 else 's'} of empty cells left out"
 

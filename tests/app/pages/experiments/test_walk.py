@@ -76,7 +76,7 @@ def test_twenty_pairs_lead_from_a_csv_to_the_row_that_deviates_most(
     if name == "smollm2":
         request.getfixturevalue("real")
     settings["model"] = name
-    monkeypatch.setattr(view.progress, "AT_ONCE", float("inf"))
+    monkeypatch.setattr(view, "AT_ONCE", float("inf"))
     maps: list[CellMap] = []
     tables: list[Table] = []
     monkeypatch.setattr(view, "cell_map", lambda drawn, **_: maps.append(drawn))
