@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import selection
 from headlight.app.components import nav_bar
 from headlight.app.frame import head_menu, hint, link, notices, progress, prompt_list, take_away
+from headlight.app.frame.lessons import pane, state
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
@@ -42,6 +43,7 @@ def main() -> None:
     status, changed = "", list[str]()
     with boundary.guard(notices.refused):
         selection.arrive(VIEWS, settings().model, prompts.first_prompt, trusted.unasked)
+        pane.arrive(VIEWS)
         kind = _view().kind
         kind.bar()
         notes = st.container()  # a place of its own, empty or not, so that a notice does not make what is below anew
@@ -57,6 +59,7 @@ def main() -> None:
             kind.drawer()
     if selection.arrived():  # or else the URL has not been read, and would be overwritten
         _content(_view().kind, selection.pending(), status)
+        pane.draw(VIEWS)
 
 
 def _view() -> View:
@@ -116,7 +119,7 @@ def _content(bar: Kind, unanswered: selection.Selection | None, status: str) -> 
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
         trusted.trust(selection.current())
-    selection.write_url(prompt_list.in_address())
+    selection.write_url(prompt_list.in_address() | state.in_address())
 
 
 def _navigation(status: str) -> None:

@@ -103,6 +103,7 @@ def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
         "dictionaries",
         "icon.png",
         "lenses",
+        "lessons",
         "logo.svg",
         "models",
         "prompts",

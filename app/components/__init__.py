@@ -42,6 +42,7 @@ from headlight.app.components.head_steps import (
 from headlight.app.components.heading import heading
 from headlight.app.components.heads import HeadPanel, HeadPanels, HeadPattern, Pin, TokenAxis, heads
 from headlight.app.components.lens_grid import LensCells, LensColours, LensGrid, LensPin, lens_grid
+from headlight.app.components.lesson_pane import lesson_pane
 from headlight.app.components.nav_bar import nav_bar
 from headlight.app.components.number_grid import NamedNumber, number_grid
 from headlight.app.components.options import form_row, option_row
@@ -142,6 +143,7 @@ __all__ = [
     "heading",
     "heads",
     "lens_grid",
+    "lesson_pane",
     "nav_bar",
     "number_grid",
     "option_row",

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import selection
 from headlight.app.components import Choice, Link, Listed, Number, Option, Suggested, Switch, form_row, option_row
 from headlight.app.frame import tour
+from headlight.app.frame.lessons import state as lessons
 from headlight.app.glossary import TERMS
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, models_folder
@@ -151,7 +152,7 @@ def _hint(fields: Sequence[str]) -> None:
 
 
 def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample], None], *more: Link) -> DeltaGenerator:
-    """Draw the row of menus (examples, actions on B, the tour), and return its start, left free for the run."""
+    """Draw the row of menus (examples, actions, lessons, the tour), and return its start, left free for the run."""
     with st.container(horizontal=True, key="headlight-menus"):
         beginning = st.container(key="headlight-run")
         key, titles = selection.widget_key(f"examples{bar.fields.key}"), {each.name: each for each in examples}
@@ -161,7 +162,9 @@ def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample],
 
         with st.container(horizontal=True, key="headlight-tools"):  # which go to a line of their own together
             st.menu_button("Examples", list(titles), key=key, type="tertiary", on_click=open_chosen)
-            option_row([*_links(bar), *more, tour.link()], key=selection.widget_key(f"compare{bar.fields.key}"))
+            option_row(
+                [*_links(bar), *more, lessons.link(), tour.link()], key=selection.widget_key(f"compare{bar.fields.key}")
+            )
     tour.draw()
     return beginning
 

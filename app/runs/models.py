@@ -76,6 +76,11 @@ def list_labels() -> dict[str, str]:
     }
 
 
+def is_installed(name: str) -> bool:
+    """Whether a model of the list can be opened without a package or a hub."""
+    return name not in PACKAGED or name in packaged_models()
+
+
 def any_model_allowed() -> bool:
     """Whether any folder, file or hub name may be typed into the page."""
     return settings().any_model and only_this_machine()

@@ -1,6 +1,6 @@
 """The selection: everything that the user has chosen as one frozen value, its URL, and the widgets that change it."""
 
-from headlight.app.selection.address import arrive, write_url
+from headlight.app.selection.address import arrive, moved_in_history, write_url
 from headlight.app.selection.asking import compare, compare_no_more, comparing, submit, swap
 from headlight.app.selection.bars import PROMPT_BAR, SOURCE_BAR, BarFields
 from headlight.app.selection.chosen import Selection
@@ -11,6 +11,7 @@ from headlight.app.selection.session import (
     arrived,
     ask,
     ask_instead,
+    ask_linked,
     ask_withheld,
     asks,
     bar_key,
@@ -46,6 +47,7 @@ __all__ = [
     "arrived",
     "ask",
     "ask_instead",
+    "ask_linked",
     "ask_withheld",
     "asks",
     "bar_key",
@@ -61,6 +63,7 @@ __all__ = [
     "forgotten",
     "from_query",
     "leave_withheld",
+    "moved_in_history",
     "page",
     "pending",
     "refusal",

@@ -51,7 +51,7 @@ def arrive(
     session, query = _session(), st.query_params.to_dict()
     session.pages = [page.slug for page in pages]
     opened = session.active is None and session.pending is None and not session.refusal
-    if opened or (query and _moved_in_history()):
+    if opened or (query and moved_in_history()):
         selection, unread = from_query(query, [page.choices for page in pages if page.choices])
         linked, selection = selection, unasked(selection)
         is_withheld = selection != linked
@@ -72,7 +72,7 @@ def arrive(
             session.withheld = whole, session.page
 
 
-def _moved_in_history() -> bool:
+def moved_in_history() -> bool:
     """Whether this run answers the browser's Back or Forward, which says so.
 
     The URL alone does not tell: a run that Back began, and that Forward stops before it wrote its own URL, leaves the
@@ -94,5 +94,5 @@ def write_url(besides: Mapping[str, str]) -> None:
         written = {**to_query(session.active), **besides}
         if session.page != session.pages[0]:
             written[_PAGE] = session.page
-        if _moved_in_history() or written != st.query_params.to_dict():
+        if moved_in_history() or written != st.query_params.to_dict():
             st.query_params.from_dict(written)

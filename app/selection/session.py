@@ -224,6 +224,13 @@ def ask_withheld() -> None:
         session.linked, session.unread = True, unread
 
 
+def ask_linked(linked: Selection, unasked: Selection, page: str) -> None:
+    """Submit a link's selection: what of it needs no consent at once, and all of it once its user has agreed."""
+    ask(unasked, page)
+    if linked != unasked:
+        _session().withheld = linked, page
+
+
 def leave_withheld() -> None:
     """Continue without the sources of the link."""
     _session().withheld = None

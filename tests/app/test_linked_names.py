@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.app.frame.lessons import library
 from headlight.app.frame.link import ASKS
 from headlight.app.registry import VIEWS
 from headlight.app.runs import dictionaries, lenses, models, scans, trusted
@@ -119,6 +120,17 @@ def test_a_link_is_followed_once_its_user_agrees_and_then_without_a_question(
     again = follow(**query)  # a reload is a session of its own
     assert ASKS not in texts(again)
     assert again.query_params["model"] == query["model"]
+
+
+def test_a_lesson_in_a_link_opens_nothing_unasked(settings: dict[str, object], opened: list[str]) -> None:
+    text = f"---\ntitle: a\nminutes: 10\nmodel: {NAME}\n---\n## b\nLink: ?heads=0.1\n"
+    page = AppTest.from_file(MAIN, default_timeout=60)
+    page.query_params["lesson"] = library.in_link(text)
+    page.run()
+    assert not page.exception
+    assert ASKS in texts(page)
+    assert not [each for each in opened if NAME in each]
+    assert page.query_params["heads"] == "0.1"  # on the server's own model
 
 
 @pytest.mark.parametrize(
