@@ -28,7 +28,15 @@ from headlight.model.checkpoints.folders import (
     weight_files,
 )
 from headlight.model.checkpoints.gguf.header import is_gguf
-from headlight.model.checkpoints.heads import Head, has_value_head, head_of, value_head, without_other_prefix
+from headlight.model.checkpoints.heads import (
+    Head,
+    has_own_heads,
+    has_value_head,
+    head_of,
+    value_head,
+    without_other_prefix,
+    without_own_heads,
+)
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.multimodal import note, text_part, text_tensors
@@ -101,6 +109,12 @@ class Architecture:
         raw = text_tensors(raw, self.unembed) if is_part else without_other_prefix(raw)
         return plain_names(raw, self.prefix, self.renamed)
 
+    def beside(self, folder: Path) -> set[str]:
+        """The names of a folder's tensors outside its body; none where it has no prefix to tell them by."""
+        raw = read_folder(folder)
+        outside = {name: tensor for name, tensor in raw.items() if not name.startswith(self.prefix)}
+        return set() if len(outside) == len(raw) else set(self.names(outside))
+
     def head(self, folder: Path, raw_config: dict[str, Any]) -> Head | None:
         """The head of a folder's model; None for a language model's."""
         if is_gguf(folder):
@@ -165,8 +179,12 @@ def read(
         weight_map = architecture.weight_map(cfg, config)
     weight_map |= value_head(cfg, tensors)
     weight_map = weight_map if head is None else head.mapped(weight_map, cfg)
-    state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
     said = note(raw_config["model_type"]) if part else ""
+    if has_own_heads(raw_config):
+        needed = needed_by(weight_map)
+        known = without_ignored(tensors, architecture.ignored, needed)
+        tensors, said = without_own_heads(raw_config, known, architecture.beside(folder), needed)
+    state = filled(weight_map, tensors, architecture.ignored, how, skeleton(cfg))
     return with_sentence(folder, Checkpoint(cfg, state, weight_files(folder), said, unread))
 
 

@@ -27,6 +27,7 @@ from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 SHARED = "shared.weight"
+VERSIONS = r"(encoder|decoder)\.version"  # of fairseq, in files that were made of its own
 CLASSIFIER = "classification_head."
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")  # of the shared embedding
 
@@ -87,7 +88,7 @@ def read(
         weight_map = body | _classifier(cfg)
     else:
         check_language_model(raw_config.get("architectures"), tensors, needed_by(weight_map))
-    state = filled(weight_map, tensors, architecture.ignored, how, seq2seq_skeleton(cfg))
+    state = filled(weight_map, tensors, f"{VERSIONS}|{architecture.ignored}", how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 
 

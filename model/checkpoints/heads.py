@@ -12,10 +12,15 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
+from headlight.model.checkpoints.tensors import listed
 from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
 from headlight.model.nn.config import Output, OutputPosition, TransformerConfig
 
-LANGUAGE = ("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "MTModel")
+TWO_HEADS = "DoubleHeadsModel"  # a language model's, and one of several choices
+LANGUAGE = (
+    *("ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForPreTraining", "ForConditionalGeneration", "MTModel"),
+    TWO_HEADS,
+)
 BODY = ("Model", "EncoderModel", "TextModel")  # how the classes of bodies end
 VALUE = "v_head.summary"
 READ = (
@@ -101,11 +106,13 @@ def head_of(
     is_language_model = named.endswith(LANGUAGE) and DISCRIMINATOR not in tensors
     if f"{VALUE}.weight" in tensors or is_language_model or (named.endswith(BODY) and has_language_head):
         return None
-    if named and not named.endswith((*BODY, *READ)):
-        raise CheckpointError(
-            f"This is a {named}, whose head is not read. Language models, bodies and {', '.join(READ[:-1])} open. Open "
-            f"the model that it was made from, or save its body: model.base_model.save_pretrained(folder)."
-        )
+    if has_own_heads(raw_config):
+        if "auto_map" in raw_config:
+            raise CheckpointError(
+                f"This is a {named}, a class in the folder's own code (auto_map), which is never run here. Save its "
+                "body, if that is transformers' own: model.base_model.save_pretrained(folder)."
+            )
+        return None if has_language_head else _body(tensors)
     for name, read in KINDS.items():
         if name in tensors and not (name == NEXT_SENTENCE and has_language_head):
             return read(raw_config, tensors)
@@ -117,6 +124,31 @@ def head_of(
             "body: model.base_model.save_pretrained(folder)."
         )
     return _body(tensors) if named or transform or not raw_config.get("tie_word_embeddings", True) else None
+
+
+def has_own_heads(raw_config: Mapping[str, Any]) -> bool:
+    """Whether config.json names a class of the user's own, or of two heads: it may have heads that nothing reads."""
+    named = named_class(raw_config)
+    return bool(named) and (named.endswith(TWO_HEADS) or not named.endswith((*LANGUAGE, *BODY, *READ)))
+
+
+def without_own_heads(
+    raw_config: Mapping[str, Any], tensors: dict[str, Tensor], beside: Iterable[str], needed: Iterable[str]
+) -> tuple[dict[str, Tensor], str]:
+    """The tensors without those of heads that nothing reads, and a note that names these.
+
+    Args:
+        raw_config: the folder's config.json.
+        tensors: the folder's tensors.
+        beside: the names of those outside the body; what is unknown within it changes what is computed.
+        needed: the names of those that are read.
+    """
+    if not has_own_heads(raw_config):
+        return tensors, ""
+    unread = {*beside} - {*needed}
+    heads = sorted({name.rpartition(".")[0] or name for name in tensors if name in unread})
+    note = f"of class {named_class(raw_config)}" + (f", whose heads {listed(heads)} are not read" if heads else "")
+    return {name: tensor for name, tensor in tensors.items() if name not in unread}, note
 
 
 def named_class(raw_config: Mapping[str, Any]) -> str:

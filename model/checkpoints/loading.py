@@ -23,13 +23,14 @@ from headlight.model.checkpoints.folders import (
     text_model_type,
     weight_files,
 )
+from headlight.model.checkpoints.foreign import refuse_foreign
 from headlight.model.checkpoints.gguf.header import is_gguf
 from headlight.model.checkpoints.gguf.parts import whole_header
 from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
-from headlight.model.checkpoints.places import model_at
-from headlight.model.checkpoints.resemblance import resembled
+from headlight.model.checkpoints.places import CLASSIFIER, model_at
+from headlight.model.checkpoints.resemblance import listed_families, resembled
 from headlight.model.checkpoints.room import Estimate, converted_bytes
 from headlight.model.checkpoints.room import estimate as estimate_of
 from headlight.model.checkpoints.state_dicts import PICKLES
@@ -47,9 +48,8 @@ from headlight.model.text.id_tokenizer import IdTokenizer, read_names
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.tokenizer_files import has_tokenizer, is_bare_list, names_in
 
-MAX_ALIKE = 3  # architectures that a message names
-CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
-EARLY = ("bert", "distilbert", "gpt2", "openai-gpt", "roberta")  # transformers wrote no model_type before 2.8
+EARLY = ("albert", "bert", "distilbert", "gpt2", "openai_gpt", "roberta")  # transformers wrote no model_type before 2.8
+HEADS = {"num_attention_heads", "n_head", "n_heads"}  # which a config of those days names, and no shape tells
 EMBEDDED = Path(__file__).resolve().parents[2] / "assets" / "models"
 
 
@@ -156,7 +156,7 @@ def load(
     if is_gguf(path):
         model.tokenizer, model.end_tokens = _of_gguf(path, d_vocab)
     else:
-        model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), d_vocab)
+        model.tokenizer = _tokenizer(folder if has_tokenizer(folder) else base_folder(folder), d_vocab, family)
         model.end_tokens = end_tokens(base_folder(folder), d_vocab)
     if model.tokenizer is None:
         model.tokenizer = IdTokenizer(d_vocab, read_names(folder, d_vocab))
@@ -216,14 +216,14 @@ def _merged(path: Path) -> str:
     return f"a LoRA, merged into {base_folder(path).name}" if is_adapter(path) else ""
 
 
-def _tokenizer(path: Path, d_vocab: int) -> Tokenizer | None:
+def _tokenizer(path: Path, d_vocab: int, family: str) -> Tokenizer | None:
     """Return the tokenizer beside a checkpoint, if its words fit the embedding, which may have spare rows.
 
     Added special tokens may have ids beyond the embedding: no text contains them unless they are typed.
     """
     if not has_tokenizer(path) or is_bare_list(path):
         return None
-    return _fitting(_read_tokenizer(path), d_vocab, names_in(path))
+    return _fitting(_read_tokenizer(path, FAMILIES[family].model_type), d_vocab, names_in(path))
 
 
 def _fitting(tokenizer: Tokenizer, d_vocab: int, files: Sequence[str]) -> Tokenizer:
@@ -239,12 +239,12 @@ def _fitting(tokenizer: Tokenizer, d_vocab: int, files: Sequence[str]) -> Tokeni
     return tokenizer
 
 
-def _read_tokenizer(path: Path) -> Tokenizer:
+def _read_tokenizer(path: Path, kind: str | None) -> Tokenizer:
     """Read with transformers, whose import takes two seconds, forty times as long as opening `mini`.
 
     So the first page does without it: of the models that come with the project a test holds the ids against it.
     """
-    return Tokenizer.from_own_folder(path) if path.parent == EMBEDDED else Tokenizer.from_folder(path)
+    return Tokenizer.from_own_folder(path) if path.parent == EMBEDDED else Tokenizer.from_folder(path, kind=kind)
 
 
 def load_seq2seq(source: str | Path, *, host: Host = HERE) -> Seq2SeqTransformer:
@@ -394,20 +394,28 @@ def _locate(source: str | Path, revision: str | None, host: Host = HERE) -> tupl
 
 def _family(path: Path, called: str) -> str:
     if family := _recognised(path, FAMILIES):
+        if family == "transformer_lens":  # which any file of tensors may be
+            refuse_foreign(path, FAMILIES)
         return family
     if alike := resembled(path, FAMILIES):
         config = read_config_file(path)
         kind = config.get("model_type")
-        if kind is None and len(alike) == 1 and alike[0] in EARLY:
-            return alike[0]
+        if kind is None and (early := _early(alike, path)):
+            return early
         says = f"is a {kind!r}, which is no kind that is known" if kind else "has a config.json without a model_type"
         says += ", and is computed by code in its folder (auto_map), which is never run here" * ("auto_map" in config)
-        named = " or ".join(alike[:MAX_ALIKE]) + (f" (of {len(alike)})" if len(alike) > MAX_ALIKE else "")
         raise CheckpointError(
-            f"{called} {says}; its tensors have the names of a {named}. If it computes what that does, "
-            "write that as model_type in its config.json."
+            f"{called} {says}; its tensors have the names of a {listed_families(alike)}. If it computes what that "
+            "does, write that as model_type in its config.json."
         )
     raise CheckpointError(unknown(path, called))
+
+
+def _early(alike: Sequence[str], folder: Path) -> str | None:
+    """Of architectures alike, the one that the folder's name names, as transformers reads it, or the one early one."""
+    named = [each for each in alike if str(FAMILIES[each].model_type) in folder.name.lower()]
+    early = [each for each in alike if each in EARLY and not HEADS.isdisjoint(read_config_file(folder))]
+    return max(named, key=len) if named else early[0] if len(early) == 1 else None
 
 
 def _recognised(path: Path, families: Mapping[str, Family[Any]]) -> str | None:

@@ -1,6 +1,8 @@
 """Resolve a path to a model: a file in a model's folder means the folder, as does a folder around one model."""
 
+import os
 import re
+from itertools import islice
 from pathlib import Path
 
 from headlight.model.base.errors import CheckpointError
@@ -9,6 +11,11 @@ from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.text.tokenizer_files import BESIDE, VOCABULARIES
 
 CONFIGS = ("config.json", ADAPTER_CONFIG)
+MODULES = "modules.json"  # sentence-transformers' list of what stands behind each other
+MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 3, 100, 2000  # of a search for models inside a folder
+SUFFIXES = (".safetensors", ".gguf", ".pt", ".pth", ".bin", ".ckpt", ".pkl")  # of files that may hold a model
+CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
+FIRST_CONFIG = "bert_config.json"  # of the first BERTs
 OF_FOLDERS = {*CONFIGS, *VOCABULARIES, *BESIDE, "generation_config.json"}
 WEIGHTS = re.compile(
     r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)(\.index\.json)?|adapter_model\.(safetensors|bin)"
@@ -22,16 +29,43 @@ def model_at(path: Path) -> Path:
     inside = inner_models(path)
     if current := _current_snapshot(path):
         return current
+    if not inside and (files := _single_files(path)):
+        return files[0] if len(files) == 1 else path
     return inside[0] if len(inside) == 1 else path
 
 
-def inner_models(folder: Path) -> list[Path]:
-    """The folders in a folder, or in its snapshots, that look like models; a training's last checkpoint first."""
-    if not folder.is_dir() or any((folder / name).is_file() for name in CONFIGS):
+def _single_files(folder: Path) -> list[Path]:
+    """The files of weights in a folder that has no config.json beside them."""
+    if any((folder / name).is_file() for name in (*CONFIGS, FIRST_CONFIG, CLASSIFIER)):
         return []
-    holders = [holder for holder in (folder, folder / "snapshots") if holder.is_dir()]
-    inside = [path for holder in holders for path in holder.iterdir() if path.is_dir()]
-    return sorted((path for path in inside if any((path / name).is_file() for name in CONFIGS)), key=_step)
+    return [path for path in folder.glob("*") if path.suffix in SUFFIXES and path.is_file()]
+
+
+def inner_models(folder: Path) -> list[Path]:
+    """The nearest folders in a folder that look like models; a training's last checkpoint first.
+
+    Of a sentence-transformers folder only the model itself counts, not what stands behind it.
+    """
+    if any((folder / name).is_file() for name in CONFIGS):
+        return []
+    inside = [folder]
+    for _ in range(MAX_DEPTH):
+        inside = [path for holder in inside[:MAX_FOLDERS] for path in _folders(holder)]
+        models = [path for path in inside if any((path / name).is_file() for name in CONFIGS)]
+        if models:
+            encoders = [path for path in models if path.name.startswith("0_") and (path.parent / MODULES).is_file()]
+            return sorted(encoders or models, key=_step)
+    return []
+
+
+def _folders(folder: Path) -> list[Path]:
+    """The folders in a folder, but for hidden ones; none where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            some = [entry for entry in islice(entries, MAX_ENTRIES) if not entry.name.startswith(".")]
+            return sorted(Path(entry.path) for entry in some if entry.is_dir())
+    except OSError:
+        return []
 
 
 def _step(path: Path) -> tuple[int, str]:

@@ -10,10 +10,11 @@ from torch import Tensor
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import open_file, parse_json
 from headlight.model.checkpoints.family import Checkpoint
+from headlight.model.checkpoints.places import MODULES
 from headlight.model.checkpoints.state_dicts import read_tensors
 from headlight.model.nn.config import DenseActivation, OutputPosition, TransformerConfig
 
-MODULES, MAX_BYTES = "modules.json", 2**20
+MAX_BYTES = 2**20
 KINDS: dict[str, OutputPosition] = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "first",
@@ -31,8 +32,14 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 def is_sentence_encoder(folder: Path) -> bool:
-    """Whether sentence-transformers' list of modules lies beside a model."""
-    return folder.is_dir() and (folder / MODULES).is_file()
+    """Whether sentence-transformers' list of modules lies beside a model, or above it."""
+    return _home(folder) is not None
+
+
+def _home(folder: Path) -> Path | None:
+    """The folder of that list; the model is its first module, at first in a folder of its own (0_Transformer)."""
+    homes = [folder, folder.parent] if folder.name.startswith("0_") else [folder]
+    return next((home for home in homes if folder.is_dir() and (home / MODULES).is_file()), None)
 
 
 def with_sentence(folder: Path, checkpoint: Checkpoint[TransformerConfig]) -> Checkpoint[TransformerConfig]:
@@ -41,13 +48,13 @@ def with_sentence(folder: Path, checkpoint: Checkpoint[TransformerConfig]) -> Ch
     Raises:
         CheckpointError: one of the files cannot be read.
     """
-    if not is_sentence_encoder(folder):
+    if (home := _home(folder)) is None:
         return checkpoint
-    modules = _modules(folder)
-    position, note = _pooling(folder, modules)
+    modules = _modules(home)
+    position, note = _pooling(home, modules)
     cfg, files = replace(checkpoint.cfg, output_position=position), checkpoint.files
     behind = [(kind, path) for kind, path in modules if kind not in UNNAMED]
-    dense = [_Dense(folder / path) for kind, path in behind if kind == "Dense"]
+    dense = [_Dense(home / path) for kind, path in behind if kind == "Dense"]
     if len(dense) == len(behind) and all(each.is_read for each in dense):
         cfg = replace(cfg, sentence_dense=tuple((each.width, each.activation) for each in dense if each.activation))
         state = checkpoint.state | {

@@ -10,6 +10,7 @@ from headlight.model.checkpoints.family import Family
 from headlight.model.checkpoints.folders import read_folder
 
 ENOUGH = 0.8  # of the names that either has: of norms an architecture's variants have some more or less
+MAX_NAMED = 3
 NUMBER = re.compile(r"\.\d+(?=\.)")
 
 
@@ -19,9 +20,20 @@ def resembled(folder: Path, families: Mapping[str, Family[Any]]) -> list[str]:
         names = read_folder(folder).keys()
     except CheckpointError:
         return []
+    return alike(names, families)
+
+
+def alike(names: Iterable[str], families: Mapping[str, Family[Any]]) -> list[str]:
+    """Return the families that have (nearly) these tensor names."""
     shares = {called: family.likeness(names) for called, family in families.items()}
     best = max(shares.values())
     return [called for called, share in shares.items() if share == best >= ENOUGH]
+
+
+def listed_families(families: list[str]) -> str:
+    """The first few of several families, and their number where there are more."""
+    named = " or ".join(families[:MAX_NAMED])
+    return named + (f" (of {len(families)})" if len(families) > MAX_NAMED else "")
 
 
 def likeness(names: Iterable[str], known: Iterable[str]) -> float:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import read_json, refuse_pointer
-from headlight.model.checkpoints.places import inner_models
+from headlight.model.checkpoints.places import FIRST_CONFIG, inner_models
 
 OPENS = (
     "What opens is a Hugging Face folder (config.json and weights) of an architecture in the manual's tables, a LoRA "
@@ -38,6 +38,8 @@ def unknown(path: Path, called: str) -> str:
         named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
+    if (path / FIRST_CONFIG).is_file() and not (path / "config.json").is_file():
+        return f"{called} has {FIRST_CONFIG}, as the first BERTs, in the place of config.json. Copy it to config.json."
     return f"{called} {_lacks(path)} {OPENS}"
 
 

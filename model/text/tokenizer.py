@@ -76,19 +76,20 @@ class Tokenizer(Vocabulary):
             self.bos_token_id = _first_special(backend)
 
     @classmethod
-    def from_folder(cls, folder: str | Path, is_target: bool = False) -> "Tokenizer":
+    def from_folder(cls, folder: str | Path, is_target: bool = False, kind: str | None = None) -> "Tokenizer":
         """The tokenizer of a Hugging Face folder, as transformers' AutoTokenizer reads it; no code of it is run.
 
         Args:
             folder: the folder.
             is_target: whether it is for targets, for which an encoder-decoder may have another than for sources.
+            kind: the model's type, where its config.json names none.
 
         Raises:
             CheckpointError: there is none, or it cannot be read; the message says what to do.
         """
         folder = Path(folder)
         with naming(names_in(folder)):
-            return cls.of_files(read_with_transformers(folder, is_target))
+            return cls.of_files(read_with_transformers(folder, is_target, kind))
 
     @classmethod
     def from_own_folder(cls, folder: Path) -> "Tokenizer":

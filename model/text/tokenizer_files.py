@@ -83,27 +83,35 @@ def may_have_chat_template(folder: Path) -> bool:
 
 
 def is_bare_list(folder: Path) -> bool:
-    """Whether a folder has vocab.txt, but no file that says how a text is parted into its words."""
-    config = _json_or_none(folder / "config.json") or {}
+    """Whether a folder has vocab.txt, but nothing says how a text is parted into its words: no pieces ("##ing")."""
+    vocabulary, config = folder / "vocab.txt", _json_or_none(folder / "config.json") or {}
     says = "model_type" in config or any((folder / name).is_file() for name in ("tokenizer.json", CONFIG))
-    return (folder / "vocab.txt").is_file() and not says
+    return vocabulary.is_file() and not says and not _has_pieces(vocabulary)
 
 
-def read_with_transformers(folder: Path, is_target: bool = False) -> TokenizerFiles:
+def _has_pieces(vocabulary: Path) -> bool:
+    """Whether a list of words has WordPiece's, which go on with a word."""
+    check_regular(vocabulary)
+    check_size(vocabulary)
+    return b"\n##" in vocabulary.read_bytes()
+
+
+def read_with_transformers(folder: Path, is_target: bool = False, kind: str | None = None) -> TokenizerFiles:
     """A folder's tokenizer as transformers' AutoTokenizer makes it of all its files; no code of the folder is run.
 
     Args:
         folder: the folder.
         is_target: whether it is for targets, for which Marian has another than for sources.
+        kind: the model's type, where its config.json names none.
 
     Raises:
         CheckpointError: transformers cannot read it without more packages or code.
     """
     with IMPORTING:
-        return _read_with_transformers(folder, is_target)
+        return _read_with_transformers(folder, is_target, kind)
 
 
-def _read_with_transformers(folder: Path, is_target: bool) -> TokenizerFiles:
+def _read_with_transformers(folder: Path, is_target: bool, kind: str | None) -> TokenizerFiles:
     from transformers import AutoTokenizer, TokenizersBackend  # two seconds
 
     for name in (*VOCABULARIES, *BESIDE):
@@ -117,7 +125,7 @@ def _read_with_transformers(folder: Path, is_target: bool) -> TokenizerFiles:
     if (folder / "tokenizer.json").is_file():
         content = read_checked(folder / "tokenizer.json")
         check_patterns(content, "tokenizer.json", [settings, *map(_json_or_none, (folder / name for name in ADDED))])
-    config = _config(folder, settings)
+    config = _config(folder, settings, kind)
     how = {"config": config, "local_files_only": True, "trust_remote_code": False, "mistral_format": False}
     with _refusing(folder, "" if "auto_map" not in settings else RUNS_CODE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Recommended: pip install sacremoses")  # of which ids make no use
@@ -207,7 +215,7 @@ def _json_or_none(path: Path) -> Any:
         return None
 
 
-def _config(folder: Path, settings: dict[str, Any]) -> Any:
+def _config(folder: Path, settings: dict[str, Any], kind: str | None) -> Any:
     """A model's config, of which AutoTokenizer takes the kind of model and the tokenizer's class.
 
     One that transformers refuses for something else is left at that kind's defaults. GPT-2's two files alone are taken
@@ -220,6 +228,8 @@ def _config(folder: Path, settings: dict[str, Any]) -> Any:
         is_bare = "tokenizer_class" not in settings and not (folder / "tokenizer.json").is_file()
         return GPT2Config() if is_bare and (folder / "vocab.json").is_file() else PreTrainedConfig()
     try:
+        if kind in CONFIG_MAPPING and "model_type" not in read_json(folder / "config.json"):
+            return CONFIG_MAPPING[kind]()
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception:  # a check of another setting, in whatever way it fails
         said = read_json(folder / "config.json")

@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from headlight.model.base.errors import ConfigError
-from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, plain_names
+from headlight.model.checkpoints.architecture import UNEMBED, activation, filled, layers, needed_by, plain_names
 from headlight.model.checkpoints.decoder import norm, outside
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, skeleton
 from headlight.model.checkpoints.folders import (
@@ -26,7 +26,14 @@ from headlight.model.checkpoints.folders import (
     weight_files,
 )
 from headlight.model.checkpoints.gguf.header import is_gguf
-from headlight.model.checkpoints.heads import has_value_head, head_of, value_head, without_other_prefix
+from headlight.model.checkpoints.heads import (
+    has_own_heads,
+    has_value_head,
+    head_of,
+    value_head,
+    without_other_prefix,
+    without_own_heads,
+)
 from headlight.model.checkpoints.keys import DECODER, Keys
 from headlight.model.checkpoints.lora import is_adapter
 from headlight.model.checkpoints.pooling import is_sentence_encoder, with_sentence
@@ -66,6 +73,7 @@ KEYS = Keys(
 )
 PREFIX = "transformer."  # which GPT2LMHeadModel gives its body's tensors
 FUSED = "h.0.attn.c_attn.weight"
+BODY_PARTS = ("wte.", "wpe.", "h.", "ln_f.")
 BUFFERS = r"h\.\d+\.attn\.(bias|masked_bias)"  # causal masks that old versions stored
 
 
@@ -104,8 +112,13 @@ def read(folder: Path, settings: dict[str, Any], how: Opening) -> Checkpoint[Tra
     check_depth(tensors, cfg.n_layers)
     weights = weight_map(cfg, has_linear_layers(tensors)) | value_head(cfg, tensors)
     weights = weights if head is None else head.mapped(weights, cfg)
+    said = ""
+    if has_own_heads(raw_config):
+        beside = [name for name in tensors if not name.startswith(BODY_PARTS)]
+        tensors, said = without_own_heads(raw_config, tensors, beside, needed_by(weights))
     state = filled(weights, tensors, BUFFERS, how, skeleton(cfg))
-    return with_sentence(folder, Checkpoint(cfg, state, weight_files(folder), unread=tuple(KEYS.unread(hf_config))))
+    unread = tuple(KEYS.unread(hf_config))
+    return with_sentence(folder, Checkpoint(cfg, state, weight_files(folder), said, unread))
 
 
 def _names(raw: dict[str, Tensor]) -> dict[str, Tensor]:

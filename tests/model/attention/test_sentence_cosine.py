@@ -66,6 +66,19 @@ def test_parts_and_tokens_sum_to_the_cosine_of_transformers_states(kind: str, po
         assert float(parts.heads.values.sum() + parts.rest.values.sum()) == pytest.approx(expected, abs=5e-6)
 
 
+def test_a_model_in_a_folder_of_its_own_is_pooled_by_the_files_above_it(tmp_path: Path) -> None:
+    """As the first sentence-transformers laid them out."""
+    encoder(tmp_path, "Bert", "pooling_mode_mean_tokens")
+    expected = sentence_cosine(compared(tmp_path))
+    own = tmp_path / "0_Transformer"
+    own.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).rename(own / name)
+    for parts, same in zip(sentence_cosine(compared(tmp_path)).values(), expected.values(), strict=True):
+        torch.testing.assert_close(parts.heads.values, same.heads.values)
+    assert load(tmp_path).cfg.output_position == "mean"
+
+
 @pytest.mark.parametrize("activation", ["torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Tanh"])
 @pytest.mark.parametrize("stored", ["model.safetensors", "pytorch_model.bin"])
 def test_layers_behind_the_pooling_are_part_of_the_sum(activation: str, stored: str, tmp_path: Path) -> None:

@@ -171,13 +171,35 @@ def test_without_its_class_a_head_is_told_by_its_tensors(tmp_path: Path) -> None
         assert load(tmp_path / f"{kind}{head}").cfg.output == output
 
 
-def test_other_heads_are_named_and_refused(tmp_path: Path) -> None:
-    built("Bert", "Model").save_pretrained(tmp_path / "other")
-    edit_config(tmp_path / "other", architectures=["BertForSomethingElse"])
-    with pytest.raises(
-        HeadlightError, match=r"is a BertForSomethingElse, whose head is not read. Language models, bod"
-    ):
-        load(tmp_path / "other")
+@pytest.mark.parametrize(("kind", "head"), [("Bert", "ForMaskedLM"), ("Bert", "Model"), ("GPT2", "LMHeadModel")])
+def test_a_class_of_ones_own_opens_without_the_heads_that_nothing_reads(kind: str, head: str, tmp_path: Path) -> None:
+    """What is unknown within its body is refused: it may change what is computed."""
+    theirs = built(kind, head, num_labels=2)
+    theirs.save_pretrained(tmp_path)
+    file, called = tmp_path / "model.safetensors", "GPT2DoubleHeadsModel" if kind == "GPT2" else "AntiBERTy"
+    prefix = f"{theirs.base_model_prefix}." if head == "Model" else ""
+    own = {"heads.chain.weight": torch.ones(2, 20), "heads.chain.bias": torch.ones(2), "species": torch.ones(3)}
+    tensors = {f"{prefix}{name}": tensor for name, tensor in load_file(file).items()}
+    save_file(tensors | own, file)
+    edit_config(tmp_path, architectures=[called])
+    ours = load(tmp_path)
+    torch.testing.assert_close(ours(TOKENS), outputs_of(theirs, TOKENS), rtol=RTOL, atol=ATOL)
+    assert ours.source is not None
+    assert ours.source.note == f"of class {called}, whose heads heads.chain, species are not read"
+    within = f"{theirs.base_model_prefix}.{'h.0' if kind == 'GPT2' else 'encoder.layer.0'}.adapter.weight"
+    save_file(tensors | own | {within: torch.ones(2)}, file)
+    with pytest.raises(HeadlightError, match=r"has unexpected tensors .*\.adapter\.weight"):
+        load(tmp_path)
+
+
+def test_a_class_in_the_folders_own_code_is_refused(tmp_path: Path) -> None:
+    built("Bert", "Model").save_pretrained(tmp_path)
+    edit_config(tmp_path, architectures=["AntiBERTy"], auto_map={"AutoModel": "modeling.AntiBERTy"})
+    with pytest.raises(HeadlightError, match=r"is a AntiBERTy, a class in the folder's own code \(auto_map\), "):
+        load(tmp_path)
+
+
+def test_an_encoder_decoders_body_is_refused(tmp_path: Path) -> None:
     T5Model(T5Config(**T5, decoder_start_token_id=0)).save_pretrained(tmp_path / "t5")
     edit_config(tmp_path / "t5", tie_word_embeddings=False)
     with pytest.raises(HeadlightError, match=r"is a T5Model, which has no language model's head"):

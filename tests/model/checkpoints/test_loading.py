@@ -21,6 +21,8 @@ from headlight.model.checkpoints.families import gpt2
 from headlight.model.checkpoints.reference import reference
 from headlight.model.text.id_tokenizer import IdTokenizer
 from tests.examples import examples
+from tests.model.checkpoints.test_folders import CASES
+from tests.model.checkpoints.twins import noisy
 from tests.model.oracles import ASKED, random_gpt2, random_model, random_tokens
 from tests.model.text.test_tokenizer import small_backend
 
@@ -154,7 +156,7 @@ def test_the_nearest_names_are_given(embedded: Path) -> None:
         ("weights.h5", "is weights of TensorFlow"),
         ("config.json", r"is a file that belongs to a model\. Give the folder that it lies in"),
         ("empty/", r"is not a model of a kind that is known: it has no config\.json\. What opens"),
-        ("bare/pytorch_model.bin", r"holds pytorch_model\.bin, but no config\.json that says"),
+        ("first/bert_config.json", r"has bert_config\.json, .* in the place of config\.json\. Copy it to config"),
     ],
 )
 def test_what_is_no_model_is_called_what_it_is_in_a_sentence(name: str, said: str, tmp_path: Path) -> None:
@@ -177,14 +179,49 @@ def test_of_a_trainings_checkpoints_the_last_is_named_first(tmp_path: Path) -> N
         load(tmp_path / "run")
 
 
-def test_a_sentence_transformers_folder_is_called_that(tmp_path: Path) -> None:
-    for name in ("0_Transformer", "1_Transformer"):
-        (tmp_path / "st" / name).mkdir(parents=True)
-        (tmp_path / "st" / name / "config.json").write_text("{}")
-    (tmp_path / "st/modules.json").write_text("[]")
-    said = r"is a sentence-transformers folder, .*Open 0_Transformer or 1_Transformer in it"
+def test_of_several_models_in_a_folder_one_is_to_be_chosen(tmp_path: Path) -> None:
+    for name in ("en", "fr"):
+        (tmp_path / "all" / "models" / name).mkdir(parents=True)
+        (tmp_path / "all" / "models" / name / "config.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"all is a folder around a model, .* Open models/en or models/fr in it"):
+        load(tmp_path / "all")
+
+
+def test_a_folder_around_one_model_means_that_model(folder: Path) -> None:
+    """Three folders up as well, but not one that nobody sees."""
+    outer = folder.parent / "outer"
+    (outer / "a" / ".hidden").mkdir(parents=True)
+    shutil.copytree(folder, outer / "a" / ".hidden" / "model")
+    folder.rename(outer / "a" / "b")
+    for path in (outer, outer / "a", outer / "a" / "b"):
+        assert load(path).source.path == outer / "a" / "b"  # type: ignore[union-attr]
+
+
+FOREIGN = {
+    "Meta's Llama code": {"layers.0.attention.wq.weight": torch.ones(4, 4)},
+    "OpenNMT": {"model": {"encoder.transformer.0.self_attn.linear_keys.weight": torch.ones(4, 4)}},
+    "fairseq": {"model": {"encoder.layers.0.self_attn.k_proj.weight": torch.ones(4, 4)}, "extra_state": {}},
+}
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+def test_weights_of_another_program_are_called_that(program: str, tmp_path: Path) -> None:
+    """By the file, and by the folder in which it is the only one."""
+    file = tmp_path / "weights.pt"
+    torch.save(FOREIGN[program], file)
+    for path in (file, tmp_path):
+        with pytest.raises(CheckpointError, match=rf"^weights\.pt holds weights of {program}, which are not read\. C"):
+            load(path)
+
+
+@pytest.mark.parametrize(("name", "called"), [("bert: tied", "bert"), ("llama: grouped", r"\w+ or .*\(of \d+\)")])
+def test_the_tensors_of_a_folder_alone_need_its_settings(name: str, called: str, tmp_path: Path) -> None:
+    """A state dict that Lightning wrote; GPT-2's opens with answers, of others nobody knows the number of heads."""
+    state = {f"model.{key}": tensor for key, tensor in noisy(CASES[name]).state_dict().items()}
+    torch.save({"state_dict": state, "epoch": 1}, tmp_path / "last.ckpt")
+    said = rf"^last\.ckpt holds the tensors of a {called}, but not its settings\. Put them into a folder as pytorch"
     with pytest.raises(CheckpointError, match=said):
-        load(tmp_path / "st")
+        load(tmp_path / "last.ckpt")
 
 
 def test_of_a_folder_around_a_gguf_file_that_is_to_be_opened(folder: Path) -> None:

@@ -90,6 +90,16 @@ def test_names_and_buffers_of_before_are_read(tmp_path: Path) -> None:
         torch.testing.assert_close(load(tmp_path)(tokens), theirs(tokens).logits, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", ["bart: tied", "mbart: tied"])
+def test_what_fairseq_left_in_the_first_files_is_passed_over(name: str, tmp_path: Path) -> None:
+    theirs = seq2seq_twins.noisy(seq2seq_twins.CONFIGS[name])
+    pickle_folder(tmp_path, theirs)
+    state = torch.load(tmp_path / PICKLED)
+    versions = {f"model.{side}.version": torch.tensor([3.0]) for side in ("encoder", "decoder")}
+    torch.save(state | versions, tmp_path / PICKLED)
+    assert max(each for _, each in seq2seq_twins.differences(load_seq2seq(tmp_path), theirs)) <= TOLERANCE
+
+
 def test_causal_masks_that_old_versions_stored_are_left_out(tmp_path: Path) -> None:
     theirs = noisy(CASES["gpt2: tied"])
     pickle_folder(tmp_path, theirs)

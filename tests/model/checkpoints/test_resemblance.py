@@ -67,6 +67,38 @@ def test_an_early_folder_without_a_model_type_opens_by_its_tensors_names(tmp_pat
     assert model.source.note == "config.json has no model_type; by the names of its tensors a bert"
 
 
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s", "##ing", "c", "##at", "."]
+
+
+@pytest.mark.parametrize("family", ["albert", "bert", "distilbert", "gpt2", "openai_gpt", "roberta"])
+def test_an_early_folder_says_its_kind_by_its_tensors_or_its_name(family: str, tmp_path: Path) -> None:
+    """GPT-2's and RoBERTa's have the names of others of today as well."""
+    theirs = noisy(next(case for name, case in CASES.items() if name.startswith(f"{family}:")))
+    theirs.save_pretrained(tmp_path / f"my-{family}")
+    folder = tmp_path / f"my-{family}"
+    config = json.loads((folder / "config.json").read_text())
+    del config["model_type"], config["architectures"]
+    (folder / "config.json").write_text(json.dumps(config))
+    assert load(folder).source.family == family  # type: ignore[union-attr]
+    if family != "roberta":  # which is one of three
+        assert load(folder.rename(tmp_path / "mine")).source.family == family  # type: ignore[union-attr]
+
+
+def test_an_early_folders_pieces_are_wordpieces(tmp_path: Path) -> None:
+    """Words that go on with others are BERT's tokenizer's, whose ids transformers makes as well."""
+    from transformers import BertTokenizer
+
+    noisy(next(case for name, case in CASES.items() if name.startswith("bert:"))).save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["model_type"], config["architectures"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "vocab.txt").write_text("\n".join(PIECES))
+    text = "The cats sat. dog"
+    expected = BertTokenizer(str(tmp_path / "vocab.txt"))(text).input_ids
+    assert load(tmp_path).to_tokens(text, prepend_bos=True)[0].tolist() == expected
+    assert PIECES.index("##s") in expected
+
+
 def test_what_is_newer_says_its_kind_itself(tmp_path: Path) -> None:
     noisy(CASES["qwen3: grouped"]).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
