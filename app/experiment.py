@@ -88,7 +88,7 @@ def _run(flags: Namespace) -> tuple[Path, str]:
     own = {name: getattr(flags, name) for name in CIRCUIT_FLAGS if getattr(flags, name) is not None}
     settings = ExperimentSettings(**{**chosen, "measure": "patching"})
     folder = circuit_experimenting.circuit_experiment(flags, settings, own)
-    return folder, "its tables are csv files, and the page Experiments compares with its circuit.json"
+    return folder, "its tables are csv files, and the page Experiments opens it"
 
 
 if __name__ == "__main__":

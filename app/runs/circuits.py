@@ -35,6 +35,8 @@ from headlight.model.circuits.study_plan import (
     with_means,
 )
 from headlight.model.circuits.units import UnitMask, unit_mask
+from headlight.model.experiments import circuit_results
+from headlight.model.experiments.circuit_results import StudyResults
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.runs.direction import MARK
 
@@ -212,6 +214,23 @@ def whole(question: CircuitQuestion, others: Mapping[str, EdgeMask]) -> CircuitS
     evaluation = join_evaluations([do(piece) for piece in pieces_of(question, ("measure",))])
     (sure,) = do(CircuitPiece(question.for_stage("resample"), "resample"))
     return assemble_study(settings, scores(question), evaluation, sure, others)
+
+
+def is_study(folder: str) -> bool:
+    """Whether a folder that may be opened here holds what the command has made of a circuit."""
+    return bool(folder) and models.any_model_allowed() and circuit_results.is_study(Path(folder).expanduser())
+
+
+def study_in(folder: str, model_name: str) -> StudyResults:
+    """What the command has written of a model's circuit into a folder.
+
+    Raises:
+        HeadlightError: it is of another model, not finished, or damaged.
+    """
+    path = Path(folder).expanduser()
+    stamp = tuple(sorted((each.name, each.stat().st_mtime_ns) for each in path.iterdir()))
+    cfg = models.open_model(model_name).cfg
+    return runs.keep(("circuit folder", folder, stamp, model_name), lambda: circuit_results.read_study(path, cfg))
 
 
 def circuit(question: CircuitQuestion) -> EdgeMask | None:

@@ -12,6 +12,7 @@ from headlight.model.base.files import open_file
 from headlight.model.corpus.documents import Corpus
 from headlight.model.corpus.settings import ScanSettings
 from headlight.model.features.opening import open_dictionary
+from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 
@@ -28,10 +29,14 @@ def model_identity(model: Transformer) -> dict[str, Any]:
     """A loaded model's name, configuration and weights, as values that JSON has."""
     source = model.source
     assert source is not None  # it was loaded
-    config = hashlib.sha256(repr(sorted(asdict(model.cfg).items())).encode()).hexdigest()
     weights = {path.name: [path.stat().st_size, _ends(path)] for path in source.weights}
     name = Path(source.name).name if source.revision is None else source.name
-    return {"name": name, "revision": source.revision, "config": config, "weights": weights}
+    return {"name": name, "revision": source.revision, "config": config_digest(model.cfg), "weights": weights}
+
+
+def config_digest(cfg: TransformerConfig) -> str:
+    """A digest of a model's configuration."""
+    return hashlib.sha256(repr(sorted(asdict(cfg).items())).encode()).hexdigest()
 
 
 def _digest(dictionary: str) -> str:

@@ -8,7 +8,8 @@ measure-*.npz  held-out rows on which circuits of all sizes are measured
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from headlight.model.circuits.set_scores import EdgeScores, join_scores
 from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.circuits.study import CircuitStudy, assemble_study, resample
 from headlight.model.circuits.study_plan import StudyPlan, measure_rows, plan_study, score_rows, with_means
-from headlight.model.circuits.wiring import wiring
+from headlight.model.circuits.wiring import Wiring, wiring
 from headlight.model.corpus.disk import write_whole
-from headlight.model.corpus.identity import check_same, model_identity
+from headlight.model.corpus.identity import check_same, config_digest, model_identity
 from headlight.model.corpus.packing import refusing_damage
 from headlight.model.experiments.results import digest
+from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
 
@@ -80,8 +82,14 @@ class CircuitFolder:
         """
         plan, settings = self.plan, self._settings
         self._folder.mkdir(parents=True, exist_ok=True)
-        left_out = {str(number): why for number, why in plan.left_out.items()}
-        config = {"kind": KIND, "identity": self._identity, "settings": settings.as_dict(), "left_out": left_out}
+        config = {
+            "kind": KIND,
+            "identity": self._identity,
+            "settings": settings.as_dict(),
+            "left_out": {str(number): why for number, why in plan.left_out.items()},
+            "scored": [row.number for row in plan.train],
+            "measured": [row.number for row in plan.held_out],
+        }
         write_whole(self._folder / CONFIG, json.dumps(config).encode())
         scores = self._scores(watch)
         circuits = circuits_by_share(scores, SHARES, settings.selection)
@@ -91,16 +99,8 @@ class CircuitFolder:
             values = {name: getattr(part, name) for name in TENSORS}
             return {**values, "numbers": torch.tensor(part.numbers), "n_edges": torch.tensor(part.n_edges)}
 
-        parts = [
-            Evaluation(
-                shares=SHARES,
-                n_edges=tuple(part["n_edges"].tolist()),
-                numbers=tuple(part["numbers"].tolist()),
-                **{name: part[name] for name in TENSORS},
-            )
-            for part in self._parts(MEASURED, plan.held_out, measured, watch)
-        ]
-        return assemble_study(plan, scores, join_evaluations(parts), resample(settings, scores))
+        evaluation = _evaluation(self._parts(MEASURED, plan.held_out, measured, watch))
+        return assemble_study(plan, scores, evaluation, resample(settings, scores))
 
     def _scores(self, watch: Callable[[int], None]) -> EdgeScores:
         plan, settings = self.plan, self._settings
@@ -109,12 +109,7 @@ class CircuitFolder:
             part = score_rows(self._model, plan, rows)
             return {"numbers": torch.tensor(part.numbers), "by_row": part.by_row}
 
-        about = settings.method, settings.baseline, settings.unit
-        parts = self._parts(SCORES, plan.train, scored, watch)
-        wires = wiring(self._model.cfg)
-        return join_scores(
-            [EdgeScores(wires, each["by_row"], tuple(each["numbers"].tolist()), *about) for each in parts]
-        )
+        return _edge_scores(self._parts(SCORES, plan.train, scored, watch), wiring(self._model.cfg), settings)
 
     def _parts(
         self,
@@ -131,10 +126,80 @@ class CircuitFolder:
                 content = io.BytesIO()
                 np.savez(content, **{name: tensor.numpy() for name, tensor in make(batch).items()})
                 write_whole(path, content.getvalue())
-            with refusing_damage(path.name, "Delete it, and give the same command again."), np.load(path) as arrays:
-                parts.append({name: torch.from_numpy(arrays[name]) for name in arrays.files})
+            parts.append(_read(path))
             watch(len(batch))
         return parts
+
+
+@dataclass(frozen=True, eq=False)
+class StudyResults:
+    """What a folder holds: the study, and the names of the set and of the model."""
+
+    study: CircuitStudy
+    set_name: str
+    model_name: str
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds a study of a circuit, finished or not."""
+    return (folder / CONFIG).is_file()
+
+
+def read_study(folder: Path, cfg: TransformerConfig) -> StudyResults:
+    """Read a finished study.
+
+    Args:
+        folder: the folder that the command has written.
+        cfg: the settings of the model that it is of.
+
+    Raises:
+        ScanError: it is of another model, not finished, or damaged.
+    """
+    with refusing_damage(CONFIG, "Run the command again, into a new folder."):
+        config = read_json(folder / CONFIG)
+        identity, left_out = config["identity"], {int(number): str(why) for number, why in config["left_out"].items()}
+        settings = CircuitSettings(**config["settings"])
+        n_rows = len(config["scored"]) + len(config["measured"])
+        set_name, model_name = str(identity["set"]["name"]), str(identity["model"]["name"])
+    if identity["model"].get("config") != config_digest(cfg):
+        raise ScanError(f"The circuit in {folder} is of the model {model_name}. Choose that model to open it.")
+    scored, measured = ([_read(path) for path in sorted(folder.glob(pattern))] for pattern in (SCORES, MEASURED))
+    n_done = sum(len(part["numbers"]) for part in (*scored, *measured))
+    if n_done < n_rows:
+        raise ScanError(
+            f"The circuit in {folder} is not finished: {n_done:,} of {n_rows:,} rows are done. Give the command again."
+        )
+    scores = _edge_scores(scored, wiring(cfg), settings)
+    plan = StudyPlan(settings, (), (), left_out)
+    study = assemble_study(plan, scores, _evaluation(measured), resample(settings, scores))
+    return StudyResults(study, set_name, model_name)
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    with (
+        refusing_damage(path.name, "Delete it, and give the same command again."),
+        np.load(io.BytesIO(path.read_bytes())) as arrays,
+    ):
+        return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+
+
+def _edge_scores(parts: Sequence[Mapping[str, Tensor]], wires: Wiring, settings: CircuitSettings) -> EdgeScores:
+    about = settings.method, settings.baseline, settings.unit
+    return join_scores([EdgeScores(wires, part["by_row"], tuple(part["numbers"].tolist()), *about) for part in parts])
+
+
+def _evaluation(parts: Sequence[Mapping[str, Tensor]]) -> Evaluation:
+    return join_evaluations(
+        [
+            Evaluation(
+                shares=SHARES,
+                n_edges=tuple(part["n_edges"].tolist()),
+                numbers=tuple(part["numbers"].tolist()),
+                **{name: part[name] for name in TENSORS},
+            )
+            for part in parts
+        ]
+    )
 
 
 def clear(folder: Path) -> None:

@@ -14,7 +14,7 @@ from headlight.app.figures.layout import Axis
 from headlight.app.figures.plots import interval, plain
 from headlight.app.figures.text import hover
 from headlight.app.pages.experiments.choices import Choices
-from headlight.app.pages.experiments.experiment import ReadRows
+from headlight.app.pages.experiments.experiment import ReadRows, check_set
 from headlight.app.pages.experiments.finding import METRICS, numbers
 from headlight.app.parts.circuit_scene import METHODS, CircuitEdge, circuit_scene, component_of
 from headlight.app.runs import circuits
@@ -35,7 +35,8 @@ NONE_LEFT = "None of them lies on a way from the embeddings to the logits: choos
 class CircuitView:
     """The circuit of a set that is asked for, and what is known of it.
 
-    `others` are the circuits that it is compared with; `notes` say which of them cannot be.
+    `others` are the circuits that it is compared with; `notes` say which of them cannot be. A study that is `opened`
+    from the command's folder stands in place of the question's answer.
     """
 
     read: ReadRows
@@ -44,11 +45,12 @@ class CircuitView:
     files: Mapping[str, EdgeMask]
     notes: tuple[str, ...]
     node: str
+    opened: CircuitStudy | None = None
 
     @property
     def pieces(self) -> tuple[CircuitPiece, ...]:
         """All work, in the order in which it is done."""
-        own = circuits.pieces_of(self.question)
+        own = () if self.opened else circuits.pieces_of(self.question)
         return (*own, *(piece for other in self.others.values() for piece in circuits.pieces_of(other, ("score",))))
 
     @property
@@ -58,6 +60,8 @@ class CircuitView:
         Raises:
             HeadlightError: the prompts' mean metric is the baseline's.
         """
+        if self.opened is not None:
+            return replace(self.opened, others=self._compared)
         return circuits.known(self.question, self._compared)
 
     def whole(self) -> CircuitStudy:
@@ -85,13 +89,16 @@ def view_of(rows: Mapping[str, ReadRows], chosen: Selection) -> CircuitView:
     own = chosen.choices_of(Choices)
     first, *more = rows.items()
     _, read = first
-    question = CircuitQuestion(read.rows.read, own.circuit_settings(own.exp_metric, own.exp_only_correct))
-    circuits.plan(question)
+    opened = _opened(read, own.exp_results) if circuits.is_study(own.exp_results) else None
+    settings = opened.settings if opened else own.circuit_settings(own.exp_metric, own.exp_only_correct)
+    question = CircuitQuestion(read.rows.read, settings)
+    if opened is None:
+        circuits.plan(question)
     others, notes = dict[str, CircuitQuestion](), list[str]()
-    if own.exp_circ_beside and own.exp_circ_beside != own.exp_circ_method:
-        unit: Unit = "edges" if own.exp_circ_beside == "flow" else own.exp_circ_unit
-        settings = replace(question.settings, method=own.exp_circ_beside, unit=unit)
-        others[METHODS[own.exp_circ_beside]] = replace(question, settings=settings)
+    if own.exp_circ_beside and own.exp_circ_beside != settings.method:
+        unit: Unit = "edges" if own.exp_circ_beside == "flow" else settings.unit
+        beside = replace(settings, method=own.exp_circ_beside, unit=unit)
+        others[METHODS[own.exp_circ_beside]] = replace(question, settings=beside)
     for side, other in more:
         if wiring(other.run.cfg) is wiring(read.run.cfg):
             others[f"{side}: {_named(other)}"] = CircuitQuestion(other.rows.read, question.settings)
@@ -110,7 +117,13 @@ def view_of(rows: Mapping[str, ReadRows], chosen: Selection) -> CircuitView:
             files[circuits.title_of(own.exp_circ_file)] = opened.edges
         except HeadlightError as error:
             notes.append(str(error))
-    return CircuitView(read, question, others, files, tuple(notes), own.exp_circ_node)
+    return CircuitView(read, question, others, files, tuple(notes), own.exp_circ_node, opened)
+
+
+def _opened(read: ReadRows, folder: str) -> CircuitStudy:
+    results = circuits.study_in(folder, read.run.source.name)
+    check_set(read, results.set_name)
+    return results.study
 
 
 def _named(read: ReadRows) -> str:

@@ -27,6 +27,11 @@ SELECTIONS = {"top": "Largest", "greedy": "Greedy"}
 NONE = "none"
 
 
+def is_chosen(own: Choices) -> bool:
+    """Whether a circuit is looked at: one that is scored here, or one that the command has written."""
+    return own.exp_circuit or circuits.is_study(own.exp_results)
+
+
 def of(own: Choices) -> Iterator[Option]:
     """How a circuit is scored, how large it is, and what it is compared with."""
     yield _bind(Listed, "exp_circ_method", "Method", options=METHODS, width=180)

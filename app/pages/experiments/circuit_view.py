@@ -13,7 +13,7 @@ from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.circuit import CircuitView
 from headlight.app.pages.experiments.experiment import ReadRows
 from headlight.app.parts import charts, options, tables
-from headlight.app.parts.circuit_scene import LOGITS, components
+from headlight.app.parts.circuit_scene import LOGITS, METHODS, components
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.runs import circuits, jobs
@@ -35,6 +35,9 @@ def draw(rows: Mapping[str, ReadRows]) -> None:
     for slot, note in enumerate(view.notes):
         notices.refused(note, f"circuit_note_{slot}")
     _work(view)
+    if view.opened is not None:
+        own = selection.current().choices_of(Choices)
+        st.caption(plain(f"Results of {own.exp_results}: {METHODS[view.opened.settings.method]}"))
     study = view.known
     if study is None:
         return

@@ -142,13 +142,21 @@ def of_results(results: Results, rows: Mapping[str, ReadRows], chosen: Selection
         HeadlightError: the results are of another set than the one whose rows are there.
     """
     read = next(iter(rows.values()))
-    name, n_rows = read.rows.read.known.prompt_set.name, len(read.rows.pairs)
-    if results.set_name != name or max(results.measurement.rows) > n_rows:
-        raise InputError(
-            f"These results are of the set {results.set_name}, and {name} is open. Choose that set to open its results."
-        )
+    check_set(read, results.set_name)
     side = Side(read.run, read.rows, (), results.measurement)
     return _experiment(results.settings, {"": side}, chosen)
+
+
+def check_set(read: ReadRows, set_name: str) -> None:
+    """Refuse results of another set than the one that is open.
+
+    Raises:
+        HeadlightError: they are.
+    """
+    if (name := read.rows.read.known.prompt_set.name) != set_name:
+        raise InputError(
+            f"These results are of the set {set_name}, and {name} is open. Choose that set to open its results."
+        )
 
 
 def _experiment(settings: ExperimentSettings, sides: dict[str, Side], chosen: Selection) -> Experiment:

@@ -48,7 +48,7 @@ WITH_PART = ("patching", "attribution", "ablation", "dla")
 def draw(comparison: Comparison, has_set: bool) -> None:
     """The row of options: the set, and what is measured of it where there is one."""
     own = selection.current().choices_of(Choices)
-    shown = circuit_options.of(own) if own.exp_circuit else _measure(comparison, own)
+    shown = circuit_options.of(own) if circuit_options.is_chosen(own) else _measure(comparison, own)
     measure = (_which(own), *shown, *_how(own), options.as_tables()) if has_set else ()
     options.row(sets.option(comparison), *measure, *([sets.option_b()] if has_set else []), name="exp")
 
@@ -58,12 +58,12 @@ def _which(own: Choices) -> Listed:
 
     def change(new: str) -> None:
         if new == CIRCUIT:
-            _choose(Choices, exp_circuit=True)
+            _choose(Choices, exp_circuit=True, exp_results="")
         else:
-            _choose(Choices, exp_circuit=False, exp_measure=new)
+            _choose(Choices, exp_circuit=False, exp_measure=new, exp_results="")
 
     offered: dict[Any, str] = {**MEASURES, CIRCUIT: circuit_options.TITLE}
-    value = CIRCUIT if own.exp_circuit else own.exp_measure
+    value = CIRCUIT if circuit_options.is_chosen(own) else own.exp_measure
     return options.tie(Listed, "exp_measure", "Measure", value, change, options=offered, width=210)
 
 
@@ -98,14 +98,14 @@ def _measure(comparison: Comparison, own: Choices) -> Iterator[Option]:
 
 
 def _how(own: Choices) -> Iterator[Option]:
+    is_circuit = circuit_options.is_chosen(own)
     yield options.bind(Switch, "exp_only_correct", "Right rows only", page=Choices, change=_choose)
-    if own.exp_circuit:
+    if not is_circuit:
+        yield _listed("exp_positions", "Positions", POSITIONS, 110, folded=True)
+    if is_circuit or own.exp_measure != "dla":
         yield _choice("exp_metric", "Metric", METRICS, folded=True)
-        return
-    yield _listed("exp_positions", "Positions", POSITIONS, 110, folded=True)
-    if own.exp_measure != "dla":
-        yield _choice("exp_metric", "Metric", METRICS, folded=True)
-    yield _choice("exp_interval", "Interval", INTERVALS, folded=True)
+    if not is_circuit:
+        yield _choice("exp_interval", "Interval", INTERVALS, folded=True)
     if models.any_model_allowed():
         hint = "a folder that the command has written"
         yield options.bind(

@@ -9,6 +9,7 @@ from headlight.app.components import MapCell, cell_map
 from headlight.app.frame import notices, progress
 from headlight.app.pages.experiments import (
     cell,
+    circuit_options,
     circuit_view,
     descriptions,
     experiment,
@@ -72,7 +73,7 @@ def _draw_set(known: Sequence[KnownSet], comparison: Comparison) -> None:
         rows = experiment.rows_of(known, comparison, selection.current())
         _set(rows)
     with right, boundary.guard(lambda reason: notices.refused(reason, "experiment")):
-        if rows and selection.current().choices_of(Choices).exp_circuit:
+        if rows and circuit_options.is_chosen(selection.current().choices_of(Choices)):
             circuit_view.draw(rows)
         elif rows:
             _measure(_experiment(rows, comparison))

@@ -1,5 +1,7 @@
 """The circuit of a set on the page *Experiments*, without a browser: what it says, draws, compares and saves."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,12 @@ from headlight.app.pages.experiments.experiment import rows_of
 from headlight.app.runs import circuits, comparisons, prompt_sets
 from headlight.app.selection.chosen import Selection
 from headlight.model import load
-from headlight.model.base.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError, ScanError
 from headlight.model.circuits import edge_scores, select_edges, split_rows
 from headlight.model.circuits.evaluation import evaluate
+from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.circuits.stability import overlap
+from headlight.model.experiments.circuit_results import CircuitFolder, read_study
 from headlight.model.prompt_sets.encoding import to_tokens
 from headlight.model.prompt_sets.reading import read_prompt_set
 from headlight.model.runs.comparison import Comparison
@@ -139,3 +143,29 @@ def test_what_has_no_circuit_is_refused_in_words(
     assert view.question.settings.baseline == "zero"
     page = opened(prompt_set=str(alone), **OPTIONS)
     assert "choose the baseline 'mean' or 'zero'" in said(page) + " ".join(each.value for each in page.error)
+
+
+def test_the_commands_circuit_is_opened_beside_its_set(
+    settings: dict[str, object], folder: str, pairs: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    model, chosen = load(folder), CircuitSettings("eap", share=0.2)
+    assert model.tokenizer is not None
+    tokens = to_tokens(read_prompt_set(pairs), model.tokenizer, True, cfg=model.cfg)
+    study = CircuitFolder(model, tokens, chosen, out).run()
+    text = said(opened(prompt_set=pairs, exp_results=str(out)))
+    assert f"Results of {out}: EAP" in text
+    assert circuit.sentence(study) in text
+    assert circuit.said_of_rows(study, 9) in text
+    assert "Score and measure" not in text
+    other = tmp_path / "other.jsonl"
+    other.write_text(jsonl(PAIRS), encoding="utf-8")
+    assert "Choose that set" in said(opened(prompt_set=str(other), exp_results=str(out)))
+    with pytest.raises(ScanError, match="Choose that model"):
+        read_study(out, replace(model.cfg, n_ctx=model.cfg.n_ctx + 1))
+    (lost, *_) = out.glob("measure-*.npz")
+    lost.unlink()
+    assert re.search(r"is not finished: \d of 8 rows", said(opened(prompt_set=pairs, exp_results=str(out))))
+    (damaged, *_) = out.glob("score-*.npz")
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    assert damaged.name in said(opened(prompt_set=pairs, exp_results=str(out)))
