@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     )
     from headlight.model.runs.run import Run, run_prompt
     from headlight.model.runs.tables import Table, Tables, print_tables
+    from headlight.model.text.conversation import Conversation
     from headlight.model.text.tokenizer import Tokenizer
     from headlight.model.weights.tables import circuit_tables
 
@@ -195,6 +196,7 @@ _NAMES = {
         "Tables",
         "print_tables",
     ),
+    "text.conversation": ("Conversation",),
     "text.tokenizer": ("Tokenizer",),
     "weights.tables": ("circuit_tables",),
 }
@@ -222,6 +224,7 @@ __all__ = [
     "ClampNeurons",
     "ColumnMatching",
     "Comparison",
+    "Conversation",
     "CutEdge",
     "Direction",
     "DirectionSettings",

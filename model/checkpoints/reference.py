@@ -22,6 +22,7 @@ from headlight.model.checkpoints.lora import base_folder, is_adapter
 from headlight.model.checkpoints.quantization.methods import method_name, settings_of
 from headlight.model.nn.config import Output
 from headlight.model.text.chat import Begin, is_literal, prepends
+from headlight.model.text.conversation import Conversation
 from headlight.model.text.tokenizer_files import has_tokenizer
 
 KINDS: dict[Output, str] = {  # transformers' classes, by what a model's outputs are
@@ -47,8 +48,8 @@ def reference_ids(folder: Path, prompt: str, begin: Begin, token_types: Sequence
 
         tokenizer: Any = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False, **file)
     if begin == "chat":
-        message = [{"role": "user", "content": prompt}]
-        return tuple(tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False))
+        chat = Conversation.from_prompt(prompt)
+        return tuple(tokenizer.apply_chat_template(list(chat.messages), return_dict=False, **chat.settings))
     around = tokenizer.num_special_tokens_to_add() > 0
     how = {"add_special_tokens": prepends(begin) and around}
     how |= {"split_special_tokens": True} if is_literal(begin) else {}

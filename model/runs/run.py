@@ -34,6 +34,7 @@ from headlight.model.runs.kept import STREAMS, Reduce, hidden_bins
 from headlight.model.text.chat import Begin
 from headlight.model.text.outputs import Outputs
 from headlight.model.text.tokenizer import Tokenizer
+from headlight.model.text.turns import Turn, turns_of
 
 Stream = Float[Tensor, "pos d_model"]
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
@@ -145,6 +146,13 @@ class Run:
         """Segment of each token, 0 or 1; None where the model has no segments."""
         is_told = (self.cfg.n_token_types or 1) > 1 and self.tokenizer.separator is not None
         return self.model.token_types(self.tokens[None])[0].tolist() if is_told else None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of a conversation, with the tokens of each; none of any other prompt."""
+        if self.bos != "chat":
+            return ()
+        return self.keep("turns", lambda: turns_of(self.tokenizer, self.prompt, len(self.written)))
 
     @property
     def prediction_position(self) -> int:

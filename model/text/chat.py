@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from headlight.model.base.errors import InputError
 from headlight.model.text.child_process import ChildProcess, as_line
+from headlight.model.text.conversation import THINKS, Conversation
 
 Begin = bool | Literal["chat", "literal", "bos_literal"]
-"""How a text begins: as it is, with the beginning-of-sequence token, or as a user's turn of the chat template.
+"""How a text begins: as it is, with the beginning-of-sequence token, or as a `Conversation` in the chat template.
 
-That puts all around the text, up to where the model's answer begins. "literal" is nothing and "bos_literal" that token,
+A plain text is a user's turn, up to where the model's answer begins. "literal" is nothing and "bos_literal" that token,
 and the spelling of a special token in the text is no token of its own then, but text like any other."""
 LITERAL: tuple[Begin, ...] = ("literal", "bos_literal")
-Message = Mapping[str, Any]  # "role" and "content", and what else a template may ask for
 
 TEMPLATES = ChildProcess("templates")
 TOO_MUCH = "it takes too much time or memory, as one that never ends would. Begin without it"
@@ -26,8 +26,13 @@ class ChatTemplate:
     text: str
     special: Mapping[str, str]
 
-    def apply(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
-        """The text of a conversation, by default up to where the model's answer begins.
+    @property
+    def may_think(self) -> bool:
+        """Whether the template asks if the model is to think before it answers."""
+        return THINKS in self.text
+
+    def apply(self, conversation: Conversation) -> str:
+        """The text of a conversation.
 
         Raises:
             InputError: jinja2 is not installed, or the template refuses the conversation or takes too much time or
@@ -35,9 +40,8 @@ class ChatTemplate:
         """
         request = {
             "template": self.text,
-            "messages": [dict(message) for message in messages],
-            "add_generation_prompt": add_generation_prompt,
-            "special": dict(self.special),
+            "messages": [dict(message) for message in conversation.messages],
+            "settings": {**self.special, **conversation.settings},
         }
         try:
             line = as_line(request)

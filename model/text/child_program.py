@@ -45,10 +45,7 @@ def _render(request: dict[str, Any]) -> dict[str, str]:
 
     try:
         rendered: Any = render_jinja_template(
-            [request["messages"]],
-            chat_template=request["template"],
-            add_generation_prompt=request["add_generation_prompt"],
-            **request["special"],
+            [request["messages"]], chat_template=request["template"], **request["settings"]
         )
         text = str(rendered[0][0])
     except ImportError:

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, InputError, naming
 from headlight.model.base.files import write_text
-from headlight.model.text.chat import Begin, ChatTemplate, Message, is_literal, no_template, prepends
+from headlight.model.text.chat import Begin, ChatTemplate, is_literal, no_template, prepends
+from headlight.model.text.conversation import Conversation, Message
 from headlight.model.text.encoded_text import EncodedText
 from headlight.model.text.growth import read_checked
 from headlight.model.text.patterns import check_patterns
@@ -153,7 +154,7 @@ class Tokenizer(Vocabulary):
     def to_tokens(
         self, text: str, prepend_bos: Begin = False, parse_special: bool | None = None
     ) -> Int[Tensor, "1 pos"]:
-        """The ids of a text, as a batch of one row; with `prepend_bos="chat"` as what a user says to a chat model.
+        """The ids of a text, as a batch of one row; with `prepend_bos="chat"` of the `Conversation` that it is.
 
         Raises:
             InputError: it is no text of valid Unicode, or there is no beginning-of-sequence token to prepend, or no
@@ -243,17 +244,33 @@ class Tokenizer(Vocabulary):
         ids = self._encode(text, prepend_bos, parse_special) if isinstance(text, str) else flat_ids(text)
         return [self._bytes(token).decode(errors="replace") for token in ids]
 
-    def apply_chat_template(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
+    def apply_chat_template(
+        self,
+        messages: Sequence[Message],
+        add_generation_prompt: bool = True,
+        continue_final_message: bool = False,
+        enable_thinking: bool | None = None,
+    ) -> str:
         """A conversation as the model was trained on it, by default up to where its answer begins.
 
         What comes has its special tokens in it: give it to `to_tokens` without `prepend_bos`.
+
+        Raises:
+            InputError: it is no conversation, the tokenizer has no chat template, or that refuses the conversation.
+        """
+        return self.render(
+            Conversation(tuple(messages), add_generation_prompt, continue_final_message, enable_thinking)
+        )
+
+    def render(self, conversation: Conversation) -> str:
+        """The text of a conversation, as `apply_chat_template`.
 
         Raises:
             InputError: the tokenizer has no chat template, or that refuses the conversation.
         """
         if self._chat_template is None:
             raise no_template(self._other_templates)
-        return self._chat_template.apply(messages, add_generation_prompt)
+        return self._chat_template.apply(conversation)
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -277,6 +294,11 @@ class Tokenizer(Vocabulary):
         """Whether the model was trained on conversations, and its template lies beside the tokenizer."""
         return self._chat_template is not None
 
+    @property
+    def may_think(self) -> bool:
+        """Whether the chat template asks if the model is to think before it answers."""
+        return self._chat_template is not None and self._chat_template.may_think
+
     def _id_of(self, role: str) -> int | None:
         return self._backend.token_to_id(self._roles[role]) if role in self._roles else None
 
@@ -284,7 +306,7 @@ class Tokenizer(Vocabulary):
         return self.encode_batch([text], begin, parse_special)[0].ids
 
     def _encode_chat(self, text: str) -> EncodedText:
-        whole = self.apply_chat_template([{"role": "user", "content": text}])
+        whole = self.render(Conversation.from_prompt(text))
         (encoded,) = self.encode_batch([whole], False, True)
         return replace(encoded, length=len(text), first=whole.find(text))
 

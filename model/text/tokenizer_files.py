@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.files import check_regular, read_json, refuse_pointer
 from headlight.model.base.importing import IMPORTING
+from headlight.model.text.conversation import THINKS
 from headlight.model.text.growth import check_size, read_checked
 from headlight.model.text.patterns import check_patterns
 
@@ -80,6 +81,12 @@ def may_have_chat_template(folder: Path) -> bool:
     """
     settings = read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     return (folder / "chat_template.jinja").is_file() or bool(settings.get("chat_template"))
+
+
+def may_ask_to_think(folder: Path) -> bool:
+    """Whether a folder's chat template seems to ask if the model is to think first, from a look at its files."""
+    files = filter(Path.is_file, (folder / name for name in ("chat_template.jinja", CONFIG)))
+    return any(THINKS in path.read_text(encoding="utf-8", errors="replace") for path in files)
 
 
 def is_bare_list(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, BertModel, GPT2LMHeadModel
 
-from headlight.model import CellQuestion, Comparison, Transformer, load, run_prompt, why_tables
+from headlight.model import CellQuestion, Comparison, Conversation, Transformer, load, run_prompt, why_tables
 from headlight.model.checkpoints.packaged import PACKAGED
 from headlight.model.decoding import greedy
 
@@ -82,6 +82,18 @@ def induction(attentions: Sequence[Tensor]) -> Tensor:
     """Each head's mean weight of the token behind the query's earlier occurrence."""
     n = attentions[0].shape[-1] // 2
     return torch.stack([pattern[0].diagonal(1 - n, 1, 2)[:, 1:].mean(-1) for pattern in attentions])
+
+
+def test_a_conversations_tokens_are_those_of_transformers(model: Transformer, their_tokenizer: Any) -> None:
+    """In the template of its file: with a system message and without, an answer that goes on, and no answer begun."""
+    asked, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello there"}
+    for chat in (
+        Conversation(({"role": "system", "content": "Be brief."}, asked, said, asked)),
+        Conversation((asked, said), False, True),
+        Conversation((asked,), False),
+    ):
+        ids = their_tokenizer.apply_chat_template(list(chat.messages), return_dict=False, **chat.settings)
+        assert model.to_tokens(chat.to_prompt(), prepend_bos="chat")[0].tolist() == ids
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from headlight.model import Tokenizer
+from headlight.model import Conversation, Tokenizer
 from headlight.model.base.errors import InputError
 from headlight.model.text.chat import ChatTemplate
 from tests.model.text.small_tokenizer import sentence_piece, write
@@ -19,6 +19,7 @@ TEMPLATE = (
 )
 TOLD = {"bos_token": "<s>", "eos_token": "</s>", "tokenizer_class": "PreTrainedTokenizerFast"}
 MESSAGES = [{"role": "user", "content": "the cat"}, {"role": "assistant", "content": "sat"}]
+CHAT = Conversation(tuple(MESSAGES))
 
 
 @pytest.fixture(params=["setting", "list", "file"])
@@ -85,14 +86,14 @@ def test_a_template_that_would_never_end_is_ended(template: str) -> None:
     """It takes its time and memory in a process of its own, and the next template is rendered as before."""
     begun = time.process_time()
     with pytest.raises(InputError, match=r"does not take this conversation \((it takes too much|it makes 2,0)"):
-        ChatTemplate(template, {}).apply(MESSAGES)
-    assert ChatTemplate("{{ messages[0].content }}!", {}).apply(MESSAGES) == "the cat!"
+        ChatTemplate(template, {}).apply(CHAT)
+    assert ChatTemplate("{{ messages[0].content }}!", {}).apply(CHAT) == "the cat!"
     assert time.process_time() - begun < 1  # of this process
 
 
 def test_a_conversation_that_is_no_json_is_refused() -> None:
     with pytest.raises(InputError, match="holds what is no JSON"):
-        ChatTemplate("{{ messages }}", {}).apply([{"role": "user", "content": object()}])
+        ChatTemplate("{{ messages }}", {}).apply(Conversation(({**MESSAGES[0], "tool": object()},)))
 
 
 @pytest.mark.parametrize("in_settings", [True, False])
