@@ -75,6 +75,7 @@ from headlight.app.components.token_bars import (
 from headlight.app.components.token_strip import TokenStrip, token_strip
 from headlight.app.components.token_values import TokenValues, token_values
 from headlight.app.components.tour import Step, tour
+from headlight.app.components.turns import Turns, turns
 
 __all__ = [
     "BeamNode",
@@ -126,6 +127,7 @@ __all__ = [
     "TokenChoice",
     "TokenStrip",
     "TokenValues",
+    "Turns",
     "WritingStep",
     "beam_tree",
     "cell_map",
@@ -153,4 +155,5 @@ __all__ = [
     "token_strip",
     "token_values",
     "tour",
+    "turns",
 ]

@@ -14,6 +14,7 @@ from headlight.model.runs.dictionary import Dictionaries
 from headlight.model.runs.direction import Direction
 from headlight.model.runs.edits import EditDirection, EditFeature
 from headlight.model.runs.run import Run
+from headlight.model.text.conversation import Conversation, is_conversation_prompt
 
 WIDTH = 100  # of a line; longer calls have a line for each argument
 HOW = "The numbers of Headlight's page, without the page. Runs from any folder, with the Python that has Headlight."
@@ -64,7 +65,8 @@ def names_of(comparison: Comparison) -> set[str]:
     edits = {type(edit).__name__ for run in comparison.runs for edit in run.edits}
     opening = {EditFeature.__name__: "open_dictionary", EditDirection.__name__: "open_direction"}
     opened = {function for kind, function in opening.items() if kind in edits}
-    return {"load", "run_prompt", "Comparison" if comparison.b is None else "compare"} | edits | opened
+    turns = {"Conversation"} if any(_conversation(run) for run in comparison.runs) else set[str]()
+    return {"load", "run_prompt", "Comparison" if comparison.b is None else "compare"} | edits | opened | turns
 
 
 def written(purpose: str, names: Set[str], lines: Sequence[str]) -> str:
@@ -102,7 +104,19 @@ def _run(run: Run, model: str) -> str:
     ):
         if names := [name for name, value in run.tap.opened.items() if isinstance(value, kind)]:
             edits[argument] = Expression(f"{{{', '.join(f'{name!r}: {open_one(name, model)}' for name in names)}}}")
-    return call("run_prompt", model, repr(run.prompt), prepend_bos=run.bos, **edits)
+    return call("run_prompt", model, _conversation(run) or repr(run.prompt), prepend_bos=run.bos, **edits)
+
+
+def _conversation(run: Run) -> str:
+    """An expression of a prompt that is several turns, which one can read; empty for any other prompt."""
+    if run.bos != "chat" or not is_conversation_prompt(run.prompt):
+        return ""
+    conversation = Conversation.from_prompt(run.prompt)
+    turns = "".join(f"            {message!r},\n" for message in conversation.messages)
+    default = Conversation(conversation.messages).settings
+    settings = {name: value for name, value in conversation.settings.items() if default.get(name) != value}
+    named = "".join(f"        {name}={value!r},\n" for name, value in settings.items())
+    return f"Conversation(\n        (\n{turns}        ),\n{named}    ).to_prompt()"
 
 
 def call(function: str, *expressions: str, **named: object) -> str:

@@ -33,12 +33,12 @@ class Bar:
     """Prompt bar with its `fields`: texts and a model on each side, and once `own` settings and the alignment.
 
     `texts` and `model` are drawn for a side's name (` A`, ` B` or nothing) and for the end of its fields' names (`_b`
-    or nothing). `adds` says what B is good for.
+    or nothing); the texts return what has them hear what was typed. `adds` says what B is good for.
     """
 
     fields: BarFields
     adds: str
-    texts: Callable[[str, str], None]
+    texts: Callable[[str, str], Callable[[], None]]
     model: Callable[[str, str], Option]
     own: Callable[[], Option]
     run: Callable[[], None]
@@ -53,7 +53,7 @@ def draw(bar: Bar) -> None:
         for side in "AB" if opened else [""]:
             name, field = f" {side}".rstrip(), "_b" if side == "B" else ""
             with st.container(horizontal=True, vertical_alignment="top", key=f"headlight-line{side}"):
-                bar.texts(name, field)
+                rows.append(bar.texts(name, field))
                 other = _alignment(bar.fields.align) if side == "A" else bar.own()
                 key, text = f"chosen{bar.fields.key}{side}", f"{bar.fields.text}{field}"
                 rows.append(_row(key, text, bar.model(name, field), other))
@@ -76,10 +76,11 @@ def _left_out() -> None:
                 st.text(" ".join(line.split()))
 
 
-def text(name: str, label: str, placeholder: str) -> None:
-    """A text to be typed: one line, which opens while it has the keyboard's focus."""
+def text(name: str, label: str, placeholder: str) -> Callable[[], None]:
+    """A text to be typed: one line, which opens while it has the keyboard's focus. Streamlit itself hears of it."""
     key = selection.bar_key(name)
     st.text_area(plain(label), key=key, height=68, placeholder=placeholder, label_visibility="collapsed")
+    return lambda: None
 
 
 def _row(name: str, text: str, *options: Option) -> Callable[[], None]:

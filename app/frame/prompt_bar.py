@@ -1,5 +1,6 @@
 """Model, prompt, BOS switch and run; a second prompt and model beside them; and the example prompts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -7,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Switch
-from headlight.app.frame import bars, trust
+from headlight.app.frame import bars, conversation, trust
 from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
@@ -32,8 +33,8 @@ def menus() -> DeltaGenerator:
     return bars.menus(_BAR, prompts.examples(), open_example, drawer.link())
 
 
-def _prompt(side: str, field: str) -> None:
-    bars.text(f"prompt{field}", f"Prompt{side}", "Type a sentence")
+def _prompt(side: str, field: str) -> Callable[[], None]:
+    return conversation.draw(side, field) or bars.text(f"prompt{field}", f"Prompt{side}", "Type a sentence")
 
 
 def _model(side: str, field: str) -> Option:
@@ -64,6 +65,8 @@ def _submit() -> None:
     """Submit the bar's input; a model with a small vocabulary, chosen without another prompt, brings its own."""
     if not selection.forgotten():
         _bring_prompt()
+        if st.session_state[selection.bar_key("bos")] != "chat":
+            conversation.leave_template()
     selection.submit(PROMPT_BAR)
 
 

@@ -40,7 +40,7 @@ from headlight.model.checkpoints.loading import estimate, is_here, named_with, p
 from headlight.model.checkpoints.packaged import PACKAGED, packaged_models
 from headlight.model.checkpoints.tensors import listed
 from headlight.model.runs.host import Host
-from headlight.model.text.tokenizer_files import may_have_chat_template
+from headlight.model.text.tokenizer_files import may_ask_to_think, may_have_chat_template
 from headlight.model.training.curves import Curves, read_curves
 
 MB = 10**6
@@ -243,6 +243,16 @@ def may_know_chat(name: str) -> bool:
         with suppress(HeadlightError):  # what cannot be read is said when it is opened
             return may_have_chat_template(Path(folder))
     return name not in HUB_MODELS or name in PACKAGED
+
+
+def may_think(name: str) -> bool:
+    """Whether a model's chat template asks if it is to think first; of one to be opened, as far as its files tell."""
+    model: Transformer | None = _opened().peek(name)
+    if model is not None:
+        return model.tokenizer is not None and model.tokenizer.may_think
+    folder = os.path.expanduser(_source(name))
+    is_local = os.path.isdir(folder) and (name in _in_folder() or any_model_allowed())
+    return is_local and may_ask_to_think(Path(folder))
 
 
 def stamps_when_opened(name: str) -> stamps.Stamps:

@@ -83,7 +83,12 @@ def chat_folder(tmp_path_factory: pytest.TempPathFactory, folder: str) -> str:
     """The same with a chat template, whose turns begin with the beginning-of-sequence token."""
     path = tmp_path_factory.mktemp("models") / "chat"
     shutil.copytree(folder, path)
-    template = "{{ bos_token }}user: {{ messages[0].content }}{{ bos_token }}assistant:"
+    template = (
+        "{% for turn in messages %}{% if turn.role == 'tool' %}{{ raise_exception('no tools') }}{% endif %}"
+        "{{ bos_token }}{{ turn.role }}: {{ turn.content }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ bos_token }}assistant:{% endif %}"
+        "{% if enable_thinking %} think{% endif %}"
+    )
     (path / "chat_template.jinja").write_text(template)
     return str(path)
 

@@ -1,6 +1,6 @@
 """The text, coloured by one head's attention from or to tokens that are pinned or hovered, with lines between them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headlight.app.components.heads import (
@@ -23,7 +23,8 @@ class TokenStrip:
     """Tokens coloured by `panel`'s head from (as query) or to (as key) the token hovered or pinned.
 
     Without such a token it is the last one. Lines as wide as the attention lead to the tokens that it looks at, unless
-    the text is long. `prediction`, a token and its probability as texts, stands behind the last token.
+    the text is long. `prediction`, a token and its probability as texts, stands behind the last token. `turns` are the
+    role of each turn of a conversation, and the place that it begins at: there a line of text begins.
 
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
@@ -38,6 +39,7 @@ class TokenStrip:
     sink: Sink = "keep"
     scale: Scale = "sqrt"
     prediction: tuple[str, str] | None = None
+    turns: Sequence[tuple[str, int]] = ()
 
 
 def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Callable[[], None] = lambda: None) -> None:
@@ -49,6 +51,7 @@ def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Cal
         "sink": drawn.sink,
         "scale": drawn.scale,
         "prediction": drawn.prediction,
+        "turns": [list(turn) for turn in drawn.turns],
     }
     arrays = panel_arrays(drawn.panel)
     mount(_render, key=key, group=group, props=props, arrays=arrays, opened=lambda _: open_prediction())

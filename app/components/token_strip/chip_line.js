@@ -40,6 +40,11 @@ class ChipLine {
     this.listen();
   }
 
+  // Of a conversation that both ends of the attention have.
+  get turns() {
+    return this.end ? [] : this.strip.props.turns;
+  }
+
   // The chips in their order; where they are more than a block, each block tells the place that it begins with.
   blocksOfChips() {
     const starts = upTo(Math.ceil(this.chips.length / BLOCK)).map((block) => block * BLOCK);
@@ -48,6 +53,7 @@ class ChipLine {
       block.setAttribute("role", "presentation");
       if (starts.length > 1) block.dataset.start = String(start);
       block.append(...this.chips.slice(start, start + BLOCK));
+      for (const [role, at] of this.turns) if (at >= start && at < start + BLOCK) this.chips[at].before(...turnMark(role));
       return block;
     });
   }
@@ -262,14 +268,25 @@ class ChipLine {
     this.speak();
   }
 
+  // Whose turn a token belongs to.
+  /** @param {number} place */
+  turnAt(place) {
+    const turn = this.turns.findLast(([, start]) => start <= place);
+    return turn ? `in a turn of ${turn[0]}` : "";
+  }
+
   speak() {
     const { strip, cursor } = this;
     if (cursor === null) return strip.view.announce("nothing pinned");
     this.list.setAttribute("aria-activedescendant", this.chips[cursor].id);
     const state = strip.pinned[this.pinsAs].includes(cursor) ? "pinned" : "";
-    strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, this.describe(cursor));
+    strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, this.turnAt(cursor), this.describe(cursor));
   }
 }
+
+// A turn begins a line, with its role before its first token.
+/** @type {(role: string) => HTMLElement[]} */
+const turnMark = (role) => [element("span", "break"), Object.assign(element("span", "turn", role), { ariaHidden: "true" })];
 
 // A token in the text, where a gap stands for the space that it begins with.
 /** @type {(className: string, id: string, label: string, place: number) => HTMLElement} */

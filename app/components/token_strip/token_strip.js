@@ -10,7 +10,11 @@ const OTHER_END = { query: "key", key: "query" };
 
 /** @typedef {"from" | "to"} Direction the tokens are queries, or keys */
 /** @typedef {[label: string, probability: string]} Prediction */
-/** @typedef {AxisProps & PanelProps & How & { scale: Root, prediction: Prediction | null }} StripProps of token_strip/__init__.py */
+/**
+ * @typedef {AxisProps & PanelProps & How
+ *   & { scale: Root, prediction: Prediction | null, turns: [role: string, start: number][] }} StripProps
+ *   of token_strip/__init__.py
+ */
 /** @type {Direction[]} */
 const DIRECTIONS = ["from", "to"];
 

@@ -35,7 +35,7 @@ from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
 from headlight.model.attention import fields
-from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import Run
@@ -92,6 +92,7 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
             sink=own.sink,
             scale=now.scale,
             prediction=prediction,
+            turns=turn_starts(comparison, axis),
         ),
         key=selection.widget_key("strip"),
         group=GROUP,

@@ -1,14 +1,16 @@
-"""Files of prompts: .txt with one prompt a line, and tables with a `prompt` column or key.
+"""Files of prompts: .txt with one prompt a line, and tables with a `prompt` column or key, or `messages` of a chat.
 
 A file is read whole or not at all. A prompt is taken as it stands, spaces, NUL and control characters included.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 from headlight.app.frame.prompt_list import Prompt
 from headlight.model.base.errors import InputError
+from headlight.model.text.conversation import Conversation
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,
@@ -17,6 +19,7 @@ from headlight.model.text.records import (
     fault_of,
     folded,
     half_character,
+    is_conversation,
     is_list_of_objects,
     place_of,
     quote,
@@ -25,6 +28,7 @@ from headlight.model.text.records import (
 
 SUFFIXES = (".txt", ".csv", ".tsv", ".jsonl", ".json")
 PROMPT = "prompt"
+CHATS = "messages"  # which a line of a chat file has in place of a prompt
 MAX_COLUMNS = 32  # labels of one prompt; more is another kind of file, and no table that can be read
 _NAMED = 12  # columns listed in an error
 PAIRS = {
@@ -90,10 +94,26 @@ def _table(data: bytes, suffix: str, name: str) -> Iterator[Prompt | None]:
 def _prompt(record: Record, place: int, name: str) -> Prompt:
     if half := half_character(json.dumps([record.names, record.values], ensure_ascii=False)):
         raise InputError(f"{record.where} {half}.")
-    if fault := fault_of(record.values[place]):
+    value, text = record.values[place], ""
+    if is_conversation(value):
+        text = _conversation(record, value)
+    elif fault := fault_of(value):
         raise InputError(f"{record.where}: the {PROMPT} {fault}.")
     cells = [(label, as_text(value)) for label, value in zip(record.names, record.values, strict=True)]
-    return Prompt(cells.pop(place)[1], name, tuple(cells))
+    return Prompt(text or cells[place][1], name, (*cells[:place], *cells[place + 1 :]))
+
+
+def _conversation(record: Record, messages: Sequence[Mapping[str, Any]]) -> str:
+    """The turns as a prompt; behind one that ends with an answer no other begins."""
+    is_answered = messages[-1].get("role") == "assistant"
+    try:
+        return Conversation(tuple(messages), add_generation_prompt=not is_answered).to_prompt()
+    except InputError as error:
+        raise InputError(f"{record.where}: {error}") from error
+
+
+def _value(record: Record, place: int) -> object:
+    return None if record.is_header else record.values[place]
 
 
 def _prompt_place(record: Record) -> int:
@@ -104,6 +124,8 @@ def _prompt_place(record: Record) -> int:
     """
     names, where = record.names, record.where
     keys = [folded(name) for name in names]
+    if PROMPT not in keys and keys.count(CHATS) == 1 and is_conversation(_value(record, keys.index(CHATS))):
+        return keys.index(CHATS)
     if PROMPT not in keys:
         for name, value in zip(names, record.values, strict=False):
             if is_list_of_objects(value):

@@ -20,9 +20,11 @@ from headlight.app.parts.scores import SCORES
 from headlight.app.runs import jobs, runs
 from headlight.app.server import boundary
 from headlight.app.server.settings import settings
+from headlight.model.base.errors import InputError
 from headlight.model.roles.statistics import HeadStatistics
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.text.conversation import is_conversation_prompt
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
 OPENED_ON = "attention"
@@ -85,7 +87,7 @@ def render(comparison: Comparison) -> None:
             plots, f"The statistic of {head_name(head)} over the prompts, and the mean and deviation of every head"
         )
     _past_runs()
-    progress.go_on(jobs.get_jobs("prompts"), lambda inputs: runs.head_statistics(*inputs))
+    progress.go_on(jobs.get_jobs("prompts"), _statistics)
 
 
 def listed() -> tuple[Listed, ...]:
@@ -96,6 +98,18 @@ def listed() -> tuple[Listed, ...]:
 def distinct(rows: Sequence[Row]) -> list[HeadStatistics]:
     """The statistics of the prompts that were run; one that is listed twice counts once."""
     return list({row.prompt.text: row.known for row in rows if row.known}.values())
+
+
+def _statistics(inputs: runs.Inputs) -> HeadStatistics:
+    """Each head's scores on a prompt.
+
+    Raises:
+        HeadlightError: it cannot be run, as a conversation without the chat template cannot.
+    """
+    _, text, begin = inputs
+    if begin != "chat" and is_conversation_prompt(text):
+        raise InputError("This is a conversation: open it, or choose the chat template under Begin with, and run it.")
+    return runs.head_statistics(*inputs)
 
 
 def _inputs() -> list[runs.Inputs]:
@@ -118,7 +132,8 @@ def _upload() -> _Upload:
 def _uploader() -> None:
     uploading.uploader(
         "Upload prompts",
-        "One prompt a line (.txt), a column “prompt” (.csv, .tsv) or a key “prompt” (.jsonl, .json), in UTF-8",
+        "One prompt a line (.txt), a column “prompt” (.csv, .tsv), or a key “prompt” or, of a chat, “messages” "
+        "(.jsonl, .json), in UTF-8",
         prompt_files.SUFFIXES,
         "upload",
         _take,
@@ -235,6 +250,7 @@ def _row_buttons(rows: Sequence[Row], file: Callable[[], bytes], chosen: int | N
 
 def _open(text: str, side: str) -> None:
     now = selection.current()
+    now = replace(now, bos="chat") if is_conversation_prompt(text) else now
     selected = replace(now, prompt=text) if side == "A" else replace(now, prompt_b=text)
     selection.ask_instead(selected, OPENED_ON)
 

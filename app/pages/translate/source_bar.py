@@ -1,5 +1,6 @@
 """Above the page of an encoder-decoder: model, source, beams, a target of one's own, and a second of each; examples."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -30,8 +31,8 @@ def menus() -> DeltaGenerator:
     return bars.menus(_BAR, prompts.source_examples(), _open)
 
 
-def _texts(side: str, field: str) -> None:
-    bars.text(f"source{field}", f"Source{side}", "Enter a source text")
+def _texts(side: str, field: str) -> Callable[[], None]:
+    hear = bars.text(f"source{field}", f"Source{side}", "Enter a source text")
     with st.popover("Provide a target (teacher forcing)", key=f"headlight-target{field}"):
         st.text_area(
             plain(f"Target{side}"),
@@ -40,6 +41,7 @@ def _texts(side: str, field: str) -> None:
             placeholder="Leave empty to translate",
             help=TERMS["given_target"],
         )
+    return hear
 
 
 def _model(side: str, field: str) -> Option:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.pages.prompts.prompt_files import MAX_COLUMNS, read
+from headlight.model import Conversation
 from headlight.model.base.errors import InputError
 from tests.examples import examples
 
@@ -82,9 +83,18 @@ def test_a_list_of_objects_and_tabs_are_read_as_lines_and_commas_are() -> None:
         Prompt("The cat, sat", "a.tsv", (("kind", "animal"),)),
     )
     assert "Entry 2 has no column or key “prompt”" in _refusal("a.json", '[{"prompt": "a"}, {"text": "b"}]')
-    assert "Entry 1: the prompt is a conversation of several messages" in _refusal(
-        "a.json", '[{"prompt": [{"role": "user", "content": "Hi"}]}]'
-    )
+
+
+def test_a_line_of_a_chat_file_is_a_conversation() -> None:
+    """As transformers' and OpenAI's files have it; behind an answer no other begins."""
+    asked, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+    lines = [{"messages": [asked, said], "id": 7}, {"messages": [asked, said, asked]}, {"messages": [asked]}]
+    answered, open_ended, alone = read("a.jsonl", "\n".join(map(json.dumps, lines)).encode(), MOST)
+    assert answered.labels == (("id", "7"),)
+    assert Conversation.from_prompt(answered.text) == Conversation((asked, said), add_generation_prompt=False)
+    assert Conversation.from_prompt(open_ended.text) == Conversation((asked, said, asked))
+    assert alone.text == "Hi"
+    assert read("a.json", json.dumps([{"prompt": [asked, said]}]).encode(), MOST)[0].text == answered.text
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
@@ -146,7 +156,9 @@ def test_a_row_of_another_length_is_named_by_its_line() -> None:
         ("[1]", "Line 3 is “[1]”, not an object"),
         ('"prompt"', "not an object"),
         ('{"text": "a"}', "Line 3 has no column or key “prompt” (found: “text”"),
-        ('{"messages": [{"role": "user", "content": "a"}]}', "Line 3: its “messages” is a conversation of several"),
+        ('{"messages": [{"role": "user", "content": null}]}', "Line 3: Turn 1 has no text under “content”"),
+        ('{"messages": [{"from": "human", "value": "a"}]}', "Line 3: Turn 1 has no text under “role”"),
+        ('{"messages": "Hi"}', "Line 3 has no column or key “prompt” (found: “messages”"),
         ('{"talk": [{"from": "human", "value": "a"}]}', "Line 3: its “talk” is a conversation of several"),
         ('{"data": [{"prompt": "a"}]}', "Line 3: its “data” is a list of objects, not one text: write that list alone"),
         ('{"prompt": "a", "prompt": "b"}', "Line 3: it names 'prompt' twice, of which the first would be lost"),
