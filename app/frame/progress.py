@@ -92,13 +92,13 @@ def _stopped(key: str) -> str:
 def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass") -> Iterator[None]:
     """While something is computed inside the `with` block, a spinner; if it takes long, its steps and a button.
 
-    After a press Streamlit ends the script's run, and with it the computation, at the next thing drawn, and then calls
-    `stop`.
+    After a press Streamlit ends the script's run, and with it the computation, at the next step, and then calls `stop`.
     """
-    place, bars, begun = st.empty(), list[DeltaGenerator](), 0.0
+    place, bars, begun, drawn = st.empty(), list[DeltaGenerator](), 0.0, ""
 
     def hear(done: int, total: int, note: str) -> None:
-        nonlocal begun
+        nonlocal begun, drawn
+        hear_stop()
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
         if total and not bars and took < PATIENCE:
@@ -106,6 +106,9 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
         left = took / done * (total - done) if done else None
         share = done / total if total else 0.0
         text = f"{done:,} of {total:,} {note or steps}{_said_left(left)}" if total else f"{note}…"
+        if text == drawn:  # to send it to a hundred browsers takes time from the run that they wait for
+            return
+        drawn = text
         if bars:
             bars[0].progress(share, plain(text))
             return
@@ -120,6 +123,11 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
         place.empty()
         raise
     place.empty()
+
+
+def hear_stop() -> None:
+    """End the script here if Stop was pressed or the page was closed: Streamlit does so where its state is read."""
+    st.session_state.get("any name")
 
 
 def _said_left(seconds: float | None) -> str:
@@ -139,7 +147,7 @@ def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
     place = st.empty()
 
     def hear(done: int, total: int, note: str) -> None:
-        if not total:  # it waits for another session: what is drawn is where a click on Stop is heard
+        if not total:  # it waits for another session: what is drawn is also where a click on Stop is heard
             place.caption(plain(f"{note}…"))
 
     with passes.heard_by(hear):

@@ -1,11 +1,11 @@
-"""Limits that share one machine among sessions: a gate, a cache that counts bytes, and a budget for each run."""
+"""Limits that share one machine among sessions: a cache that counts bytes, and a budget for each run."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from sys import getsizeof
-from threading import BoundedSemaphore, Lock, local
+from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -22,7 +22,7 @@ class BusyError(HeadlightError):
 
 
 @contextmanager
-def acquired(lock: "Lock | BoundedSemaphore", tell: Callable[[], None]) -> Iterator[None]:
+def acquired(lock: Lock, tell: Callable[[], None]) -> Iterator[None]:
     """Hold a lock for the length of a `with` block, and call `tell` every now and then while waiting for it."""
     while not lock.acquire(timeout=TICK):
         tell()
@@ -30,55 +30,6 @@ def acquired(lock: "Lock | BoundedSemaphore", tell: Callable[[], None]) -> Itera
         yield
     finally:
         lock.release()
-
-
-class Gate:
-    """Let `at_once` threads in at a time and `waiting` more queue; turn the rest away.
-
-    A place belongs to a thread, which keeps it when it enters again: nobody waits for a second place while holding one.
-    `tell` is called every now and then in a thread that waits, and what it raises ends the waiting.
-    """
-
-    def __init__(self, at_once: int, waiting: int, tell: Callable[[], None] = lambda: None) -> None:
-        self._places, self._at_once, self._tell = BoundedSemaphore(at_once), at_once, tell
-        self._lock, self._room = Lock(), at_once + waiting
-        self._thread = local()
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the calling thread has a place."""
-        return getattr(self._thread, "is_inside", False)
-
-    @contextmanager
-    def enter(self) -> Iterator[None]:
-        """Hold a place for the length of a `with` block: the thread's own, if it has one.
-
-        Raises:
-            BusyError: every place, the waiting ones included, is taken.
-        """
-        if self.is_held:
-            yield
-            return
-        self._take()
-        try:
-            with acquired(self._places, self._tell):
-                self._thread.is_inside = True
-                try:
-                    yield
-                finally:
-                    self._thread.is_inside = False
-        finally:
-            with self._lock:
-                self._room += 1
-
-    def _take(self) -> None:
-        with self._lock:
-            if self._room == 0:
-                raise BusyError(
-                    f"Busy: {self._at_once} runs are under way and the queue behind them is full. "
-                    "Nothing was started; try again in a few seconds."
-                )
-            self._room -= 1
 
 
 def held_bytes(value: object) -> int:
@@ -115,7 +66,7 @@ class ByteCache:
     def get(self, key: Hashable, make: Callable[[], Value], may_wait: bool = True) -> Value:
         """Return the value kept under the key, making it first if there is none.
 
-        A caller waits while another thread computes it, with messages by `tell` as at the gate; or computes it
+        A caller waits while another thread computes it, with messages by `tell` meanwhile; or computes it
         too, where it may not wait.
         """
         with self._lock:

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 
 from torch import Tensor
 
+from headlight.app.runs.gate import Place
 from headlight.model.nn.hooks import Look, Tap
 
 BEGINS = ".hook_resid_pre"  # the name at which a layer begins
@@ -38,6 +39,13 @@ def tell(done: int, total: int, steps: str = "") -> None:
 def tell_waiting() -> None:
     """Report to the listener that the computation waits for another one."""
     tell(0, 0, WAITING)
+
+
+def tell_place(place: Place) -> None:
+    """Report to the listener which place in the line of runs the computation has."""
+    ends = {1: "st", 2: "nd", 3: "rd"} if place.number % 100 not in (11, 12, 13) else {}
+    number = f"{place.number:,}{ends.get(place.number % 10, 'th')}"
+    tell(0, 0, f"{number} in line, about {max(1, round(place.seconds)):,} s")
 
 
 class Layers(Tap):

@@ -4,15 +4,18 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
+from threading import get_ident
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
 
 from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen
 from headlight.app.runs.cost import budget, cost_of
-from headlight.app.runs.limits import GIB, ByteCache, Gate, held_bytes
+from headlight.app.runs.gate import Gate
+from headlight.app.runs.limits import GIB, ByteCache, held_bytes
 from headlight.app.runs.passes import Layers
 from headlight.app.server import memory
 from headlight.app.server.settings import settings
@@ -52,7 +55,7 @@ def _gate() -> Gate:
     memory.return_freed_memory()
     if settings().threads:
         torch.set_num_threads(settings().threads)
-    return Gate(settings().runs_at_once, settings().runs_waiting, passes.tell_waiting)
+    return Gate(settings().runs_at_once, settings().runs_waiting, passes.tell_place, session)
 
 
 @cache
@@ -118,10 +121,10 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
         len(tokens),
         *(n for number, edit in enumerate(edits, 1) for n in _checked(number, edit, model_name, bos)),
     ]
-    _check_seconds(model, counts)
+    seconds = _check_seconds(model, counts)
     means = means_of(edits, model_name, bos)
     opened: Opened = {**dictionaries.of_edits(edits, model), **directions.of_edits(edits)}
-    with turn(), torch.inference_mode():
+    with turn(seconds), torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
         return make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
 
@@ -199,7 +202,8 @@ def _checked(number: int, edit: Edit, model_name: str, bos: Begin) -> list[int]:
         raise type(error)(f"Edit {number} takes from another prompt. {error}") from error
 
 
-def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
+def _check_seconds(model: Transformer, counts: Sequence[int]) -> float:
+    """Return the estimated seconds of a run and those that its edits take from, if they are within the limit."""
     cost = cost_of(model)
     seconds = sum(cost(n_tokens).seconds for n_tokens in counts)
     if seconds > settings().run_seconds:
@@ -207,6 +211,7 @@ def _check_seconds(model: Transformer, counts: Sequence[int]) -> None:
             f"This run and the {len(counts) - 1} that its edits take from would take about {seconds:.0f} s; a run may "
             f"take {settings().run_seconds:g} s here. Switch some of the edits off."
         )
+    return seconds
 
 
 def tokens_of(model_name: str, prompt: str, bos: Begin) -> tuple[Transformer, Int[Tensor, " pos"], Begin]:
@@ -289,13 +294,22 @@ def neuron_over_or_none(model_name: str, prompt: str, bos: Begin, neuron: Neuron
     return kept(("neuron over", model_name, prompt, bos, neuron))
 
 
-def turn() -> AbstractContextManager[None]:
+def turn(seconds: float | None = None) -> AbstractContextManager[None]:
     """A place among the runs under way, for the length of a `with` block; a thread that has one keeps it.
 
+    Args:
+        seconds: estimate of the time that it is held.
+
     Raises:
-        BusyError: too many runs at once.
+        BusyError: too many runs wait.
     """
-    return _gate().enter()
+    return _gate().enter(seconds)
+
+
+def session() -> Hashable:
+    """The browser session that this thread works for, or the thread itself."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return get_ident() if context is None else context.session_id
 
 
 def turn_beside() -> AbstractContextManager[None]:

@@ -47,7 +47,9 @@ class Settings:
     run_gib: float = _set(1.5, "memory that one run may take by estimate", between=GIB_RANGE)
     run_seconds: float = _set(120.0, "seconds that one run may take by estimate", between=(0, 86_400))
     runs_at_once: int = _set(2, "runs at a time", between=(1, 64))
-    runs_waiting: int = _set(8, "runs that may wait for their turn; the page says busy to more", between=(0, 1000))
+    runs_waiting: int = _set(
+        1000, "runs that may wait in line for their turn; the page says busy to more", between=(0, 100_000)
+    )
     sessions: int = _set(
         500,
         "browser tabs connected at a time, or fewer where the system allows fewer open files; more are told so",

@@ -2,13 +2,18 @@
 
 import gc
 import sys
+import time
 from ctypes import CDLL
+from threading import Event, Thread
 
 M_MMAP_THRESHOLD = -3  # malloc.h
 LARGE = 2**20  # bytes
 MANY = 100  # modules, as a large library brings them; to look through everything for a few takes longer than it saves
 
+COLLECT_EVERY = 5.0  # seconds
+
 _n_modules = 0
+_has_run = Event()
 
 
 def return_freed_memory() -> None:
@@ -24,18 +29,36 @@ def return_freed_memory() -> None:
 
 
 def spare_modules() -> None:
-    """Freeze imported objects, so that the collector does not rescan them after every script run.
+    """Freeze imported objects, so that the collector does not rescan them every few seconds.
 
-    Streamlit collects at the end of each run of its script, and 600,000 objects of torch, transformers and pandas take
-    it 0.2 s, for which the browser waits. Modules that are imported later, as pages need them, join once they are many.
-    What was spared with them and is of no more use is collected then.
+    To go through 600,000 objects of torch, transformers and pandas takes 0.2 s, in which nobody is served. Modules that
+    are imported later, as pages need them, join once they are many. What was spared with them and is of no more use is
+    collected then.
 
-    Source: gc.freeze in Python's library reference; runner.postScriptGC in Streamlit's configuration.
+    Source: gc.freeze in Python's library reference.
     """
     global _n_modules
+    _has_run.set()
     if len(sys.modules) >= _n_modules + MANY:
         _n_modules = len(sys.modules)
         gc.unfreeze()
         gc.collect()
         gc.freeze()
     gc.enable()  # which it is not yet when the server starts
+
+
+def collect_regularly() -> None:
+    """Collect garbage every few seconds in which scripts have run, from now on.
+
+    Streamlit would collect after each script, which goes through the objects of all sessions: with sixty of them a
+    third of the time in which Python runs (config.toml switches that off).
+    """
+
+    def collect() -> None:
+        while True:
+            time.sleep(COLLECT_EVERY)
+            _has_run.wait()
+            _has_run.clear()
+            gc.collect()
+
+    Thread(target=collect, name="collector", daemon=True).start()

@@ -16,7 +16,7 @@ from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs.limits import BusyError
-from headlight.app.server import manual, theme
+from headlight.app.server import manual, memory, theme
 from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
@@ -69,6 +69,7 @@ async def _prepared(app: App) -> AsyncIterator[None]:
     raise_files_limit()
     preload()
     copy_files()
+    memory.collect_regularly()
     async with _with_browser(app):
         yield
 

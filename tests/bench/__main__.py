@@ -13,7 +13,7 @@ NAMES = {
     "neurons": "how soon the page MLP has its numbers",
     "quantised": "a pass over quantised weights, beside one over float32 ones",
     "scan": "documents a second of a corpus scan, beside a plain loop",
-    "sessions": "how long eight people wait at once",
+    "sessions": "how long a hundred people wait who share a server",
     "ui": "how long the page takes to answer, in Chromium, beside an empty Streamlit page",
     "why": "how soon the panel of a clicked cell is filled, in Chromium",
 }

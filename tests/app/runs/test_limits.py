@@ -1,4 +1,4 @@
-"""The gate, the byte-bounded cache and the budget of a run."""
+"""The byte-bounded cache and the budget of a run."""
 
 from concurrent.futures import ThreadPoolExecutor
 from sys import getsizeof
@@ -9,56 +9,8 @@ import pytest
 import torch
 
 from headlight.app.runs import limits, passes, runs
-from headlight.app.runs.limits import GIB, BusyError, ByteCache, Cost, Gate, check_cost, held_bytes
+from headlight.app.runs.limits import GIB, ByteCache, Cost, check_cost, held_bytes
 from headlight.model.base.errors import HeadlightError
-
-
-def test_the_gate_lets_some_in_has_some_wait_and_turns_the_rest_away() -> None:
-    gate, inside, leave = Gate(at_once=2, waiting=1), [], Event()
-
-    def stay() -> None:
-        with gate.enter():
-            inside.append(1)
-            leave.wait(10)
-
-    with ThreadPoolExecutor(3) as pool:
-        stays = [pool.submit(stay) for _ in range(3)]
-        while gate._room:
-            pass
-        with pytest.raises(BusyError, match=r"2 runs are under way.*try again"), gate.enter():
-            pass
-        assert len(inside) <= 2
-        leave.set()
-        for each in stays:
-            each.result(10)
-    assert len(inside) == 3
-    with gate.enter():
-        pass
-
-
-def test_the_gate_gives_the_place_back_after_an_error() -> None:
-    gate = Gate(at_once=1, waiting=0)
-    for _ in range(3):
-        with pytest.raises(ZeroDivisionError), gate.enter():
-            raise ZeroDivisionError
-
-
-def test_a_thread_keeps_its_place_when_it_asks_for_another() -> None:
-    gate = Gate(at_once=1, waiting=0)
-    with gate.enter():
-        with gate.enter(), ThreadPoolExecutor(1) as pool:
-            assert not pool.submit(lambda: gate.is_held).result(10)  # it is this thread's alone
-        assert gate.is_held
-        with ThreadPoolExecutor(1) as pool, pytest.raises(BusyError):
-            pool.submit(lambda: gate.enter().__enter__()).result(10)
-    assert not gate.is_held
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(_enter_and_leave, gate).result(10)
-
-
-def _enter_and_leave(gate: Gate) -> None:
-    with gate.enter():
-        assert gate.is_held
 
 
 def test_who_holds_a_place_does_not_wait_for_a_result_whose_maker_waits_for_it(settings: dict[str, object]) -> None:
@@ -94,23 +46,19 @@ def test_whoever_waits_is_told_so_and_can_end_it(monkeypatch: pytest.MonkeyPatch
         if len(told) == 3:
             raise _Ended
 
-    gate, cache = Gate(at_once=1, waiting=1, tell=tell), ByteCache(bound=100, tell=tell)
+    cache = ByteCache(bound=100, tell=tell)
     begun, leave = Event(), Event()
 
     def make() -> str:
-        with gate.enter():
-            begun.set()
-            leave.wait(10)
+        begun.set()
+        leave.wait(10)
         return "made"
 
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(cache.get, "slow", make)
         assert begun.wait(10)
-        for wait in (lambda: gate.enter().__enter__(), lambda: cache.get("slow", make)):
-            told.clear()
-            with pytest.raises(_Ended):
-                wait()
-        assert gate._room == 1  # whoever has left waits no more
+        with pytest.raises(_Ended):
+            cache.get("slow", make)
         leave.set()
         assert other.result(10) == cache.get("slow", make) == "made"
 

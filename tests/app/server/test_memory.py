@@ -2,12 +2,15 @@
 
 import gc
 import sys
+import tomllib
+from threading import Event
 from types import ModuleType
 from weakref import ref
 
 import pytest
 
 from headlight.app.server import memory
+from headlight.app.server.settings import SERVER
 
 
 def test_what_is_freed_is_collected_once_the_page_is_drawn() -> None:
@@ -43,3 +46,17 @@ def test_what_was_spared_is_looked_through_again_when_a_library_comes_in_and_not
         monkeypatch.setitem(sys.modules, f"of_a_library_{number}", ModuleType("of_a_library"))
     memory.spare_modules()
     assert gone() is None
+
+
+def test_garbage_is_collected_some_time_after_a_script_has_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not after each: that goes through the objects of all sessions while nobody else is served."""
+    collected = Event()
+    monkeypatch.setattr(memory, "COLLECT_EVERY", 0.01)
+    monkeypatch.setattr(memory, "_has_run", Event())
+    monkeypatch.setattr(memory.gc, "collect", collected.set)
+    memory.collect_regularly()
+    assert not collected.wait(0.2)
+    memory.spare_modules()
+    assert collected.wait(10)
+    options = tomllib.loads((SERVER.parent / ".streamlit" / "config.toml").read_text())
+    assert options["runner"]["postScriptGC"] is False

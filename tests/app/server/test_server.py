@@ -14,7 +14,7 @@ from headlight.app.components import HeadPanel
 from headlight.app.components.shared.fetchable import Fetchable
 from headlight.app.parts import panels
 from headlight.app.runs import runs
-from headlight.app.runs.limits import Gate
+from headlight.app.runs.gate import Gate
 from headlight.app.server import server
 from headlight.model.attention.axis import axis_of
 from headlight.model.runs.comparison import Comparison
