@@ -195,7 +195,10 @@ class LessonPane {
     const check = element("button", "primary", "Check");
     form.onsubmit = (event) => {
       event.preventDefault();
-      if (input.value.trim()) this.tell("check", input.value);
+      if (!input.value.trim()) return;
+      check.textContent = "Asking…";
+      check.disabled = true;
+      this.tell("check", input.value);
     };
     form.append(input, check);
     if (verdict) {

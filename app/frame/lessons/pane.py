@@ -140,8 +140,7 @@ def _verdict(now: LessonState, views: Sequence[View]) -> dict[str, Any] | None:
     if check is None:
         return None
     try:
-        with st.spinner("Asking the model…"):
-            value = value_of(lesson, lesson.steps[step], views)
+        value = value_of(lesson, lesson.steps[step], views)
         right = is_right(answer, value, check.tolerance)
     except HeadlightError as error:
         return {"step": step, "answer": answer, "right": None, "text": str(error)}

@@ -19,7 +19,7 @@ from headlight.model.decoding.translations import Translations
 from headlight.model.patching import LogitDifference, patch_runs, patching_map
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
-from headlight.model.runs.head import patterns
+from headlight.model.runs.head import attend, patterns
 from headlight.model.runs.run import Run
 
 Kind = Literal["number", "token", "head"]
@@ -162,6 +162,12 @@ def _weight(asked: _Asked, head: str, query: str, key: str) -> float:
     return float(_row(asked, head, query)[_place(key, len(asked.run.tokens))])
 
 
+def _attention_score(asked: _Asked, head: str, query: str, key: str) -> float:
+    run = asked.run
+    scores = attend(run, *_head(head, _extent(run))).scores
+    return float(scores[_place(query, len(run.tokens)), _place(key, len(run.tokens))])
+
+
 def _attended(asked: _Asked, head: str, query: str) -> str:
     return str(asked.run.labels[int(_row(asked, head, query).argmax())])
 
@@ -177,12 +183,20 @@ def _score(asked: _Asked, measure: str, head: str) -> float:
     return float(_of_all_heads(asked, measure)[_head(head, _extent(asked.run))])
 
 
-def _top(asked: _Asked, count: str, measure: str) -> tuple[str, ...]:
-    """The heads with the largest values; of a patched share with the largest in size."""
+def _ranking(asked: _Asked, count: str, measure: str) -> list[str]:
+    """So many heads with the largest values, the largest first; a patched share counts by its size."""
     values = _of_all_heads(asked, measure)
     values = values.abs() if measure == "patched" else values
     best = values.nan_to_num(-torch.inf).flatten().topk(min(max(1, int(count)), values.numel())).indices.tolist()
-    return tuple(head_name(divmod(index, values.shape[1])) for index in best)
+    return [head_name(divmod(index, values.shape[1])) for index in best]
+
+
+def _top(asked: _Asked, count: str, measure: str) -> tuple[str, ...]:
+    return tuple(_ranking(asked, count, measure))
+
+
+def _ranked(asked: _Asked, count: str, measure: str) -> tuple[str, ...]:
+    return (_ranking(asked, count, measure)[-1],)
 
 
 def _effects(asked: _Asked) -> Tensor:
@@ -205,7 +219,9 @@ def _patched(comparison: Comparison, chosen: Selection) -> Tensor:
     measured = LogitDifference(both.target, both.distractor, a.prediction_position, b.prediction_position)
 
     def made() -> Tensor:
-        return patching_map(patch_runs(a, b, measured, "A", comparison.align), "z").values
+        patching = patch_runs(a, b, measured, "A", comparison.align)
+        with a.host.turn():
+            return patching_map(patching, "z").values
 
     return comparison.keep(("heads patched for a lesson", measured, comparison.align), made)
 
@@ -236,9 +252,15 @@ QUANTITIES: Mapping[str, Rule] = {
     "logit": Rule("number", '" key"', "the logit of a token as the next one", _logit),
     "logit_difference": Rule("number", '" key" " river"', "one token's logit less another's", _logit_difference),
     "weight": Rule("number", "L1H1 23 10", "a head's attention weight from one token to another", _weight),
+    "attention_score": Rule(
+        "number", "L1H1 23 10", "a head's score of one token for another, before the softmax", _attention_score
+    ),
     "attended": Rule("token", "L1H1 23", "the token that a head attends to most from another", _attended),
     "score": Rule("number", "induction L1H1", "a head's score, direct effect or patched share", _score),
     "top": Rule("head", "1 induction", "the heads with the largest score, direct effect or patched share", _top),
+    "ranked": Rule(
+        "head", "2 induction", "the head that comes at this place among all by a score, effect or share", _ranked
+    ),
     "cross": Rule("number", "L1H1 3 5", "the weight from a written token to a source token", _cross_weight),
     "read_from": Rule("token", "L1H1 3", "the source token that a written one is read from most", _read_from),
     "written": Rule("token", "3", "a token of the translation", _written),

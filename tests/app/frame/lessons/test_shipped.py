@@ -13,6 +13,7 @@ from headlight.app.frame.lessons.quantities import compute, is_shown_as
 from headlight.app.registry import VIEWS
 from headlight.app.selection import from_query
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # a batch of patches grows within a pass
 REAL_MODELS = {"smollm2"}
 FILES = sorted(LESSONS.rglob("*.md"))
 NUMBER = re.compile(r"\d+(?:\.\d+)?\s*%|\d\.\d")  # what reads as a measurement
