@@ -39,20 +39,20 @@ def draw(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], sid
 
 
 def finding(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], side: str) -> str:
-    """The difference of the two logits and the heads and MLPs that made most of it, in a sentence."""
+    """The difference of the two logits and the heads and MLPs with the largest effects on it, in two sentences."""
     target, distractor = map(quoted, comparison.a.outputs.labels([pair.target, pair.distractor]))
     effects = compared_parts(sides, effect_by_name)[side]
     total = sum(effects.values())
     moving = {name for at in sides.values() for name in moving_parts(at)}
     strongest = sorted(moving & set(effects), key=lambda name: -abs(effects[name]))[:NAMED]
     parts = [f"{name} ({_cents(effects[name])})" for name in strongest if abs(effects[name]) >= LEAST_EFFECT]
-    most = f"most by {', '.join(parts)}" if parts else f"no head or MLP moves it by {LEAST_EFFECT:g}"
+    largest = f"Largest effects: {', '.join(parts)}" if parts else f"No head or MLP moves it by {LEAST_EFFECT:g}"
     if side == DIFFERENCE:
-        return f"From A to B the logit difference changes by {_cents(total)}: {most}."
+        return f"From A to B the logit difference changes by {_cents(total)}. {largest}."
     if comparison.a.cfg.has_one_output:
-        return f"{target} is {_cents(total)}: {most}."
+        return f"{target} is {_cents(total)}. {largest}."
     verb = "leads" if total >= 0 else "trails"
-    return f"{target} {verb} {distractor} by {abs(total):.2f} logits: {most}."
+    return f"{target} {verb} {distractor} by {abs(total):.2f} logits. {largest}."
 
 
 def _cents(value: float) -> str:
