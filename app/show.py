@@ -59,12 +59,12 @@ HEIGHT = 640  # pixels of the frame, which scrolls
 TOP = 10  # tokens that a cell of the lens lists
 PATTERN = "blocks.{}.attn.hook_pattern"  # TransformerLens's name
 SUMS_TO_ONE = 1e-2  # how far a row of half precision may be off
-WRITERS = {".svg": "svg", ".png": "png"}
+WRITERS: dict[str, style.Kind] = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shown:
-    """A picture in a notebook; `save` writes it as html, svg or png, by the file's ending."""
+    """A picture in a notebook; `save` writes it as html, svg, pdf or png, by the file's ending."""
 
     drawings: Drawings
     height: int = HEIGHT
@@ -83,7 +83,7 @@ class Shown:
         return f'<iframe srcdoc="{text}" style="width: 100%; height: {self.height}px; border: 0"></iframe>'
 
     def save(self, path: str | Path, dark: bool = False) -> Path:
-        """Write the picture; `dark` concerns svg and png, since html follows its reader's theme.
+        """Write the picture; `dark` concerns all but html, since html follows its reader's theme.
 
         Raises:
             InputError: the file's ending is none of these.
@@ -94,9 +94,9 @@ class Shown:
         elif (kind := WRITERS.get(path.suffix)) is not None:
             palette = style.DARK if dark else style.LIGHT
             draw = partial(pictures.picture, self.drawings, palette)
-            path.write_bytes(style.file(draw, palette, "svg" if kind == "svg" else "png"))
+            path.write_bytes(style.file(draw, palette, kind))
         else:
-            raise InputError(f"{path.name} ends in none of .html, .svg and .png. Choose one of these endings.")
+            raise InputError(f"{path.name} ends in none of .html, .svg, .pdf and .png. Choose one of these endings.")
         return path
 
 

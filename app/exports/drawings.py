@@ -59,6 +59,19 @@ class BarsByPlace:
 
 
 @dataclass(frozen=True, eq=False)
+class TextLines:
+    """The prompt's `words` with lines from the one at `query` to those that it attends to, as wide as their `weights`.
+
+    A weight is not a number where the query cannot look; `predicted` stands behind the last word, if it is no "".
+    """
+
+    words: Sequence[str]
+    weights: Float[np.ndarray, " key"]
+    query: int
+    predicted: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class OpenableHeads:
     """Grid of all heads, and the panels of those that it opens, with the strip of the first."""
 
@@ -81,7 +94,7 @@ Canvas = (
     | TokenStrip
     | TokenValues
 )
-Description = Canvas | BarList | BarsByPlace | OpenableHeads | Plot
+Description = Canvas | BarList | BarsByPlace | OpenableHeads | Plot | TextLines
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +121,8 @@ class Drawing:
 class Drawings:
     """All drawings of a page, row by row, under a title; `runs` are those whose weights and tokens they show.
 
-    Without `tokens` the title stands over no prompt, since other ones are shown; a `note` stands under it.
+    Without `tokens` the title stands over no prompt, since other ones are shown; a `note` stands under it. The
+    `finding` is the page's heading in a sentence, where it has one.
     """
 
     title: str
@@ -116,6 +130,7 @@ class Drawings:
     rows: Sequence[Sequence[Drawing]]
     tokens: bool = True
     note: str = ""
+    finding: str = ""
 
     @property
     def plots(self) -> list[list[Plot]]:

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-Kind = Literal["svg", "png"]
+Kind = Literal["svg", "pdf", "png"]
 DPI = 200  # of a png
+METADATA: dict[Kind, dict[str, str | None]] = {  # without a date: the same figure is the same file
+    "svg": {"Date": None, "Creator": "Headlight"},
+    "pdf": {"CreationDate": None, "Creator": "Headlight"},
+    "png": {"Software": "Headlight"},
+}
 # The last one has a sign for every character, so that no token is without one; the others come first where they are.
 FONTS: tuple[str, ...] = (
     "Arial",
@@ -45,11 +50,10 @@ def colour_map(palette: Palette, signed: bool) -> "Colormap":
 
 
 def file(draw: Callable[[], "Figure"], palette: Palette, kind: Kind) -> bytes:
-    """The figure that `draw` makes, as a file: svg with text as text, or png. The same figure gives the same bytes."""
+    """The figure that `draw` makes, as a file, svg or pdf with text as text, or png; the same bytes each time."""
     with _drawing, _settings(palette):
         figure, target = draw(), io.BytesIO()
-        metadata = {"svg": {"Date": None, "Creator": "Headlight"}, "png": {"Software": "Headlight"}}[kind]
-        figure.savefig(target, format=kind, dpi=DPI, metadata=metadata)
+        figure.savefig(target, format=kind, dpi=DPI, metadata=METADATA[kind])
         return target.getvalue()
 
 
@@ -59,6 +63,7 @@ def _settings(palette: Palette) -> Iterator[None]:
 
     settings: dict[Any, Any] = {
         "svg.fonttype": "none",
+        "pdf.fonttype": 42,  # TrueType, which journals ask for
         "svg.hashsalt": "headlight",
         "text.parse_math": False,  # a token may hold $
         "font.family": _fonts(),

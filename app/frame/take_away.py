@@ -19,7 +19,11 @@ Writer = Callable[[charts.Rows, bool], bytes]
 Of = Callable[[Selection], Any]
 
 MAX_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
-KINDS: dict[Kind, tuple[str, str]] = {"svg": ("SVG", "image/svg+xml"), "png": ("PNG", "image/png")}
+KINDS: dict[Kind, tuple[str, str]] = {
+    "svg": ("SVG", "image/svg+xml"),
+    "pdf": ("PDF", "application/pdf"),
+    "png": ("PNG", "image/png"),
+}
 FIGURE: dict[str, tuple[str, str, Writer]] = {
     "json": ("Figure (json)", "application/json", files.as_json),
     "html": ("Figure (html)", "text/html", files.as_html),
@@ -76,7 +80,7 @@ def _data(export: Export, of: Of) -> None:
 def _picture(export: Export, of: Of) -> None:
     dark = st.context.theme.type == "dark"
     palette = style.DARK if dark else style.LIGHT
-    st.caption("In the page's colours, light or dark. SVG text stays text.")
+    st.caption("In the page's colours, light or dark. Text in SVG and PDF stays text.")
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 

@@ -148,7 +148,7 @@ def test_a_run_has_its_pages_and_they_are_saved(tmp_path: Path) -> None:
     held, lower = patterns_in(shown), np.tril_indices(len(mini.tokens))
     pattern = attend(mini, 1, 2).pattern.numpy()[lower]
     np.testing.assert_allclose(held[1, 2], pattern, rtol=0, atol=1e-3)  # four digits where there are many heads
-    for ending, begins in (("html", b"<!doctype"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+    for ending, begins in (("html", b"<!doctype"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
         assert shown.save(tmp_path / f"picture.{ending}").read_bytes().startswith(begins)
     with pytest.raises(InputError, match="ends in none of"):
         shown.save(tmp_path / "picture.gif")

@@ -19,7 +19,12 @@ PROMPTED_VIEWS = tuple(view for view in VIEWS if view.kind is PROMPTED)
 LOOPBACK = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
 HEIGHT = 1000
 
-TAKEN = {"Code": ["py"], "Data": ["zip"], "Image": ["svg", "png"], "Web page": ["html"]}  # endings by what offers them
+TAKEN = {
+    "Code": ["py"],
+    "Data": ["zip"],
+    "Image": ["svg", "pdf", "png"],
+    "Web page": ["html"],
+}  # endings by tab
 DRAWN = ".headlight canvas, .headlight table, [data-testid=data-grid-canvas], [class*=st-key-headlight-missing]"
 # Our canvases' pixels, and the texts of tables and of lists of bars.
 PICTURE = """() => {

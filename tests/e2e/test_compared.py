@@ -42,7 +42,7 @@ TABLES_OF_NO_PROMPT = {
     "experiments": "cells.csv",
     "directions": "projection.csv",
 }
-PICTURES = ("svg", "png")  # which take seconds to draw, and are drawn of every comparison in the tests of exports
+PICTURES = ("svg", "pdf", "png")  # seconds each: all are drawn of every comparison in the tests of exports
 
 
 @pytest.mark.parametrize("view", PROMPTED_VIEWS, ids=lambda view: view.slug)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headlight.app.components import CellMap, FlowGraph, HeadSteps, LensGrid, Table, TokenBars, TokenValues
-from headlight.app.exports.drawings import BarList, Description, Drawings
+from headlight.app.exports.drawings import BarList, Description, Drawings, TextLines
 from headlight.app.exports.facts import inputs, sources
-from headlight.app.exports.pictures import flow, maps, plots, steps, texts, writing
+from headlight.app.exports.pictures import flow, maps, plots, steps, text_lines, texts, writing
 from headlight.app.exports.style import Palette
 from headlight.app.figures import Plot
 
@@ -38,6 +38,7 @@ DRAWERS: dict[type, Drawer] = {
     HeadSteps: Drawer(steps.size, steps.draw),
     TokenBars: Drawer(writing.size, writing.draw),
     Table: Drawer(texts.size, texts.draw),
+    TextLines: Drawer(text_lines.size, text_lines.draw),
 }
 
 
@@ -52,7 +53,7 @@ def picture(drawings: Drawings, palette: Palette) -> "Figure":
     width = max((sum(wide for wide, _ in row) for row in sizes), default=EMPTY[0])
     total = sum(heights) or EMPTY[1]
     figure = Figure(figsize=(min(width, WIDEST), total + TITLE + FOOT), layout="constrained")
-    figure.suptitle(drawings.title.rstrip(","), fontsize=10, x=0.01, ha="left")
+    figure.suptitle(drawings.finding or drawings.title.rstrip(","), fontsize=10, x=0.01, ha="left")
     if rows:
         bands = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
         for band, row, across in zip(bands, rows, sizes, strict=True):

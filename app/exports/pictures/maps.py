@@ -1,7 +1,7 @@
 """Maps of cells, lines of tokens and the lens, as pictures."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,8 @@ from headlight.app.exports.pictures.axes import (
     write,
 )
 from headlight.app.exports.style import Palette
+from headlight.app.figures.colours import LEAST_WRITTEN
+from headlight.app.parts.grid import is_deep
 from headlight.model.measure.difference import DIFFERENCE
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 CELL = 0.2  # inches of a cell with a label beside it
 ACROSS, DOWN = (2.2, 8.0), (0.4, 7.0)  # inches of all cells, at least and at most
 ROOM_FOR_NUMBER = 0.3, 0.14  # inches of a cell whose number can be read
+ENDS = {"query": "from (query)", "key": "to (key)"}  # of attention, by the names of a pattern's axes
 AROUND = 0.9  # inches above and below a map, for its title and its colour bar
 LENS_CELL = 0.62, 0.2  # inches
 MAX_PLACES = 32  # of the lens beside each other; of a longer prompt those around the place looked at
@@ -55,22 +58,39 @@ def _is_square(drawn: CellMap) -> bool:
     return tuple(drawn.rows.labels) == tuple(drawn.columns.labels)
 
 
+def _laid(drawn: CellMap) -> CellMap:
+    """The map as it stands: a deep model's layers across, as on the page."""
+    if (drawn.rows.name, drawn.columns.name) != ("layer", "head") or not is_deep(drawn.values.shape):
+        return drawn
+    return replace(
+        drawn,
+        values=drawn.values.T,
+        rows=drawn.columns,
+        columns=drawn.rows,
+        texts=None if drawn.texts is None else list(zip(*drawn.texts, strict=True)),
+        unsure=None if drawn.unsure is None else drawn.unsure.T,
+    )
+
+
 def size(drawn: CellMap) -> tuple[float, float]:
     """Inches across and down."""
+    drawn = _laid(drawn)
     wide, high = _cells(drawn)
-    across = wide + letters(drawn.rows.labels) + 0.4
+    across = wide + letters(drawn.rows.labels) + 0.55
     return across, high + letters(drawn.columns.labels) + AROUND + title_inches(drawn.title, drawn.caption, wide)
 
 
 def draw(drawn: CellMap, figure: "SubFigure", palette: Palette) -> None:
     """The cells with their labels, their colour bar, and numbers where there is room."""
-    axes = figure.subplots()
+    drawn, axes = _laid(drawn), figure.subplots()
     signed, away = drawn.scale == "signed", drawn.values - drawn.centre
     norm, marks = _norm(drawn)
     image = matrix(axes, away, palette, norm, signed)
     wide, high = _cells(drawn)
     label_axis(axes, "x", drawn.columns.labels, wide)
     label_axis(axes, "y", drawn.rows.labels, high)
+    for side, name in (("x", drawn.columns.name), ("y", drawn.rows.name)):
+        axes.set(**{f"{side}label": ENDS.get(name, "")})
     if _is_square(drawn):
         axes.set_box_aspect(1)
     doubted = np.zeros_like(away, bool) if drawn.unsure is None else drawn.unsure & ~np.isnan(away)
@@ -82,7 +102,8 @@ def draw(drawn: CellMap, figure: "SubFigure", palette: Palette) -> None:
         texts = drawn.texts
         write(image, away, palette, lambda row, column, _: texts[row][column], fontsize=6)
     elif wide / len(drawn.columns.labels) >= ROOM_FOR_NUMBER[0] and high / len(drawn.rows.labels) >= ROOM_FOR_NUMBER[1]:
-        sure = np.where(doubted, np.nan, away)
+        hidden = doubted | (np.abs(away) < LEAST_WRITTEN * max(map(abs, drawn.limits)))
+        sure = np.where(hidden, np.nan, away)
         write(image, sure, palette, lambda _row, _column, value: number(drawn.centre + value, "z.2f"), fontsize=5)
 
 

@@ -4,12 +4,13 @@ import numpy as np
 
 from headlight.app.components import TokenAxis
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.drawings import Drawing, Drawings, TextLines, on_paper
 from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import report
 from headlight.app.pages.attention.choices import Choices
+from headlight.app.pages.attention.finding import finding, looked_from, predicted, prediction
 from headlight.app.parts.first_heads import clearest, heads_of
-from headlight.app.parts.panels import panel
+from headlight.app.parts.panels import coded, panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
@@ -21,6 +22,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
 MAX_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
+MAX_WORDS = 150  # of a text that is drawn with lines
 MAX_CODES = 720_000  # cells of patterns, with which the file stays at about 1.5 MB even where no two are alike
 
 
@@ -79,7 +81,24 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         root=chosen.scale == "sqrt" and how.show != "score",
         own_scale=chosen.own_scale,
     )
-    return Drawings("Attention", comparison, [[openable], *patterns])
+    said = finding(comparison, heads[0], axis, chosen) if heads else ""
+    return Drawings(
+        "Attention", comparison, [[openable], *_text(comparison, heads, axis, chosen), *patterns], finding=said
+    )
+
+
+def _text(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, chosen: Selection) -> list[list[Drawing]]:
+    """The prompt with the lines of the first head's attention, where the page draws lines too."""
+    query, own = looked_from(axis, chosen), chosen.choices_of(Choices)
+    if query is None or not heads or comparison.b is not None or own.how.show != "weight":
+        return []
+    words = [label.replace("␣", "") for label in axis.labels]
+    if not 1 < len(words) <= MAX_WORDS:
+        return []
+    row = coded(comparison, 0, heads[0], axis, "token").weights.cells[query]
+    token = predicted(comparison.a)
+    behind = "" if token is None else " ".join(prediction(comparison.a, token)).replace("␣", "")
+    return [[on_paper(TextLines(words, row, query, behind))]]
 
 
 def _held(comparison: Comparison, selected: tuple[Head, ...], axis: Axis) -> list[Head]:

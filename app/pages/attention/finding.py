@@ -7,13 +7,16 @@ from jaxtyping import Float32
 
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
+from headlight.app.parts import labels
 from headlight.app.parts.first_heads import sinks_of
 from headlight.app.parts.labels import isolated
 from headlight.app.parts.panels import coded
 from headlight.app.parts.parts import heading
+from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import Run
 
 SPREAD = 0.25  # a largest weight below it singles out no token
 HOW = "Lines and colours: attention weight{of}. Point at another token to see where the head looks from there."
@@ -21,23 +24,44 @@ HOW = "Lines and colours: attention weight{of}. Point at another token to see wh
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
     """The sentence as the page's heading, of A where there is a B, and how to read what stands below it."""
-    own, queries = selection.current().choices_of(Choices), selection.current().queries
-    places = axis.positions[0]
+    now = selection.current()
+    of = " from the pinned token" if now.queries else " from the last token" if comparison.b is None else ""
+    if said := finding(comparison, head, axis, now):
+        heading(said, caption=HOW.format(of=of), level=1, key="finding")
+
+
+def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -> str:
+    """What the head does at the token that is looked at; nothing where tokens are grouped or A has none there."""
+    place = looked_from(axis, chosen)
+    if place is None:
+        return ""
+    run = comparison.a
+    row = coded(comparison, 0, head, axis, "token").weights.cells[place]
+    side = "A: " if comparison.b is not None else ""
+    return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run))}"
+
+
+def looked_from(axis: Axis, chosen: Selection) -> int | None:
+    """The token of A that is pinned, or else the last one that B has too."""
+    places, queries = axis.positions[0], chosen.queries
     shared = [place for place, has_b in zip(places, axis.positions[-1], strict=True) if None not in (place, has_b)]
     place = places[queries[0]] if len(queries) == 1 else shared[-1] if shared else None
-    if own.unit != "token" or place is None:
-        return
-    run = comparison.a
-    row = coded(comparison, 0, head, axis, own.unit).weights.cells[place]
-    of = " from the pinned token" if queries else " from the last token" if comparison.b is None else ""
-    side = "A: " if comparison.b is not None else ""
-    text = f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run))}"
-    heading(text, caption=HOW.format(of=of), level=1, key="finding")
+    return place if chosen.choices_of(Choices).unit == "token" else None
+
+
+def predicted(run: Run) -> int | None:
+    """The likeliest next token, where the run has one."""
+    return int(run.next_logits.argmax()) if run.cfg.output == "tokens" and not run.cfg.is_masked else None
+
+
+def prediction(run: Run, token: int) -> tuple[str, str]:
+    """A next token's label and its probability."""
+    return run.outputs.labels([token])[0], labels.percent(float(run.next_logits.softmax(-1)[token]))
 
 
 def sentence(
     name: str,
-    labels: Sequence[str],
+    words: Sequence[str],
     tokens: Sequence[int],
     row: Float32[np.ndarray, " key"],
     query: int,
@@ -47,14 +71,14 @@ def sentence(
 
     Args:
         name: what the head is called.
-        labels: the tokens as they are shown.
+        words: the tokens as they are shown.
         tokens: their ids.
         row: the head's weights from the query to each key, NaN where it cannot look.
         query: the token that looks.
         sinks: tokens other than the first on which many heads rest.
     """
     key = int(np.nanargmax(row))
-    here, there, weight = _word(labels[query]), _word(labels[key]), f"{row[key]:.2f}"
+    here, there, weight = _word(words[query]), _word(words[key]), f"{row[key]:.2f}"
     if row[key] < SPREAD:
         return f"{name} spreads its attention from {here}; the most is on {there} ({weight})."
     if key in sinks and key != query:

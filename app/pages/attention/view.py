@@ -38,7 +38,6 @@ from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
-from headlight.model.runs.run import Run
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
@@ -82,8 +81,8 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
     """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
     now, run = selection.current(), comparison.a
     own = now.choices_of(Choices)
-    predicts = comparison.b is None and own.unit == "token" and run.cfg.output == "tokens" and not run.cfg.is_masked
-    prediction, text = _prediction(run) if predicts else (None, None)
+    token = finding.predicted(run) if comparison.b is None and own.unit == "token" else None
+    text = "" if token is None else typeable(run, token) or ""
     token_strip(
         TokenStrip(
             TokenAxis(axis.labels, axis.presence),
@@ -91,20 +90,13 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
             show=own.how.show,
             sink=own.sink,
             scale=now.scale,
-            prediction=prediction,
+            prediction=None if token is None else finding.prediction(run, token),
             turns=turn_starts(comparison, axis),
         ),
         key=selection.widget_key("strip"),
         group=GROUP,
-        open_prediction=lambda: selection.ask(replace(now, target=text or "", position=None), "why"),
+        open_prediction=lambda: selection.ask(replace(now, target=text, position=None), "why"),
     )
-
-
-def _prediction(run: Run) -> tuple[tuple[str, str], str | None]:
-    """The likeliest next token with its probability, and its text as it is typed."""
-    chances = run.next_logits.softmax(-1)
-    token = int(chances.argmax())
-    return (run.outputs.labels([token])[0], labels.percent(float(chances[token]))), typeable(run, token)
 
 
 def _options() -> None:

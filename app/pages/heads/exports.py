@@ -148,8 +148,11 @@ def drawings(texts: Sequence[str], comparison: Comparison, chosen: Selection) ->
         drawn.append(Drawing(grid, chosen.heads, "finder", on_paper=[on_its_side]))
     plots = [[Drawing(plot) for plot in row] for row in charts.rows(rankings)]
     runs = comparison if "B" in rankings else Comparison(comparison.a)
+    said = "" if "B" in rankings else rankings["A"].sentence()
     rows = [drawn, *plots, [file_table(heading, numbers)]]
-    return Drawings(f"Heads: {_over(rankings['A'], chosen)}", runs, rows, tokens=False, note=_icons(rankings))
+    return Drawings(
+        f"Heads: {_over(rankings['A'], chosen)}", runs, rows, tokens=False, note=_icons(rankings), finding=said
+    )
 
 
 def _over(ranking: HeadRanking, chosen: Selection) -> str:

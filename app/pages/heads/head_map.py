@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from headlight.app.components import CellMap, HeadGrid, HeadScores, encode_positive, encode_signed
-from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.figures.colours import LEAST_EFFECT, LEAST_WRITTEN
 from headlight.app.pages.heads.choices import Choices
 from headlight.app.pages.heads.ranking import Change, HeadRanking, Ranking
 from headlight.app.parts import grid
@@ -55,7 +55,7 @@ def cells(ranking: Ranking, limit: float, side: str = "") -> CellMap:
     labels = ranking.labels if isinstance(ranking, HeadRanking) else {}
     texts = [
         [
-            f"{value:.2f}\n{' '.join(SCORES[kind].icon for kind in labels.get((layer, head), ()))}".strip()
+            f"{_printed(value, limit)}\n{' '.join(SCORES[kind].icon for kind in labels.get((layer, head), ()))}".strip()
             for head, value in enumerate(row)
         ]
         for layer, row in enumerate(ranking.values.tolist())
@@ -68,6 +68,11 @@ def cells(ranking: Ranking, limit: float, side: str = "") -> CellMap:
         ends=(0.0, limit),
         texts=[[text.replace("-", "−") for text in row] for row in texts],
     )
+
+
+def _printed(value: float, limit: float) -> str:
+    """A number of a cell, where it is more than nothing to the eye."""
+    return "" if abs(value) < LEAST_WRITTEN * limit else f"{value:.2f}"
 
 
 def captions(ranking: Ranking) -> list[list[str]]:

@@ -15,6 +15,7 @@ from headlight.app.pages.lens.choices import (
     scope_of,
     title_of,
 )
+from headlight.app.pages.lens.finding import finding
 from headlight.app.selection.chosen import Selection
 from headlight.model.lens.kinds import TITLES
 from headlight.model.lens.tables import lens_tables, measures_of, readings
@@ -72,4 +73,5 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         *scope.rows(comparison, pin, scope_of(comparison, chosen)),
     ]
     rows = [[grid], *([Drawing(plot) for plot in row] for row in plots)]
-    return Drawings(title_of(comparison, chosen), comparison, rows)
+    said = finding(comparison, by, chosen)
+    return Drawings(title_of(comparison, chosen), comparison, rows, finding=said)

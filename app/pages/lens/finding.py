@@ -7,6 +7,7 @@ from headlight.app.pages.lens.choices import ColourBy, cell_of
 from headlight.app.parts.labels import isolated
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import positions_at
+from headlight.app.selection import Selection
 from headlight.model.lens.kinds import Lens
 from headlight.model.lens.run_lens import logit_lens
 from headlight.model.lens.story import settled_layers
@@ -20,7 +21,13 @@ HOW = (
 
 def draw(comparison: Comparison, by: Mapping[str, Lens], measure: ColourBy) -> None:
     """The sentence as a heading, of A where there is a B, and how to read the words and colours below it."""
-    place = cell_of(comparison, selection.current())[1]
+    if said := finding(comparison, by, selection.current()):
+        heading(said, caption=HOW if measure == "final" else "", level=1, key="finding")
+
+
+def finding(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> str:
+    """The sentence of each side that has the position looked at."""
+    place = cell_of(comparison, chosen)[1]
     sentences = []
     for side, position in positions_at(comparison, place).items():
         run = comparison.sides[side]
@@ -29,8 +36,7 @@ def draw(comparison: Comparison, by: Mapping[str, Lens], measure: ColourBy) -> N
         sentences.append(
             f"{f'{side}: ' if comparison.b is not None else ''}{sentence(word, run.layer_labels, settled)}"
         )
-    if sentences:
-        heading(" ".join(sentences), caption=HOW if measure == "final" else "", level=1, key="finding")
+    return " ".join(sentences)
 
 
 def sentence(word: str, layers: Sequence[str], settled: int) -> str:

@@ -8,14 +8,14 @@ import torch
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import BarList, Drawing, Drawings
 from headlight.app.exports.script import names_of, opening, report, runs_made, written
-from headlight.app.pages.why import by_features, panels, spelled
+from headlight.app.pages.why import answer, by_features, panels, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
 from headlight.app.pages.why.chosen import query_place, question_of, sides_of
 from headlight.app.pages.why.figures import condensed
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import Pair, pair_of, place_of, said_of_cap
-from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
+from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts, is_there, side_of
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import CellQuestion, Explained
 from headlight.model.attribution.tables import (
@@ -131,13 +131,15 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         rows += _by_features(comparison, reader, sides)
     target, distractor = comparison.a.outputs.labels([pair.target, pair.distractor])
     title = f"Why {target} and not {distractor}, and {head_name(head)}"
-    return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs))
+    side = side_of(comparison, chosen)
+    said = answer.finding(comparison, pair, sides, side) if is_there(sides, side) else ""
+    return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs), finding=said)
 
 
 def _column(
     comparison: Comparison, sides: Mapping[str, Explained], side: str, head: Head, pair: Pair
 ) -> list[Drawing | None]:
-    """All results of one side, from the score down to the sum of the direct effects."""
+    """All results of one side, from the direct effects, which answer the question, down to what explains one head."""
     called, at = "" if comparison.b is None else f"{side}: ", sides.get(side)
     scores, effects = compared(sides, numbers.score_matrix), compared(sides, numbers.effect_map)
     layers = compared(sides, numbers.by_layer)
@@ -149,13 +151,13 @@ def _column(
     rows = panels.outcome_rows(numbers.changes_of(sides)[side])
     fall = panels.fall_rows(compared_parts(sides, effect_by_name)[side], f"{called}{target} − {distractor}")
     return [
+        Drawing(BarList(fall, f"{called}{panels.EFFECT}", "logits")),
         Drawing(panels.score(scores, side, f"{called}{panels.SCORE}", score)),
         *_promoted(sides, side, called),
         Drawing(BarList(rows, f"{called}{panels.CHANGE}", "logits", panels.SERIES)),
         Drawing(panels.effect_map(effects, side, f"{called}{panels.EFFECT}", said)),
         Drawing(panels.plain_map(layers, side, ("", "after layer"), f"{called}{difference}")),
         Drawing(panels.plain_map(sources, side, ("head", "token"), by_head)),
-        Drawing(BarList(fall, f"{called}{panels.EFFECT}", "logits")),
     ]
 
 

@@ -8,11 +8,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.patches import PathPatch
 from playwright.sync_api import Browser
 
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
 from headlight.app.exports.export import Export
+from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
 from headlight.app.pages.attention import EXPORT as ATTENTION
 from headlight.app.pages.flow import EXPORT as FLOW
@@ -20,6 +22,7 @@ from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
+from headlight.app.pages.why import EXPORT as WHY
 from headlight.app.server.theme import options
 from headlight.model.base.source import Source
 from headlight.model.runs.comparison import Comparison
@@ -76,6 +79,34 @@ def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
         cells = axes.images[0].get_array()
         pattern = np.tril(attend(alone.a, layer, head).pattern.numpy())
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
+
+
+def test_lines_over_the_text_are_as_wide_as_the_attention(alone: Comparison, folder: str) -> None:
+    figure = ATTENTION.picture(alone, chosen(folder, queries=(30,)), LIGHT)
+    text = next(axes for axes in figure.axes if not axes.images)
+    lines = [patch for patch in text.patches if isinstance(patch, PathPatch)]
+    weights = attend(alone.a, 1, 2).pattern[30, :30].numpy()  # of the first chosen head; to itself there is no line
+    np.testing.assert_allclose(
+        [(line.get_linewidth() - 0.6) / 4.4 for line in lines],
+        weights[weights >= 0.02],
+        rtol=1e-4,  # weights are sent to the browser with five digits
+    )
+    assert len(lines) >= 2
+
+
+@pytest.mark.parametrize("export", [ATTENTION, LENS, WHY])
+def test_what_is_copied_says_the_finding_on_1600_by_900(export: Export, alone: Comparison, folder: str) -> None:
+    drawings = export.drawings(alone, chosen(folder))
+    figure = slide(drawings, LIGHT)
+    assert figure.get_size_inches().tolist() == [16, 9]
+    assert drawings.finding
+    assert {drawings.finding, alone.a.source.short_name, "Headlight"} == {text.get_text() for text in figure.texts}
+    drawn = figure.images[0].get_array()
+    assert drawn is not None
+    high, wide = drawn.shape[:2]
+    assert max(wide / 3200, high / 1800) > 0.6  # as large as it fits
+    assert wide < 3200
+    assert high < 1800
 
 
 def test_maps_hold_mean_and_deviation(alone: Comparison, folder: str) -> None:
