@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import nav_bar
-from headlight.app.frame import head_menu, hint, link, notices, progress, prompt_list, take_away
+from headlight.app.frame import copied_picture, head_menu, hint, link, notices, progress, prompt_list, take_away
 from headlight.app.frame.lessons import pane, state
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.parts.markdown import plain
@@ -134,6 +134,7 @@ def _navigation(status: str) -> None:
         turn_to=selection.turn_to,
         of_head=head_menu.entries(VIEWS, _view()),
         open_head=head_menu.follow,
+        picture=copied_picture.of_session().fetchable,
     )
 
 
@@ -156,7 +157,9 @@ def _draw(view: View, runs: Any) -> None:
         st.info(plain(obstacle))
         return
     view.render(runs)
-    if (export := view.export()) is not None:
+    export = view.export()
+    copied_picture.of_session().offer(export, view.kind.runs_for)
+    if export is not None:
         take_away.draw(export, runs, view.kind.runs_for)
 
 

@@ -25,7 +25,7 @@ from headlight.app.server.settings import MAIN, is_loopback
 from headlight.app.server.uploads import bound_uploads
 from headlight.model.base.file_copies import copy_files
 
-ADDRESS, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{rest:path}"
+HEAD, PICTURE, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{name}/{theme:place}", "/fetch/{rest:path}"
 NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."
 HEADERS = {
     "Cache-Control": "no-store",
@@ -43,15 +43,15 @@ register_url_convertor("place", Place())
 
 
 def _fetched(request: Request) -> Response:
-    """A head's pattern for the browser; 404 for a name that is not or no more to be had, or a head that is not there.
+    """A head's pattern for the browser, or the page's picture.
 
-    It is 503 where there are too many requests at once: what cannot be fetched comes with the script's answer.
-    It needs no check of the caller: only the session that received a name knows it, and no other page can read an
-    answer.
+    It is 404 for a name that is not or no more to be had, or a head that is not there, and 503 where there are too many
+    requests at once: a head that cannot be fetched comes with the script's answer. It needs no check of the caller:
+    only the session that received a name knows it, and no other page can read an answer.
     """
-    parts = request.path_params
+    parts = dict(request.path_params)
     try:
-        packed = fetch(parts["name"], parts["layer"], parts["head"])
+        packed = fetch(parts.pop("name"), *parts.values())
     except BusyError:
         return Response(status_code=503, headers={"Cache-Control": "no-store"})
     if packed is None:
@@ -99,7 +99,7 @@ bound_uploads()
 spare_files()
 app = App(
     MAIN,
-    routes=[Route(ADDRESS, _fetched), Route(OTHERS, _refused), *manual.routes()],
+    routes=[Route(HEAD, _fetched), Route(PICTURE, _fetched), Route(OTHERS, _refused), *manual.routes()],
     middleware=[Middleware(Protection), Middleware(Capacity)],
     lifespan=_prepared,
 )

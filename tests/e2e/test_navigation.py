@@ -9,6 +9,14 @@ from playwright.sync_api import expect
 from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver, page_of
 
+COPIED = """async () => {
+  const [item] = await navigator.clipboard.read();
+  const picture = await createImageBitmap(await item.getType("image/png"));
+  const context = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
+  context.drawImage(picture, 0, 0);
+  return [picture.width, picture.height, ...context.getImageData(0, 0, 1, 1).data];
+}"""
+
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 ATTENTION, INSIDE, LENS, FLOW = (
     next(view for view in VIEWS if view.slug == slug) for slug in ("attention", "inside", "lens", "flow")
@@ -154,3 +162,12 @@ def test_nothing_of_the_page_before_stands_below_the_heading_of_one_that_takes_l
     app.page.evaluate(WATCHING)
     app.go_to(LENS)
     assert app.page.evaluate("[window.there > 1, window.mixed]") == [True, 0]
+
+
+def test_the_picture_is_copied_as_large_as_it_is_said_to_be(app: Driver) -> None:
+    app.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    app.open(prompt=PROMPT)
+    app.page.get_by_role("button", name="Copy picture").click()
+    expect(app.page.get_by_role("button", name="Copied")).to_be_visible()
+    assert app.page.evaluate(COPIED) == [3200, 1800, 255, 255, 255, 255]
+    expect(app.page.get_by_role("button", name="Copy picture")).to_be_visible()

@@ -7,6 +7,7 @@ Streamlit's own navigation has the whole page drawn again at a change of page, t
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from headlight.app.components.shared.fetchable import Fetchable
 from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
@@ -21,13 +22,14 @@ def nav_bar(
     turn_to: Callable[[str], None],
     of_head: Mapping[str, str] = MappingProxyType({}),
     open_head: Callable[[str, tuple[int, int]], None] = lambda slug, head: None,
+    picture: Fetchable | None = None,
 ) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
 
     A screen reader hears which page is gone to, and the `status` of what it shows when that has changed.
     `turn_to` is called with the slug of the page that the user has gone to, before the script runs again. `of_head`
     are the entries, slug -> title, of the menu that opens wherever a head is named; `open_head` is called with the
-    chosen one and the head (layer, head).
+    chosen one and the head (layer, head). `picture` is the page as a png, light (0) or dark (1), for the clipboard.
     """
 
     def turn() -> None:
@@ -43,5 +45,6 @@ def nav_bar(
         "current": current,
         "status": status,
         "ofHead": list(of_head.items()),
+        "picture": None if picture is None else picture.name,
     }
     mount(_render, key=key, group="head menu", props=props, changed=turn)

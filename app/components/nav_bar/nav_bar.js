@@ -3,7 +3,8 @@
 
 /** @typedef {[slug: string, title: string][]} Pages */
 /**
- * @typedef {{ groups: [name: string, pages: Pages][], current: string, status: string, ofHead: Pages }} NavProps of
+ * @typedef {{ groups: [name: string, pages: Pages][], current: string, status: string, ofHead: Pages,
+ *   picture: string | null }} NavProps of
  *   nav_bar/__init__.py
  */
 
@@ -40,12 +41,14 @@ class NavBar {
     const home = element("a", "home"); // lies over the logo, which is Streamlit's and leads nowhere
     home.href = location.pathname;
     home.ariaLabel = home.title = "Start again with the first example";
-    view.root.append(home, this.title, this.nav);
+    this.copy = new CopyPicture(view);
+    view.root.append(home, this.title, this.nav, this.copy.button);
     this.menu = new HeadMenu(view, (slug, head) => this.view.report([slug, Date.now(), head]));
   }
 
   /** @param {NavProps} props */
-  update({ groups, current, status, ofHead }) {
+  update({ groups, current, status, ofHead, picture }) {
+    this.copy.offer(picture);
     this.menu.pages = ofHead;
     if (this.view.link.latest("offered") !== ofHead.length > 0) this.view.link.send("offered", ofHead.length > 0);
     const titles = new Map(groups.flatMap(([, pages]) => pages));
@@ -58,14 +61,13 @@ class NavBar {
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    if (width !== this.width) this.lay(width);
+    if (width !== this.width) this.lay();
     this.width = width;
     this.mark();
   }
 
   // A link stays the same as long as the width does, and with it the keyboard's focus.
-  /** @param {number} width */
-  lay(width) {
+  lay() {
     const { groups, titles } = this;
     /** @type {(() => HTMLElement[])[]} */
     const ways = [
@@ -79,7 +81,7 @@ class NavBar {
       this.nav.classList.toggle("tight", way !== ways[0]);
       this.slugs.clear();
       this.nav.replaceChildren(...way());
-      if (this.nav.scrollWidth <= width) break;
+      if (this.nav.scrollWidth <= this.nav.clientWidth) break;
     }
     this.address();
   }
