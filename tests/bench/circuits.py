@@ -32,7 +32,8 @@ METHODS: dict[tuple[Method, Baseline], str] = {
     ("eap", "mean"): "EAP, baseline mean",
     ("eap", "zero"): "EAP, baseline zero",
 }
-QUICK = ("EAP", "EAP-IG, inputs", "clean-corrupted", "information flow routes")  # minutes with SmolLM2
+SLOW = ("EAP-IG, activations", "exact patching")  # hours with SmolLM2
+PLACES = ("store", "park")
 
 
 def agreement(model: Transformer) -> tuple[TokenRow, ...]:
@@ -49,9 +50,10 @@ def indirect_objects(model: Transformer) -> tuple[TokenRow, ...]:
     """Names of one token, of which the corrupted prompt repeats the other."""
     pairs = []
     for a, b in zip(NAMES, (*NAMES[1:], NAMES[0]), strict=True):
-        begun = f"When {a} and {b} went to the store,"
-        clean, corrupted = (f"{begun} {giver} gave a drink to" for giver in (b, a))
-        pairs.append(PromptPair(clean, corrupted, (f" {a}",), (f" {b}",)))
+        for place in PLACES:
+            begun = f"When {a} and {b} went to the {place},"
+            clean, corrupted = (f"{begun} {giver} gave a drink to" for giver in (b, a))
+            pairs.append(PromptPair(clean, corrupted, (f" {a}",), (f" {b}",)))
     return in_tokens(model, "indirect objects", pairs)
 
 
@@ -100,7 +102,7 @@ def main() -> None:
     for name in [models] if isinstance(models, str) else models:
         model = load(name)
         rows = agreement(model) if name == "mini" else indirect_objects(model)
-        methods = flags.methods or (list(METHODS.values()) if name == "mini" else QUICK)
+        methods = flags.methods or [called for called in METHODS.values() if name == "mini" or called not in SLOW]
         table(name, rows, model, methods, flags.steps)
 
 

@@ -32,9 +32,11 @@ from headlight.app.pages import (
     why,
 )
 from headlight.app.pages.directions.direction_view import study_question
+from headlight.app.pages.experiments import circuit, circuit_exports, experiment
+from headlight.app.pages.experiments.circuit import CircuitView
 from headlight.app.pages.prompts.view import Listed
 from headlight.app.registry import VIEWS
-from headlight.app.runs import comparisons, direction_studies, prompt_sets, translations
+from headlight.app.runs import circuits, comparisons, direction_studies, prompt_sets, translations
 from headlight.app.selection import Selection
 from headlight.model.prompt_sets.prompt_set import PromptPair, PromptSet
 from headlight.model.runs.edits import AblateHeads, EditFeature, Patch, Steer
@@ -75,6 +77,24 @@ def of_a_set(found: Any, now: Selection) -> str:
     return experiments.exports.of((known,)).script(found, now)
 
 
+def of_a_circuit(found: Any, now: Selection) -> str:
+    """The script of the circuit of such a set, beside that of another method and a file of a hostile name."""
+    texts = [f"one two {ATTACK} {word}" for word in ("one", "two", "three", "four")]
+    pairs = tuple(PromptPair(text, None, (" one",), (" two",), {}, {ATTACK: ATTACK}) for text in texts)
+    known = prompt_sets.known(PromptSet(ATTACK, pairs))
+
+    def view_of(**more: Any) -> tuple[CircuitView, Selection]:
+        options = {"exp_circuit": True, "exp_circ_method": "eap", "exp_circ_baseline": "zero", **more}
+        chosen = selection_of(model=now.model, prompt=now.prompt, **options)
+        return circuit.view_of(experiment.rows_of((known,), found, chosen), chosen), chosen
+
+    data = circuits.file_of(view_of()[0].whole(), now.model, ".json")
+    file = circuits.add_file(f"{NAME}.json", data, now.model)
+    view, chosen = view_of(exp_circ_file=file, exp_circ_beside="flow")
+    assert list(view.files) == [f"{NAME}.json"]
+    return circuit_exports.script(view, found, chosen)
+
+
 def of_a_direction(found: Any, now: Selection) -> str:
     """The script of a direction between prompts whose name, texts and labels are hostile."""
     rows = [{"clean": f"one two {ATTACK} {n}", "kind": f"{n % 2} {ATTACK}", "group": n // 2} for n in range(12)]
@@ -96,6 +116,7 @@ SCRIPTS: list[tuple[str, Script, dict[str, Any]]] = [
     ("why", why.EXPORT.script, {**SAID, "dictionary": NAME, "heads": ((1, 0),)}),
     ("why", why.EXPORT.script, EDITED),
     ("experiments", of_a_set, {"exp_measure": "dla"}),
+    ("experiments", of_a_circuit, {}),
     ("directions", of_a_direction, {}),
     ("patching", patching.EXPORT.script, {"prompt_b": ATTACK + " one", "align": "position", **SAID}),
     ("flow", flow.EXPORT.script, COMPARED),
@@ -112,7 +133,7 @@ SCRIPTS: list[tuple[str, Script, dict[str, Any]]] = [
 ]
 NODES = (
     *(ast.Module, ast.Expr, ast.ImportFrom, ast.alias, ast.Assign, ast.Name, ast.Load, ast.Store, ast.Constant),
-    *(ast.Call, ast.keyword, ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp, ast.USub),
+    *(ast.Attribute, ast.Call, ast.keyword, ast.Subscript, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp, ast.USub),
 )
 CALLED = {"print_tables", "load", "load_seq2seq", "run_prompt", "Comparison", "compare", "open_dictionary", "read_tree"}
 CALLED |= {
@@ -127,7 +148,9 @@ CALLED |= {
     "FeatureOrder",
 }
 CALLED |= {"ExperimentSettings", "run_experiment", "DirectionSettings", "PromptSet", "PromptPair"}
+CALLED |= {"CircuitSettings", "study_circuit", "read_circuit"}
 CALLED |= {"LogitDifference", "AblateHeads", "Steer", "Patch", "EditFeature"}
+ATTRIBUTES = {"cfg", "edges", "mask"}
 
 
 @pytest.fixture
@@ -153,6 +176,7 @@ def unexpected(script: str) -> list[str]:
     return [
         *(type(node).__name__ for node in nodes if not isinstance(node, NODES)),
         *(node.id for node in nodes if isinstance(node, ast.Name) and node.id not in imported | made),
+        *(node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr not in ATTRIBUTES),
         *(name for name in called - CALLED if not name.endswith("_tables")),
         *(module for module in modules if module != "headlight.model"),
     ]
