@@ -31,16 +31,16 @@ def circuit_experiment(flags: Namespace, settings: ExperimentSettings, own: dict
         HeadlightError: a model or set is missing or has no such circuit.
     """
     shared = {name: getattr(settings, name) for name in ("metric", "only_correct", "rows", "seed")}
-    asked = CircuitSettings(**{**own, **shared})
+    circuit_settings = CircuitSettings(**{**own, **shared})
     model, token_set = opened(flags, settings)
-    name = f"circuit-{asked.method}-{asked.baseline}-{asked.unit}"
+    name = f"circuit-{circuit_settings.method}-{circuit_settings.baseline}-{circuit_settings.unit}"
     folder: Path = flags.out or EXPERIMENTS / Path(flags.model).name / Path(flags.pairs).name / name
     if flags.restart:
         clear(folder)
     model = model.to(settings.device)
-    run = CircuitFolder(model, token_set, asked, folder)
+    run = CircuitFolder(model, token_set, circuit_settings, folder)
     train, held_out = run.plan.train, run.plan.held_out
-    passes = len(train) * score_passes(model.cfg, asked) + len(held_out) * measure_passes()
+    passes = len(train) * score_passes(model.cfg, circuit_settings) + len(held_out) * measure_passes()
     seconds = passes * len(train[0].clean) * seconds_per_token(model, train[0].clean[None])
     say(
         f"{len(train):,} rows are scored and {len(held_out):,} held out; {len(run.plan.left_out):,} are left out. "

@@ -102,14 +102,14 @@ def pieces_of(question: CircuitQuestion, stages: Sequence[Stage] = STAGES) -> tu
     """
     planned, pieces = plan(question), list[CircuitPiece]()
     for stage in stages:
-        asked = question.for_stage(stage)
+        staged = question.for_stage(stage)
         if stage == "resample":
-            pieces.append(CircuitPiece(asked, stage))
+            pieces.append(CircuitPiece(staged, stage))
             continue
         rows = planned.train if stage == "score" else planned.held_out
-        each = _seconds(asked, stage, rows) / len(rows)
+        each = _seconds(staged, stage, rows) / len(rows)
         parts = prompt_sets.in_pieces(rows, each)
-        pieces += [CircuitPiece(asked, stage, tuple(row.number for row in part)) for part in parts]
+        pieces += [CircuitPiece(staged, stage, tuple(row.number for row in part)) for part in parts]
     return tuple(pieces)
 
 
@@ -166,13 +166,13 @@ def _rows(rows: Sequence[TokenRow], piece: CircuitPiece) -> list[TokenRow]:
 
 def _with_means(question: CircuitQuestion) -> StudyPlan:
     """The plan with the means of its baseline, which are of all rows that are scored."""
-    asked = question.for_stage("score")
+    question = question.for_stage("score")
 
     def made() -> StudyPlan:
         with runs.turn():
-            return with_means(models.on_device(models.open_model(asked.read.model)), plan(asked))
+            return with_means(models.on_device(models.open_model(question.read.model)), plan(question))
 
-    return runs.keep(("circuit means", asked), made)
+    return runs.keep(("circuit means", question), made)
 
 
 def scores(question: CircuitQuestion) -> EdgeScores:
@@ -182,9 +182,10 @@ def scores(question: CircuitQuestion) -> EdgeScores:
 
 def _circuits(question: CircuitQuestion) -> list[UnitMask]:
     """The circuits of all sizes."""
-    asked = question.for_stage("measure")
+    question = question.for_stage("measure")
     return runs.keep(
-        ("circuits by share", asked), lambda: circuits_by_share(scores(asked), SHARES, asked.settings.selection)
+        ("circuits by share", question),
+        lambda: circuits_by_share(scores(question), SHARES, question.settings.selection),
     )
 
 

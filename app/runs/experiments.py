@@ -24,7 +24,7 @@ WRONG = "The model answers it wrongly."
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExperimentQuestion:
     """A measure over a set that a model reads."""
 
     read: ReadSet
@@ -35,11 +35,11 @@ class Asked:
 class Piece:
     """Some rows of it, of one length."""
 
-    asked: Asked
+    question: ExperimentQuestion
     numbers: tuple[int, ...]
 
 
-def plan(asked: Asked) -> Plan:
+def plan(question: ExperimentQuestion) -> Plan:
     """The rows and places that are measured.
 
     Raises:
@@ -47,45 +47,52 @@ def plan(asked: Asked) -> Plan:
     """
 
     def made() -> Plan:
-        model, tokens, settings = models.open_model(asked.read.model), prompt_sets.tokens_of(asked.read), asked.settings
+        model, tokens, settings = (
+            models.open_model(question.read.model),
+            prompt_sets.tokens_of(question.read),
+            question.settings,
+        )
         if not settings.only_correct:
             return plan_of(model, tokens, settings, runs.HOST)
         performed = [
-            prompt_sets.do_performance(piece) for piece in prompt_sets.performance_pieces(asked.read, settings.metric)
+            prompt_sets.do_performance(piece)
+            for piece in prompt_sets.performance_pieces(question.read, settings.metric)
         ]
         right = {number for part in performed for number in part.correct_numbers}
         wrong = {row.number: WRONG for row in tokens.rows if row.number not in right}
         planned = plan_of(model, tokens.only(tuple(right)), replace(settings, only_correct=False), runs.HOST)
         return replace(planned, settings=settings, left_out={**planned.left_out, **wrong})
 
-    return runs.keep(("experiment plan", asked), made)
+    return runs.keep(("experiment plan", question), made)
 
 
-def pieces_of(asked: Asked) -> tuple[Piece, ...]:
+def pieces_of(question: ExperimentQuestion) -> tuple[Piece, ...]:
     """The rows in pieces, each quick.
 
     Raises:
         HeadlightError: as `plan`.
     """
-    rows = plan(asked).rows
-    each = _seconds(asked, rows) / max(1, len(rows))
-    parts = prompt_sets.in_pieces(rows, each, asked.settings.batch)
-    return tuple(Piece(asked, tuple(row.number for row in part)) for part in parts)
+    rows = plan(question).rows
+    each = _seconds(question, rows) / max(1, len(rows))
+    parts = prompt_sets.in_pieces(rows, each, question.settings.batch)
+    return tuple(Piece(question, tuple(row.number for row in part)) for part in parts)
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
     """How long these are estimated to take."""
     total = 0.0
-    for asked in dict.fromkeys(piece.asked for piece in pieces):
-        numbers = {number for piece in pieces if piece.asked == asked for number in piece.numbers}
-        total += _seconds(asked, [row for row in plan(asked).rows if row.number in numbers])
+    for question in dict.fromkeys(piece.question for piece in pieces):
+        numbers = {number for piece in pieces if piece.question == question for number in piece.numbers}
+        total += _seconds(question, [row for row in plan(question).rows if row.number in numbers])
     return total
 
 
-def _seconds(asked: Asked, rows: Sequence[TokenRow]) -> float:
-    cfg = models.open_model(asked.read.model).cfg  # by its shapes alone, so that the pieces are the same ones each time
+def _seconds(question: ExperimentQuestion, rows: Sequence[TokenRow]) -> float:
+    cfg = models.open_model(
+        question.read.model
+    ).cfg  # by its shapes alone, so that the pieces are the same ones each time
     of_rows = sum(cost(cfg, max(n_tokens for n_tokens in row.lengths if n_tokens)).seconds for row in rows)
-    return passes(plan(asked), cfg) * of_rows
+    return passes(plan(question), cfg) * of_rows
 
 
 def do(piece: Piece) -> BatchValues:
@@ -96,23 +103,23 @@ def do(piece: Piece) -> BatchValues:
     """
 
     def made() -> BatchValues:
-        planned = _with_means(piece.asked)
+        planned = _with_means(piece.question)
         wanted = set(piece.numbers)
         rows = [row for row in planned.rows if row.number in wanted]
         with runs.turn():
-            return measure_batch(models.on_device(models.open_model(piece.asked.read.model)), rows, planned)
+            return measure_batch(models.on_device(models.open_model(piece.question.read.model)), rows, planned)
 
     return runs.keep(("experiment", piece), made)
 
 
-def _with_means(asked: Asked) -> Plan:
+def _with_means(question: ExperimentQuestion) -> Plan:
     """The plan with what a mean ablation puts in, which is of the whole set."""
 
     def made() -> Plan:
         with runs.turn():
-            return with_means(models.on_device(models.open_model(asked.read.model)), plan(asked))
+            return with_means(models.on_device(models.open_model(question.read.model)), plan(question))
 
-    return runs.keep(("experiment means", asked), made)
+    return runs.keep(("experiment means", question), made)
 
 
 def is_done(piece: Piece) -> bool:
@@ -120,10 +127,10 @@ def is_done(piece: Piece) -> bool:
     return runs.kept(("experiment", piece)) is not None
 
 
-def known(asked: Asked) -> Measurement | None:
+def known(question: ExperimentQuestion) -> Measurement | None:
     """The measurement of the rows that are done; None before the first."""
-    parts = [values for piece in pieces_of(asked) if (values := runs.kept(("experiment", piece))) is not None]
-    return assemble(plan(asked), parts, models.open_model(asked.read.model).cfg) if parts else None
+    parts = [values for piece in pieces_of(question) if (values := runs.kept(("experiment", piece))) is not None]
+    return assemble(plan(question), parts, models.open_model(question.read.model).cfg) if parts else None
 
 
 def results(folder: str) -> Results:

@@ -15,30 +15,32 @@ from headlight.model.runs.edits import Head
 MAX_DEVIATING = 5
 
 
-def draw(shown: Experiment) -> None:
+def draw(experiment: Experiment) -> None:
     """What is known of the chosen cell, or of the largest where none is."""
-    index = descriptions.index_of(shown)
+    index = descriptions.index_of(experiment)
     if index is None:
         return
-    measurement = descriptions.measurement_of(shown, "")
+    measurement = descriptions.measurement_of(experiment, "")
     name = maps.name_of(measurement, index)
     heading(f"{name} over the rows", "experiment_cell", key="experiment_cell")
-    sentence = finding.of_cell(measurement, shown.summaries[next(iter(shown.sides))], shown.settings, index)
-    if not any(sentence in said for said in descriptions.findings(shown)):
+    sentence = finding.of_cell(
+        measurement, experiment.summaries[next(iter(experiment.sides))], experiment.settings, index
+    )
+    if not any(sentence in said for said in descriptions.findings(experiment)):
         with st.container(key="headlight-said-cell"):
             st.text(f"{sentence[:1].upper()}{sentence[1:]}")
-    plot = descriptions.drawn_cell(shown, index)
+    plot = descriptions.drawn_cell(experiment, index)
     charts.alone([[plot]], plot.title, "experiment_rows")
-    _deviating(shown, measurement, index)
+    _deviating(experiment, measurement, index)
 
 
-def _deviating(shown: Experiment, measurement: Measurement, index: tuple[int, ...]) -> None:
+def _deviating(experiment: Experiment, measurement: Measurement, index: tuple[int, ...]) -> None:
     """The rows farthest from the mean, of which one can be opened."""
     places = deviating(measurement.measure.values, index, MAX_DEVIATING)
     if not places:
         return
     values, numbers = descriptions.values_of(measurement, index), [measurement.rows[place] for place in places]
-    rows = shown.first.rows
+    rows = experiment.first.rows
     heading("Rows that deviate most", "experiment_deviating", key="experiment_deviating")
     chosen = row_table(
         Table(
@@ -52,11 +54,11 @@ def _deviating(shown: Experiment, measurement: Measurement, index: tuple[int, ..
             title="Rows that deviate most from the mean",
             caption="Click a row to open it as A | B.",
         ),
-        epoch=selection.epoch(rows.read, shown.settings, index),
+        epoch=selection.epoch(rows.read, experiment.settings, index),
         key=selection.widget_key("experiment_deviating"),
         whole=True,
     )
-    set_table.draw_row(rows, numbers[chosen or 0], shown.first.run, "deviating", head_of(measurement, index))
+    set_table.draw_row(rows, numbers[chosen or 0], experiment.first.run, "deviating", head_of(measurement, index))
 
 
 def head_of(measurement: Measurement, index: tuple[int, ...]) -> Head | None:

@@ -104,9 +104,9 @@ def view_of(rows: Mapping[str, ReadRows], chosen: Selection) -> CircuitView:
             others[f"{side}: {_named(other)}"] = CircuitQuestion(other.rows.read, question.settings)
         else:
             notes.append(f"{side} has other components, so that its circuit is not compared.")
-    for name, asked in list(others.items()):
+    for name, other_question in list(others.items()):
         try:
-            circuits.plan(asked)
+            circuits.plan(other_question)
         except HeadlightError as error:
             notes.append(f"Nothing is compared with {name}. {error}")
             del others[name]

@@ -185,17 +185,17 @@ def whole(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection) 
     for side in rows.values():
         for answers in prompt_sets.performance_pieces(side.rows.read, settings.metric):
             prompt_sets.do_performance(answers)
-        for piece in experiments.pieces_of(experiments.Asked(side.rows.read, settings)):
+        for piece in experiments.pieces_of(experiments.ExperimentQuestion(side.rows.read, settings)):
             experiments.do(piece)
     return of_rows(rows_of(known, comparison, chosen), comparison, chosen)
 
 
 def _side(read: ReadRows, settings: ExperimentSettings) -> Side:
-    asked = experiments.Asked(read.rows.read, settings)
-    return Side(read.run, read.rows, experiments.pieces_of(asked), experiments.known(asked))
+    question = experiments.ExperimentQuestion(read.rows.read, settings)
+    return Side(read.run, read.rows, experiments.pieces_of(question), experiments.known(question))
 
 
-def said(side: Side, settings: ExperimentSettings) -> str:
+def rows_note(side: Side, settings: ExperimentSettings) -> str:
     """What a mean is over, where that is not every row."""
     parts, n_rows = [], len(side.rows.pairs)
     if side.measurement is not None:

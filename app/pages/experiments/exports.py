@@ -35,10 +35,10 @@ def export() -> Export | None:
             return None  # the command's folder holds its own
         if chosen.choices_of(Choices).exp_circuit:
             return circuit_exports.export(known, chosen)
-        shown = of_rows(rows_of(known, comparison, chosen), comparison, chosen)
+        experiment = of_rows(rows_of(known, comparison, chosen), comparison, chosen)
     except HeadlightError:
         return None
-    return of(known) if shown.is_measured and shown.is_complete else None
+    return of(known) if experiment.is_measured and experiment.is_complete else None
 
 
 def of(known: Sequence[KnownSet]) -> Export:
@@ -48,12 +48,12 @@ def of(known: Sequence[KnownSet]) -> Export:
 
 def script(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection) -> str:
     """A script that measures the same and prints every cell and every row."""
-    shown = whole(known, comparison, chosen)
+    experiment = whole(known, comparison, chosen)
     lines, expressions = list[str](), list[str]()
     names = {"load", "run_experiment", "ExperimentSettings"}
     loaded: dict[str, str] = {}
     read: dict[str, str] = {}
-    for name, side in shown.sides.items():
+    for name, side in experiment.sides.items():
         suffix = "_b" if name == "B" else ""
         source, own = side.run.source.name, side.rows.read.known
         if source not in loaded:
@@ -64,70 +64,70 @@ def script(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection)
             names |= prompt_sets.names_in_script(own)
             lines.append(f"{read[own.digest]} = {prompt_sets.in_script(own)}")
         if not expressions:
-            lines.append(f"settings = {shown.settings!r}")
+            lines.append(f"settings = {experiment.settings!r}")
         measured = f"measurement{suffix}"
         model, prompt_set = loaded[source], read[own.digest]
         lines.append(f"{measured} = run_experiment({model}, {prompt_set}, settings, {side.rows.read.bos!r})")
         expressions.append(measured)
-    return printing(PURPOSE, names, lines, "experiment_tables", *expressions, **table_options(shown))
+    return printing(PURPOSE, names, lines, "experiment_tables", *expressions, **table_options(experiment))
 
 
 def data(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection) -> Data:
     """The tables, the set with the answers, every row's values, and each cell's mean and interval."""
-    shown = whole(known, comparison, chosen)
+    experiment = whole(known, comparison, chosen)
     arrays: dict[str, Measure | Count] = {}
-    for name in shown.sides:
-        measurement = descriptions.measurement_of(shown, name)
+    for name in experiment.sides:
+        measurement = descriptions.measurement_of(experiment, name)
         arrays[f"{name or 'A'} values"] = measurement.measure
         if measurement.raw is not None:
             arrays[f"{name or 'A'} raw"] = measurement.raw
-    measure = descriptions.measurement_of(shown, "").measure
+    measure = descriptions.measurement_of(experiment, "").measure
     axes = measure.axes[1:]
-    for name, of_cells in shown.summaries.items():
+    for name, of_cells in experiment.summaries.items():
         called = {"": "A", "B − A": DIFFERENCE.replace(" ", "")}.get(name, name)
         for part in ("mean", "low", "high"):
             arrays[f"{called} {part}"] = Measure(f"{measure.name}, {part}", measure.unit, axes, getattr(of_cells, part))
         agree = Measure("share of rows with the mean's sign", "share", axes, of_cells.share_of_sign)
         arrays[f"{called} share of sign"] = agree
         arrays[f"{called} count"] = Count("rows that have the cell", "rows", axes, of_cells.count)
-    sets = {f"set {name or 'A'}": _set_table(side) for name, side in shown.sides.items()}
-    return Data("experiments", _shows(shown), {**tables_of(shown), **sets}, arrays)
+    sets = {f"set {name or 'A'}": _set_table(side) for name, side in experiment.sides.items()}
+    return Data("experiments", _shows(experiment), {**tables_of(experiment), **sets}, arrays)
 
 
 def _set_table(side: Side) -> set_table.Cells:
     return set_table.columns(side.rows, range(1, len(side.rows.pairs) + 1), side.run.outputs)
 
 
-def _shows(shown: Experiment) -> dict[str, object]:
-    measurement = descriptions.measurement_of(shown, "")
+def _shows(experiment: Experiment) -> dict[str, object]:
+    measurement = descriptions.measurement_of(experiment, "")
     labels = {axis: list(measurement.axis_labels(axis)) for axis in measurement.cell_axes}
     return {
-        "measure": descriptions.title(shown.settings),
-        "settings": shown.settings.as_dict(),
-        "sets": {name or "A": side.rows.read.known.prompt_set.name for name, side in shown.sides.items()},
-        "models": {name or "A": side.run.source.name for name, side in shown.sides.items()},
+        "measure": descriptions.title(experiment.settings),
+        "settings": experiment.settings.as_dict(),
+        "sets": {name or "A": side.rows.read.known.prompt_set.name for name, side in experiment.sides.items()},
+        "models": {name or "A": side.run.source.name for name, side in experiment.sides.items()},
         "axes": labels,
-        "rows": {name or "A": list(descriptions.measurement_of(shown, name).rows) for name in shown.sides},
-        "B - A": "row by row" if shown.is_paired else "of two sets",
+        "rows": {name or "A": list(descriptions.measurement_of(experiment, name).rows) for name in experiment.sides},
+        "B - A": "row by row" if experiment.is_paired else "of two sets",
         "interval": "95%, over rows",
     }
 
 
 def drawings(known: Sequence[KnownSet], comparison: Comparison, chosen: Selection) -> Drawings:
     """Each side's map, or all sides' points; the chosen cell over the rows; and the set."""
-    shown = whole(known, comparison, chosen)
-    assert shown.laid is not None  # it is measured
-    if shown.laid.rows is None:
-        rows = [[Drawing(plot_of(shown))]]
+    experiment = whole(known, comparison, chosen)
+    assert experiment.laid is not None  # it is measured
+    if experiment.laid.rows is None:
+        rows = [[Drawing(plot_of(experiment))]]
     else:
-        cell = shown.cell or shown.laid.place_in_map(index_of(shown))
-        rows = [[Drawing(map_of(shown, name), chosen=cell, group="experiment")] for name in shown.summaries]
-    if (index := index_of(shown)) is not None:
-        rows.append([Drawing(drawn_cell(shown, index))])
-    rows += [[on_screen(_listed(side, name))] for name, side in shown.sides.items()]
-    called = ", ".join(dict.fromkeys(side.rows.read.known.prompt_set.name for side in shown.sides.values()))
+        cell = experiment.cell or experiment.laid.place_in_map(index_of(experiment))
+        rows = [[Drawing(map_of(experiment, name), chosen=cell, group="experiment")] for name in experiment.summaries]
+    if (index := index_of(experiment)) is not None:
+        rows.append([Drawing(drawn_cell(experiment, index))])
+    rows += [[on_screen(_listed(side, name))] for name, side in experiment.sides.items()]
+    called = ", ".join(dict.fromkeys(side.rows.read.known.prompt_set.name for side in experiment.sides.values()))
     return Drawings(
-        f"Experiments, {called},", Comparison(comparison.a), rows, tokens=False, note=descriptions.said(shown)
+        f"Experiments, {called},", Comparison(comparison.a), rows, tokens=False, note=descriptions.note(experiment)
     )
 
 

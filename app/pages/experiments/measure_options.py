@@ -1,4 +1,4 @@
-"""The options that say what is measured over the set, each shown where it means something."""
+"""The options that say what is measured over the set, each own_options where it means something."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -48,8 +48,8 @@ WITH_PART = ("patching", "attribution", "ablation", "dla")
 def draw(comparison: Comparison, has_set: bool) -> None:
     """The row of options: the set, and what is measured of it where there is one."""
     own = selection.current().choices_of(Choices)
-    shown = circuit_options.of(own) if circuit_options.is_chosen(own) else _measure(comparison, own)
-    measure = (_which(own), *shown, *_how(own), options.as_tables()) if has_set else ()
+    own_options = circuit_options.of(own) if circuit_options.is_chosen(own) else _measure(comparison, own)
+    measure = (_which(own), *own_options, *_how(own), options.as_tables()) if has_set else ()
     options.row(sets.option(comparison), *measure, *([sets.option_b()] if has_set else []), name="exp")
 
 

@@ -88,7 +88,7 @@ def _number(value: float) -> str:
     return f"{value:+.3g}".replace("-", "−")
 
 
-def shown(rows: SetRows, own: Choices) -> list[int]:
+def filtered(rows: SetRows, own: Choices) -> list[int]:
     """The numbers of the rows that the filter leaves."""
     known, text = answered(rows), own.rows_with.casefold()
 
@@ -160,7 +160,7 @@ def filters() -> None:
 def draw(rows: SetRows, run: Run, key: str) -> None:
     """The table of the rows that are shown; a row chosen in it can be opened."""
     own = selection.current().choices_of(Choices)
-    numbers = shown(rows, own)
+    numbers = filtered(rows, own)
     if not numbers:
         st.caption("No row matches this filter.")
         return
@@ -208,8 +208,10 @@ def draw_row(rows: SetRows, number: int, run: Run, key: str, head: tuple[int, in
         if pair.corrupted is not None:
             st.text(f"B: {cut(written(pair.corrupted))}")
         cells = columns(rows, [number], run.outputs)
-        told = (f"{name} {cells[name][0]}" for name in ("answer", "wrong answer", "rank") if cells[name][0] is not None)
-        st.text(f"Row {number}: {', '.join(told)}")
+        parts = (
+            f"{name} {cells[name][0]}" for name in ("answer", "wrong answer", "rank") if cells[name][0] is not None
+        )
+        st.text(f"Row {number}: {', '.join(parts)}")
         opened = opening.pair_of(pair, row, run, rows.read.bos)
         if not opened.exact:
             st.caption("The text of these token ids is read as other tokens: the pages show the text.")

@@ -101,14 +101,16 @@ def _named(field: str, label: str, value: str, nothing: str = "", folded: bool =
             new["exp_metric"] = shipped_set(known).metric
         selection.choose(Choices, **new)
 
-    shown = value.removeprefix(SESSION) or nothing
+    chosen_name = value.removeprefix(SESSION) or nothing
     listed = list(filter(None, (nothing, *names)))
     look: dict[str, Any] = {"width": 190, "folded": folded}
     if models.any_model_allowed():
         hint = "Choose, or type a file, folder or hub name"
         look |= {"offered": listed, "labels": titles, "placeholder": hint}
-        return options.tie(Suggested, field, label, shown, change, **look)
-    return options.tie(Listed, field, label, shown, change, options={each: each for each in (shown, *listed)}, **look)
+        return options.tie(Suggested, field, label, chosen_name, change, **look)
+    return options.tie(
+        Listed, field, label, chosen_name, change, options={name: name for name in (chosen_name, *listed)}, **look
+    )
 
 
 def title_of(known: KnownSet) -> tuple[str, str]:

@@ -12,7 +12,6 @@ from headlight.app.pages.experiments import (
     circuit_options,
     circuit_view,
     descriptions,
-    experiment,
     measure_options,
     set_table,
     sets,
@@ -20,7 +19,15 @@ from headlight.app.pages.experiments import (
 )
 from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.descriptions import map_of, plot_of, tables_of
-from headlight.app.pages.experiments.experiment import Experiment, ReadRows
+from headlight.app.pages.experiments.experiment import (
+    Experiment,
+    ReadRows,
+    metric_of,
+    of_results,
+    of_rows,
+    rows_note,
+    rows_of,
+)
 from headlight.app.parts import charts, options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
@@ -70,7 +77,7 @@ def _draw_set(known: Sequence[KnownSet], comparison: Comparison) -> None:
         left, right = st.columns(WIDTHS, gap="large")
     rows: dict[str, ReadRows] = {}
     with left, boundary.guard(lambda reason: notices.refused(reason, "set")):
-        rows = experiment.rows_of(known, comparison, selection.current())
+        rows = rows_of(known, comparison, selection.current())
         _set(rows)
     with right, boundary.guard(lambda reason: notices.refused(reason, "experiment")):
         if rows and circuit_options.is_chosen(selection.current().choices_of(Choices)):
@@ -87,12 +94,12 @@ def _experiment(rows: Mapping[str, ReadRows], comparison: Comparison) -> Experim
     now = selection.current()
     folder = now.choices_of(Choices).exp_results
     if not folder:
-        return experiment.of_rows(rows, comparison, now)
+        return of_rows(rows, comparison, now)
     results = experiments.results(folder)
-    shown = experiment.of_results(results, rows, now)
+    experiment = of_results(results, rows, now)
     n_done = len(results.measurement.rows)
     st.caption(plain(f"Results of {folder}: {results.model_name}, {n_done:,} of {results.n_rows:,} rows measured"))
-    return shown
+    return experiment
 
 
 def _set(sides: Mapping[str, ReadRows]) -> None:
@@ -113,7 +120,7 @@ def _answer(sides: Mapping[str, ReadRows]) -> None:
     """Ask the models for their answers: at once where that is quick, else on a click."""
     work, every, seconds = jobs.get_jobs("set answers"), list[prompt_sets.PerformancePiece](), 0.0
     for read in sides.values():
-        pieces = prompt_sets.performance_pieces(read.rows.read, experiment.metric_of(selection.current()))
+        pieces = prompt_sets.performance_pieces(read.rows.read, metric_of(selection.current()))
         missing = [piece for piece in pieces if not prompt_sets.is_performed(piece) and piece not in work.refused]
         seconds += prompt_sets.seconds_of_pieces(missing)
         every += missing
@@ -126,33 +133,33 @@ def _answer(sides: Mapping[str, ReadRows]) -> None:
         st.rerun()
 
 
-def _measure(shown: Experiment) -> None:
-    _work(shown)
-    if not shown.is_measured:
+def _measure(experiment: Experiment) -> None:
+    _work(experiment)
+    if not experiment.is_measured:
         return
     if selection.current().table:
-        _say(shown)
-        for name, columns in tables_of(shown).items():
+        _say(experiment)
+        for name, columns in tables_of(experiment).items():
             tables.draw(columns, name)
         return
-    _draw(shown)
-    _say(shown)
-    cell.draw(shown)
+    _draw(experiment)
+    _say(experiment)
+    cell.draw(experiment)
 
 
-def _say(shown: Experiment) -> None:
+def _say(experiment: Experiment) -> None:
     """The findings, and what the means are over."""
     with st.container(key="headlight-finding"):
-        st.text("\n".join(descriptions.findings(shown)))
-    for name, side in shown.sides.items():
-        if line := experiment.said(side, shown.settings):
+        st.text("\n".join(descriptions.findings(experiment)))
+    for name, side in experiment.sides.items():
+        if line := rows_note(side, experiment.settings):
             st.caption(plain(f"{name}: {line}" if name else line))
 
 
-def _work(shown: Experiment) -> None:
+def _work(experiment: Experiment) -> None:
     """Measure what is missing: at once where that is quick, else on a click, with progress and a stop button."""
     work = jobs.get_jobs("experiments")
-    pieces = [piece for side in shown.sides.values() for piece in side.pieces]
+    pieces = [piece for side in experiment.sides.values() for piece in side.pieces]
     work.keep_to(pieces)
     missing = [piece for piece in pieces if not experiments.is_done(piece) and piece not in work.refused]
     for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
@@ -163,23 +170,23 @@ def _work(shown: Experiment) -> None:
     progress.offer(work, missing, label, "experiments", experiments.seconds(missing), AT_ONCE)
 
 
-def _draw(shown: Experiment) -> None:
+def _draw(experiment: Experiment) -> None:
     """Each side's means as a map or as points; a cell is chosen by a click."""
-    if places := list(measure_options.place_of_map(shown)):
+    if places := list(measure_options.place_of_map(experiment)):
         options.row(*places, name="exp_places", whole=True)
-    assert shown.laid is not None  # it is measured
-    if shown.laid.rows is None:
+    assert experiment.laid is not None  # it is measured
+    if experiment.laid.rows is None:
         charts.choosable(
-            plot_of(shown), plot_of(shown).title, "experiment_plot", lambda places: _choose((0, *places[:1]))
+            plot_of(experiment), plot_of(experiment).title, "experiment_plot", lambda places: _choose((0, *places[:1]))
         )
         return
-    before = shown.cell
-    for name in shown.summaries:
+    before = experiment.cell
+    for name in experiment.summaries:
         chosen = cell_map(
-            map_of(shown, name),
+            map_of(experiment, name),
             choosable=True,
             chosen=None if before is None else MapCell(*before),
-            epoch=selection.epoch(shown.first.rows.read, shown.settings),
+            epoch=selection.epoch(experiment.first.rows.read, experiment.settings),
             group="experiment",
             key=selection.widget_key(f"experiment{name}"),
         )

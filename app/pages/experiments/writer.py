@@ -43,16 +43,16 @@ def draw(model: str, is_first: bool) -> None:
 
 
 def _take(keys: dict[str, str], model: str) -> None:
-    given = {name: st.session_state[key] for name, key in keys.items()}
+    inputs = {name: st.session_state[key] for name, key in keys.items()}
     with boundary.guard(lambda reason: sets.refuse(f"Could not write the set. {reason}")):
         template = PromptTemplate(
-            given["template"],
-            given["corrupted"],
-            (given["answers"],) if given["answers"].strip() else (),
-            (given["wrong"],) if given["wrong"].strip() else (),
-            values_of(given["values"]),
+            inputs["template"],
+            inputs["corrupted"],
+            (inputs["answers"],) if inputs["answers"].strip() else (),
+            (inputs["wrong"],) if inputs["wrong"].strip() else (),
+            values_of(inputs["values"]),
         )
-        sets.take(prompt_sets.write_set(model, template, given["name"].strip() or "written", int(given["count"])))
+        sets.take(prompt_sets.write_set(model, template, inputs["name"].strip() or "written", int(inputs["count"])))
 
 
 def values_of(text: str) -> dict[str, tuple[str, ...]]:
