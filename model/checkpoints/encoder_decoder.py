@@ -1,12 +1,11 @@
 """Encoder-decoders' folders that transformers' save_pretrained writes: config.json and safetensors, read as views."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
@@ -19,16 +18,17 @@ from headlight.model.checkpoints.folders import (
     read_model,
     weight_files,
 )
-from headlight.model.checkpoints.heads import MULTI_LABEL, check_language_model, label_names
+from headlight.model.checkpoints.heads import check_language_model
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.lora import is_adapter
+from headlight.model.checkpoints.seq2seq_heads import has_other_head, seq2seq_head
 from headlight.model.checkpoints.tensors import check_depth
-from headlight.model.checkpoints.weight_map import WeightMap, linear, vector
+from headlight.model.checkpoints.weight_map import WeightMap, table
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 
 SHARED = "shared.weight"
+BIAS = "final_logits_bias"
 VERSIONS = r"(encoder|decoder)\.version"  # of fairseq, in files that were made of its own
-CLASSIFIER = "classification_head."
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")  # of the shared embedding
 
 
@@ -67,27 +67,37 @@ def read(
     config, unread = read_config(architecture.model_type, raw_config, architecture.keys)
     names = partial(_names, architecture.prefix)
     stored = names(read_folder(folder))
-    is_classifier = any(name.startswith(CLASSIFIER) for name in stored)
-    if raw_config.get("tie_word_embeddings") is False and not is_classifier:  # which T5's config class overrides
+    head = seq2seq_head(raw_config, stored)
+    if raw_config.get("tie_word_embeddings") is False and head is None:  # which T5's config class overrides
         check_language_model(raw_config.get("architectures"), stored, (UNEMBED,))
-    twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings and not is_classifier else ()
-    tensors = read_model(folder, lambda raw: one_embedding(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
+    twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings and head is None else ()
+    apart = not config.tie_word_embeddings and _are_apart(stored)
+    merged = _own_embeddings if apart else one_embedding
+    tensors = read_model(folder, lambda raw: merged(names(raw)), UNEMBED, twins, inseparable=(SHARED,))
     if is_adapter(folder) and SHARED in tensors:
         config.vocab_size = len(tensors[SHARED])  # which may have tokens more than its base's
     tied = bool(twins) and is_tied(tensors.get(SHARED), tensors.get(UNEMBED))
     if tied:
         tensors.pop(UNEMBED, None)
-    shared = {"shared_embeddings": "all" if tied else "inputs"}
     with translating(architecture.model_type):
-        of_labels = _classifier_settings(raw_config, tensors) if is_classifier else {}
-        cfg = Seq2SeqConfig(**(architecture.settings(config) | shared | of_labels | settings))
+        translated = architecture.settings(config)
+        translated["shared_embeddings"] = "none" if apart else "all" if tied else "inputs"
+        if head is not None:
+            translated = head.applied(translated)
+        elif BIAS not in tensors:  # a buffer of zeros, which some files leave out
+            translated["output_bias"] = False
+        cfg = Seq2SeqConfig(**(translated | settings))
         check_depth(tensors, cfg.n_encoder_layers, cfg.n_decoder_layers)
         weight_map = architecture.weight_map(cfg, config)
-    if is_classifier:
-        body = {name: weight for name, weight in weight_map.items() if not name.startswith("unembed.")}
-        weight_map = body | _classifier(cfg)
-    else:
+    if apart:
+        weight_map = {
+            name: replace(each, name=COPIES[1]) if each.name == SHARED else each for name, each in weight_map.items()
+        }
+        weight_map["encoder.embed.W_E"] = table(COPIES[0], cfg.d_vocab, cfg.d_model)
+    if head is None:
         check_language_model(raw_config.get("architectures"), tensors, needed_by(weight_map))
+    else:
+        weight_map = head.mapped(weight_map, cfg)
     state = filled(weight_map, tensors, f"{VERSIONS}|{architecture.ignored}", how, seq2seq_skeleton(cfg))
     return Checkpoint(cfg, state, weight_files(folder), unread=unread)
 
@@ -95,28 +105,18 @@ def read(
 def _names(prefix: str, raw: dict[str, Tensor]) -> dict[str, Tensor]:
     """A folder's tensors without the prefix of their body."""
     tensors = plain_names(raw, prefix)
-    return plain_names(tensors, "transformer.") if any(name.startswith(CLASSIFIER) for name in tensors) else tensors
+    return plain_names(tensors, "transformer.") if has_other_head(tensors) else tensors
 
 
-def _classifier_settings(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """What a classifier has in place of a language model's outputs."""
-    labels = tensors.get(f"{CLASSIFIER}out_proj.weight", torch.empty(0))
-    return {
-        "labels": label_names(raw_config, len(labels)),
-        "multi_label": raw_config.get("problem_type") == MULTI_LABEL,
-        "output_bias": False,
-        "logits_scale": 1.0,
-    }
+def _are_apart(tensors: Mapping[str, Tensor]) -> bool:
+    """Whether source and target have different embeddings, as a model has that ties nothing."""
+    source, target = (tensors.get(name) for name in COPIES)
+    return source is not None and target is not None and not is_tied(source, target)
 
 
-def _classifier(cfg: Seq2SeqConfig) -> WeightMap:
-    d_model, n_labels = cfg.d_model, len(cfg.labels)
-    return {
-        "unembed.W": linear(f"{CLASSIFIER}dense.weight", d_model, d_model),
-        "unembed.b": vector(f"{CLASSIFIER}dense.bias", d_model),
-        "unembed.W_U": linear(f"{CLASSIFIER}out_proj.weight", d_model, n_labels),
-        "unembed.b_U": vector(f"{CLASSIFIER}out_proj.bias", n_labels),
-    }
+def _own_embeddings(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors without a shared embedding, which nothing reads where both sides have their own."""
+    return {name: tensor for name, tensor in tensors.items() if name != SHARED}
 
 
 def one_embedding(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -40,8 +40,8 @@ def refuse_foreign(path: Path, families: Mapping[str, Family[Any]]) -> None:
                 f"folder{script} and open that."
             )
     if known := alike(tensors, families):
+        whole = "model.safetensors" if path.suffix == ".safetensors" else "pytorch_model.bin"
         raise CheckpointError(
-            f"{path.name} holds the tensors of a {listed_families(known)}, but not its settings. Put them into a folder "
-            f"as {'model.safetensors' if path.suffix == '.safetensors' else 'pytorch_model.bin'}, with the model's "
-            "config.json and its tokenizer's files, and open that folder."
+            f"{path.name} holds the tensors of a {listed_families(known)}, but not its settings. Put them into a "
+            f"folder as {whole}, with the model's config.json and its tokenizer's files, and open that folder."
         )

@@ -181,6 +181,10 @@ def _check_model(model: Model) -> None:
         raise ConfigError("The model is in training mode, where dropout makes every run another. Call model.eval().")
     if isinstance(model, Transformer) and model.cfg.attention_dir != "causal":
         raise ConfigError("A bidirectional model does not write from left to right; attention_dir has to be 'causal'.")
+    if model.cfg.output != "tokens":
+        raise ConfigError(
+            "This model has no language model's head, so it writes nothing. Open the one that it was made of."
+        )
     if isinstance(model, Transformer) and model.cfg.d_vocab_out != model.cfg.d_vocab:
         raise ConfigError(
             f"The model reads {model.cfg.d_vocab} tokens and gives {model.cfg.d_vocab_out} logits; to read what it "

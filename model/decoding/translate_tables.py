@@ -17,6 +17,7 @@ SOURCE = ["run", "place", "position", "token read"]
 TARGET = ["run", "place", "position", "token read", "token written", "its log-probability (nats)"]
 HEADS = ["layer", "head", "run", "row", "column", "attention weight"]
 BEAMS = ["run", "node", "step", "token", "follows", "log-probability (nats)", "score", "fate"]
+SPANS = ["run", "position", "token", "logit of start", "logit of end"]
 LABELS = ["run", "label", "logit", "probability"]
 APART = ["layer", "head", "A and B apart (nats)"]
 
@@ -45,6 +46,8 @@ def translate_tables(
         tables["beams"] = columns(BEAMS, _beams(translations))
     if rows_of_labels := list(_labels(translations)):
         tables["labels"] = columns(LABELS, rows_of_labels)
+    if rows_of_spans := list(_spans(translations)):
+        tables["answer"] = columns(SPANS, rows_of_spans)
     if translations.b is not None:
         divergence = finite(translations.divergence(attends, rows).values)
         tables["apart"] = columns(APART, [(*head, value) for head, value in divergence])
@@ -58,6 +61,14 @@ def _labels(translations: Translations) -> Iterator[Row]:
             shares = probabilities(each.label_logits, each.model.cfg.multi_label).tolist()
             rows = zip(each.model.cfg.labels, each.label_logits.tolist(), shares, strict=True)
             yield from ((side, *row) for row in rows)
+
+
+def _spans(translations: Translations) -> Iterator[Row]:
+    """Where an answer starts and ends in each run, by its logits at each token."""
+    for side, each in translations.sides.items():
+        if each.span_logits is not None:
+            rows = zip(each.source_labels, each.span_logits.tolist(), strict=True)
+            yield from ((side, position, token, *logits) for position, (token, logits) in enumerate(rows))
 
 
 def _source(translations: Translations) -> list[Row]:

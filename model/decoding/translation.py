@@ -18,6 +18,7 @@ from headlight.model.decoding.beam import BeamSearch, beam_search
 from headlight.model.measure import attention
 from headlight.model.nn.seq2seq import Seq2SeqTransformer, languages_of
 from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.outputs import Answer, answerable, likeliest_span
 from headlight.model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
@@ -55,8 +56,9 @@ class Translation:
     user gave the target, `leaf` the place in its tree of the last token. A first token that the target has to begin
     with, as its language's, has probability 1. `languages` are the source's and the target's, where these were chosen.
 
-    A classifier writes nothing: `written` are then the source's tokens, which it reads as its target one token later,
-    `log_probs` are NaN, and `label_logits` are what it says of the source.
+    A model that writes no tokens `reads_source`: `written` are then the source's tokens, which it reads as its target
+    one token later, and `log_probs` are NaN. `label_logits` are what a classifier says of the source, `span_logits`
+    those of an answer that starts, and ends, at each of its tokens.
     """
 
     model: Seq2SeqTransformer
@@ -68,7 +70,9 @@ class Translation:
     search: BeamSearch | None
     leaf: int | None
     languages: Languages = (None, None)
+    reads_source: bool = False
     label_logits: Float[Tensor, " label"] | None = None
+    span_logits: Float[Tensor, "source 2"] | None = None
 
     @property
     def source(self) -> Source:
@@ -92,10 +96,19 @@ class Translation:
         return tuple(languages_of(self.model.target_tokenizer))
 
     @property
+    def answer(self) -> Answer | None:
+        """The likeliest answer within the source; None where the model gives none."""
+        if self.span_logits is None:
+            return None
+        tokens, tokenizer = self.source_tokens.tolist(), self.model.source_tokenizer
+        text = torch.ones(len(tokens), dtype=torch.bool) if tokenizer is None else answerable(tokens, tokenizer)
+        return likeliest_span(self.span_logits, text)
+
+    @property
     def read(self) -> list[int]:
         """The tokens that the decoder read: the start token, then all written but the last."""
-        if self.label_logits is not None:
-            return self.model.to_classifier_target(self.source_tokens[None])[0].tolist()
+        if self.reads_source:
+            return self.model.to_own_target(self.source_tokens[None])[0].tolist()
         return [self.model.cfg.start_token, *self.written[:-1].tolist()]
 
     @cached_property
@@ -144,10 +157,10 @@ def translate(
         HeadlightError: the model cannot read the source or the target.
     """
     key = ("" if model.source is None else model.source.name, source, beams, languages)
-    if model.cfg.labels:
-        if target is not None:
-            raise InputError("This model is a classifier: its target is the source itself. Leave the target empty.")
-        return host.keep(("labels", *key), lambda: _classify(model, source, host))
+    if model.cfg.labels and target is not None:
+        raise InputError("This model writes no tokens: its target is the source itself. Leave the target empty.")
+    if model.cfg.output != "tokens" and target is None:
+        return host.keep(("source as target", *key), lambda: _read_source(model, source, host))
     if target is not None:
         return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host, languages))
     search = host.keep(("beams", *key), lambda: _search(model, source, beams, host, languages))
@@ -199,22 +212,28 @@ def _read(
     inputs = torch.tensor([[model.cfg.start_token, *written[:-1]]])
     with host.turn(), torch.inference_mode():
         logits, cache = model.run_with_cache(source, inputs)
-        log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
+        log_probs = torch.full((len(written),), torch.nan)
+        if model.cfg.output == "tokens":
+            log_probs = logits[0].log_softmax(-1).gather(-1, torch.tensor(written)[:, None])[:, 0]
         if written and written[0] == model.first_token(languages[1]):
             log_probs[0] = 0.0
         attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
     return Translation(model, text, source[0], torch.tensor(written), log_probs, attention, search, leaf, languages)
 
 
-def _classify(model: Seq2SeqTransformer, text: str, host: Host) -> Translation:
+def _read_source(model: Seq2SeqTransformer, text: str, host: Host) -> Translation:
     """One forward pass over the source, which is read as the target too."""
     source = model.to_source_tokens(text)
     with host.turn(), torch.inference_mode():
-        logits, cache = model.run_with_cache(source, model.to_classifier_target(source))
+        outputs, cache = model.run_with_cache(source, model.to_own_target(source))
         attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
-    written, labels = source[0], logits[0, model.label_position(source[0])]
-    nothing = torch.full(written.shape, torch.nan)
-    return Translation(model, text, source[0], written, nothing, attention, None, None, label_logits=labels)
+    nothing, logits = torch.full(source[0].shape, torch.nan), dict[str, Tensor]()
+    match model.cfg.output:
+        case "labels":
+            logits["label_logits"] = outputs[0, model.label_position(source[0])]
+        case "answer span":
+            logits["span_logits"] = outputs[0]
+    return Translation(model, text, source[0], source[0], nothing, attention, None, None, reads_source=True, **logits)
 
 
 def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:

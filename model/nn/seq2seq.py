@@ -1,6 +1,7 @@
 """The encoder-decoder transformer of "Attention Is All You Need" and the ways to run it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,7 +20,7 @@ from headlight.model.nn.layers.embeddings import Embed, PosEmbed, SinusoidalPosE
 from headlight.model.nn.layers.norms import NoNorm, build_norm
 from headlight.model.nn.layers.output_heads import LabelHead
 from headlight.model.nn.layers.positions import Positions, place, place_beside
-from headlight.model.nn.layers.unembeddings import BiasedTiedUnembed, TiedUnembed, Unembed
+from headlight.model.nn.layers.unembeddings import BiasedTiedUnembed, NoUnembed, TiedUnembed, Unembed
 from headlight.model.nn.seq2seq_config import Seq2SeqConfig
 from headlight.model.text.tokenizer import Tokenizer
 
@@ -111,9 +112,7 @@ class Seq2SeqTransformer(HookedModel):
         self.decoder = Decoder(cfg)
         shared = cfg.shared_embeddings in ("inputs", "all")
         self.encoder = Encoder(cfg, TiedEmbed(self.decoder.embed) if shared else Embed(cfg.encoder))
-        self.unembed = (
-            LabelHead(cfg.d_model, len(cfg.labels)) if cfg.labels else _build_unembed(cfg, self.decoder.embed)
-        )
+        self.unembed = _build_output(cfg, self.decoder.embed)
 
     def forward(
         self,
@@ -124,9 +123,9 @@ class Seq2SeqTransformer(HookedModel):
         *,
         tap: Tap = NO_TAP,
     ) -> Logits:
-        """Logits of the token that follows each target token, or a classifier's labels at each.
+        """Logits of the token that follows each target token; of a model that writes none its own outputs there.
 
-        A target begins with the config's `start_token`; a classifier's is `to_classifier_target` of the source.
+        A target begins with the config's `start_token`; without tokens to write it is `to_own_target` of the source.
 
         Masks are 1 for real tokens and 0 for padding; a row's real tokens get the result that they get alone. `tap`
         sees, and may replace, every named activation on the way.
@@ -258,8 +257,8 @@ class Seq2SeqTransformer(HookedModel):
             )
         return self._row([self.cfg.start_token, *ids])
 
-    def to_classifier_target(self, source: SourceTokens) -> TargetTokens:
-        """The target that a classifier reads: the source, one token later."""
+    def to_own_target(self, source: SourceTokens) -> TargetTokens:
+        """The target that a model without tokens to write reads: the source, one token later."""
         first = source[:, -1:] if self.cfg.starts_with_last else torch.full_like(source[:, :1], self.cfg.start_token)
         return torch.cat([first, source[:, :-1]], 1)
 
@@ -312,7 +311,14 @@ def _build_positions(cfg: Seq2SeqConfig, stack: TransformerConfig) -> nn.Module 
     return SinusoidalPosEmbed(stack) if cfg.positions == "sinusoidal" else PosEmbed(stack)
 
 
-def _build_unembed(cfg: Seq2SeqConfig, embed: Embed) -> nn.Module:
+def _build_output(cfg: Seq2SeqConfig, embed: Embed) -> nn.Module:
+    match cfg.output:
+        case "none":
+            return NoUnembed()
+        case "labels":
+            return LabelHead(cfg.d_model, len(cfg.labels))
+        case "answer span":
+            return Unembed(replace(cfg.decoder, output=cfg.output, d_vocab_out=len(cfg.labels)))
     if not cfg.decoder.tie_word_embeddings:
         return Unembed(cfg.decoder)
     return BiasedTiedUnembed(embed) if cfg.output_bias else TiedUnembed(embed)

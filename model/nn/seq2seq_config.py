@@ -8,6 +8,7 @@ from headlight.model.base.errors import ConfigError
 from headlight.model.nn.config import Activation, Normalization, TransformerConfig
 
 Positions = Literal["sinusoidal", "learned", "relative"]
+Seq2SeqOutput = Literal["tokens", "labels", "answer span", "none"]
 SharedEmbeddings = Literal["none", "inputs", "target", "all"]
 
 
@@ -24,9 +25,10 @@ class Seq2SeqConfig:
     an output that shares has a bias only with `output_bias`. A target begins with `start_token` and ends with
     `end_token`, a source ends with `source_end_token` if set. The other names are `TransformerConfig`'s.
 
-    A classifier has `labels` in place of tokens to write. It reads the source as the target too, behind `start_token`
-    or, with `starts_with_last`, behind the source's own last token; labels are read at the source's last `end_token`.
-    With `multi_label` a source may have several.
+    Outputs: "tokens" to write; "labels" of a classifier, by their names in `labels`; an "answer span", where an answer
+    starts and ends; "none" of a body without a head, which gives the decoder's last hidden state. Whatever writes no
+    tokens reads the source as the target too, behind `start_token` or, with `starts_with_last`, behind the source's own
+    last token; labels are read at the source's last `end_token`. With `multi_label` a source may have several.
 
     Raises:
         ConfigError: a size that is not a positive integer, an unknown choice, a special token outside its
@@ -62,6 +64,7 @@ class Seq2SeqConfig:
     shared_embeddings: SharedEmbeddings = "target"
     output_bias: bool = False
     logits_scale: float = 1.0
+    output: Seq2SeqOutput | None = None
     labels: tuple[str, ...] = ()
     multi_label: bool = False
     starts_with_last: bool = False
@@ -90,6 +93,9 @@ class Seq2SeqConfig:
         for name in ("d_vocab_out", "d_value", "d_mlp", "attn_scale"):  # the defaults are the decoder's
             object.__setattr__(self, name, getattr(self.decoder, name))
         object.__setattr__(self, "labels", tuple(map(str, self.labels)))
+        if self.output is None:
+            object.__setattr__(self, "output", "labels" if self.labels else "tokens")
+        check_choice("output", self.output, get_args(Seq2SeqOutput))
         self._check_vocabulary()
 
     @property

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.measure import Measure
 from headlight.model.nn.hooks import Collect
 from headlight.model.runs.host import kept
 from headlight.model.runs.run import Run
+from headlight.model.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,22 @@ def answer_of(run: Run) -> Answer:
 
     It is text, and of two texts part of the second, as in transformers' pipeline.
     """
-    start, end = outputs_by_token(run).values.double().unbind(-1)
-    text = _answerable(run)
+    return likeliest_span(outputs_by_token(run).values, answerable(run.tokens.tolist(), run.tokenizer))
+
+
+def likeliest_span(logits: Float[Tensor, "pos 2"], text: Bool[Tensor, " pos"]) -> Answer:
+    """The span of text whose logits of start and end add up to the most."""
+    start, end = logits.double().unbind(-1)
     spans = (text[:, None] & text[None]).triu()
     sums = (start[:, None] + end[None]).masked_fill(~spans, -torch.inf)
     first, last = divmod(int(sums.argmax()), len(end))
     return Answer(first, last, float(start[first]), float(end[last]))
 
 
-def _answerable(run: Run) -> Bool[Tensor, " pos"]:
+def answerable(tokens: list[int], tokenizer: Tokenizer) -> Bool[Tensor, " pos"]:
     """The tokens that an answer may have: those of the second text, or of the only one, or all where none is text."""
-    tokens, separator = run.tokens.tolist(), run.tokenizer.separator
-    is_text = torch.tensor([not run.tokenizer.is_special(token) for token in tokens])
+    separator = tokenizer.separator
+    is_text = torch.tensor([not tokenizer.is_special(token) for token in tokens])
     first = tokens.index(separator) if separator in tokens else 0
     behind = is_text & (torch.arange(len(tokens)) > first)
     return behind if behind.any() else is_text if is_text.any() else torch.ones_like(is_text)

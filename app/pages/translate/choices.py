@@ -32,7 +32,7 @@ class Choices(PageChoices):
         )
         return replace(
             self,
-            rows="read" if pair.a.label_logits is not None else self.rows,
+            rows="read" if pair.a.reads_source else self.rows,
             pair_heads=None if self.pair_heads and not heads else heads,
             pair_queries=tuple(place for place in self.pair_queries if place < len(down.labels)),
             pair_keys=tuple(place for place in self.pair_keys if place < len(across.labels)),

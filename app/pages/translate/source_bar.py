@@ -105,7 +105,7 @@ def about(translations: Translations) -> None:
             named = "" if translations.b is None else f"{side}  "
             n_source, n_target = len(each.source_tokens), len(each.written)
             length = "target provided" if each.search is None else f"{n_target:,} written"
-            length = length if each.label_logits is None else "as its own target too"
+            length = "as its own target too" if each.reads_source else length
             st.text(f"{named}{model} · {n_source:,} source tokens read, {length}", width="content")
             details(side, partial(_details, each, side))
 

@@ -13,11 +13,18 @@ from headlight.model.decoding.translations import Translations
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.likelihood import probabilities
 
+NO_HEAD = (
+    "No head: the output is the decoder's last hidden state, so that nothing is predicted or written. Without a target "
+    "of your own the decoder reads the source itself, one token later."
+)
+
 
 def draw(translations: Translations) -> None:
-    """The target of each translation, with its probabilities; of two, how much likelier B's is."""
-    if any(each.label_logits is not None for each in translations.sides.values()):
-        _labels(translations)
+    """The target of each translation, with its probabilities; of two, how much likelier B's is. Or other outputs."""
+    writes = all(each.model.cfg.output == "tokens" for each in translations.sides.values())
+    if not writes:
+        for side, each in translations.sides.items():
+            _outputs(each, "" if translations.b is None else f"{side}: ")
         return
     for side, each in translations.sides.items():
         _target(each, "" if translations.b is None else f"{side}: ", side)
@@ -28,27 +35,53 @@ def draw(translations: Translations) -> None:
             tables.draw(_side_by_side(translations), "The targets side by side, with every token's log-probability")
 
 
-def _labels(translations: Translations) -> None:
-    """What a classifier says of each source, and where that is read."""
-    heading("Labels")
-    for side, each in translations.sides.items():
-        if each.label_logits is None:
-            continue
-        named = "" if translations.b is None else f"{side}: "
-        shares = probabilities(each.label_logits, each.model.cfg.multi_label).tolist()
-        logits = each.label_logits.tolist()
-        said = zip(each.model.cfg.labels, shares, logits, strict=True)
-        if len(logits) == 1:
-            st.text(f"{named}{each.model.cfg.labels[0]} {logits[0]:.3f}")
-        else:
-            st.text(named + "  ".join(f"{name} {percent(share)} ({logit:.2f})" for name, share, logit in said))
-        position = each.model.label_position(each.source_tokens)
-        st.caption(
-            plain(
-                f"{named}probability and logit, read where the decoder reads {each.read_labels[position]} (position "
-                f"{position}): it reads the source itself, one token later."
-            )
+def _outputs(translation: Translation, named: str) -> None:
+    """What a model without tokens to write says of its source."""
+    match translation.model.cfg.output:
+        case "labels":
+            _labels(translation, named)
+        case "answer span":
+            _answer(translation, named)
+        case "none":
+            st.caption(plain(f"{named}{NO_HEAD}"))
+        case _:
+            _target(translation, named, named[:1] or "A")
+
+
+def _labels(translation: Translation, named: str) -> None:
+    """What a classifier says of its source, and where that is read."""
+    heading(f"{named}Labels")
+    cfg, label_logits = translation.model.cfg, translation.label_logits
+    assert label_logits is not None  # of a classifier
+    shares, logits = probabilities(label_logits, cfg.multi_label).tolist(), label_logits.tolist()
+    if len(logits) == 1:
+        st.text(f"{cfg.labels[0]} {logits[0]:.3f}")
+    else:
+        said = zip(cfg.labels, shares, logits, strict=True)
+        st.text("  ".join(f"{name} {percent(share)} ({logit:.2f})" for name, share, logit in said))
+    position = translation.model.label_position(translation.source_tokens)
+    st.caption(
+        plain(
+            f"{named}probability and logit, read where the decoder reads {translation.read_labels[position]} (position "
+            f"{position}): it reads the source itself, one token later."
         )
+    )
+
+
+def _answer(translation: Translation, named: str) -> None:
+    """The likeliest answer, and the logits of its ends."""
+    heading(f"{named}Answer")
+    answer, tokens = translation.answer, translation.source_tokens.tolist()
+    assert answer is not None  # of a model that gives one
+    tokenizer, span = translation.model.source_tokenizer, tokens[answer.start : answer.end + 1]
+    st.text(" ".join(map(str, span)) if tokenizer is None else tokenizer.to_string(span))
+    st.caption(
+        plain(
+            f"Tokens {answer.start} to {answer.end}: of all spans of the text, the one whose start "
+            f"({answer.start_logit:.2f}) and end ({answer.end_logit:.2f}) have logits that add up to the most. The "
+            "decoder reads the source itself, one token later."
+        )
+    )
 
 
 def _target(translation: Translation, before: str, side: str) -> None:

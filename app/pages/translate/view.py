@@ -26,7 +26,7 @@ def render(translations: Translations) -> None:
     """The targets or labels, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
     _options(translations.a)
     is_table = selection.current().table
-    is_first = is_table or translations.a.label_logits is not None
+    is_first = is_table or translations.a.reads_source
     if is_first:
         text.draw(translations)
     (heads.as_tables if is_table else heads.pictures)(translations)
@@ -46,8 +46,8 @@ def _say_what_is_common(translations: Translations) -> None:
 
 
 def _options(translation: Translation) -> None:
-    is_classifier = translation.label_logits is not None
-    languages = () if is_classifier else translation.offered_languages
+    reads_source = translation.reads_source
+    languages = () if reads_source else translation.offered_languages
     offered = {"": "model's default", **{name: name for name in languages}}
     from_to = [
         options.bind(
@@ -65,7 +65,7 @@ def _options(translation: Translation) -> None:
     options.row(
         *from_to,
         options.bind(Choice, "attends", "Attention", page=Choices, options=ATTENDS),
-        rows if selection.current().choices_of(Choices).attends == "cross" and not is_classifier else None,
+        rows if selection.current().choices_of(Choices).attends == "cross" and not reads_source else None,
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.as_tables(),
         options.bind(Switch, "own_scale", "Scale per head", folded=True),

@@ -63,7 +63,7 @@ def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
 def without_positions(cfg: Seq2SeqConfig) -> WeightMap:
     """The embedding that source and target share, the layers, norms around them and the unembedding."""
     weights = {"decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model), **_blocks(cfg)}
-    if cfg.shared_embeddings == "inputs":
+    if cfg.shared_embeddings != "all":
         weights["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
     if cfg.output_bias:
         weights["unembed.b_U"] = WeightView("final_logits_bias", (1, cfg.d_vocab), lambda tensor: tensor[0])

@@ -51,7 +51,7 @@ def _start_token(config: Any) -> object:
 def weight_map(cfg: Seq2SeqConfig, config: Any) -> WeightMap:
     """Map T5's checkpoint tensors to parameter names."""
     weights = {"decoder.embed.W_E": table(SHARED, cfg.d_vocab, cfg.d_model)}
-    if cfg.shared_embeddings == "inputs":
+    if cfg.shared_embeddings != "all":
         weights["unembed.W_U"] = linear(UNEMBED, cfg.d_model, cfg.d_vocab)
     for side, n_layers, parts in (
         ("encoder", cfg.n_encoder_layers, {"attn": "SelfAttention"}),

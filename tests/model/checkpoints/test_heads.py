@@ -14,9 +14,9 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import LlamaForCausalLM, LlamaForSequenceClassification, PreTrainedModel, T5Config, T5Model
+from transformers import LlamaForCausalLM, LlamaForSequenceClassification, PreTrainedModel
 
-from headlight.model import load, load_seq2seq
+from headlight.model import load
 from headlight.model.base.errors import HeadlightError
 from headlight.model.text.outputs import LabelNames
 from tests.model.checkpoints.architectures.llama import SIZES
@@ -197,13 +197,6 @@ def test_a_class_in_the_folders_own_code_is_refused(tmp_path: Path) -> None:
     edit_config(tmp_path, architectures=["AntiBERTy"], auto_map={"AutoModel": "modeling.AntiBERTy"})
     with pytest.raises(HeadlightError, match=r"is a AntiBERTy, a class in the folder's own code \(auto_map\), "):
         load(tmp_path)
-
-
-def test_an_encoder_decoders_body_is_refused(tmp_path: Path) -> None:
-    T5Model(T5Config(**T5, decoder_start_token_id=0)).save_pretrained(tmp_path / "t5")
-    edit_config(tmp_path / "t5", tie_word_embeddings=False)
-    with pytest.raises(HeadlightError, match=r"is a T5Model, which has no language model's head"):
-        load_seq2seq(tmp_path / "t5")
 
 
 @pytest.mark.parametrize("head", ["ForCausalLM", "ForSequenceClassification"])

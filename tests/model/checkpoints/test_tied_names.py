@@ -1,5 +1,6 @@
 """Of two names for one tensor a file may hold either: what transformers, accelerate and safetensors write differs."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,19 @@ def test_a_head_that_is_not_tied_is_not_made_up(tmp_path: Path) -> None:
     edit_config(tmp_path, tie_word_embeddings=False)
     with pytest.raises(CheckpointError, match=r"lacks the tensors lm_head\.weight"):
         load_seq2seq(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["bart: tied", "m2m_100: tied"])
+@torch.no_grad()
+def test_a_model_that_ties_nothing_has_three_embeddings(name: str, tmp_path: Path) -> None:
+    config = deepcopy(seq2seq_twins.CONFIGS[name])
+    config.tie_word_embeddings = False
+    theirs = seq2seq_twins.noisy(config)
+    theirs.save_pretrained(tmp_path)
+    ours = load_seq2seq(tmp_path)
+    assert not torch.equal(ours.encoder.embed.W_E, ours.decoder.embed.W_E)
+    expected = theirs(input_ids=SOURCE, decoder_input_ids=TARGET).logits
+    assert difference(ours(SOURCE, TARGET), expected) <= TOLERANCE
 
 
 def test_different_embeddings_of_source_and_target_are_refused(tmp_path: Path) -> None:

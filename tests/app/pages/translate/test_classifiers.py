@@ -1,5 +1,6 @@
-"""The page *Translate* of a classifier: its labels, where they are read, and a script that prints the same."""
+"""The page *Translate* of models that write no tokens: their outputs, and a script that prints the same."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,28 @@ def test_labels_are_told_with_their_probabilities(tmp_path: Path) -> None:
         logits = theirs(found.a.source_tokens[None]).logits[0]
     page = opened(tmp_path, source)
     assert f"entailment {float(logits.softmax(-1)[2]):.0%} ({float(logits[2]):.2f})" in said(page)
-    selection = selection_of(translator=str(tmp_path), source=source)
+    compare_with_script(tmp_path, source)
+
+
+@pytest.mark.usefixtures("settings", "unchecked")
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("ForQuestionAnswering", r"Tokens (\d+) to \d+: of all spans"),
+        ("Model", "No head: the output is the decoder's last"),
+    ],
+)
+def test_an_answer_is_quoted_and_a_body_says_that_it_predicts_nothing(head: str, expected: str, tmp_path: Path) -> None:
+    saved("Bart", tmp_path, head)
+    save_words(tmp_path)
+    page = opened(tmp_path, "</s> <unk>")
+    assert re.search(expected, " ".join(each.value for each in page.caption))
+    compare_with_script(tmp_path, "</s> <unk>")
+
+
+def compare_with_script(folder: Path, source: str) -> None:
+    """The exported script prints the page's tables."""
+    selection = selection_of(translator=str(folder), source=source)
+    found = translations.for_selection(selection)
     assert EXPORT.script is not None
     compare_tables(run_here(EXPORT.script(found, selection)), EXPORT.data(found, selection).tables)
