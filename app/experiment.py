@@ -5,11 +5,10 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
-from typing import Any
 
-from headlight.model.base.errors import HeadlightError
-from headlight.model.experiments.settings import ExperimentSettings, flag
+from headlight.app.commands import add_engine_flags, add_settings, add_source_flags, run_command
+from headlight.app.server.flags import flag
+from headlight.model.experiments.settings import ExperimentSettings
 
 CIRCUIT = "circuit"  # beside the measures
 CIRCUIT_FLAGS: dict[str, tuple[type, str]] = {  # of its settings, which are checked where torch is imported
@@ -21,7 +20,6 @@ CIRCUIT_FLAGS: dict[str, tuple[type, str]] = {  # of its settings, which are che
     "steps": (int, "gradients on the way of EAP-IG (default: 5)"),
     "held_out": (float, "share of the rows that circuits are measured on (default: 0.5)"),
 }
-STOPPED = 130  # what a shell gives for a command that was interrupted
 
 DESCRIPTION = """Measure a model over a set of pairs of prompts: patching, attributions, ablations, with intervals.
 
@@ -37,26 +35,10 @@ def parser() -> ArgumentParser:
     made = ArgumentParser("experiment", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
     made.add_argument("model", help="a model's name, folder, file or hub name")
     made.add_argument("pairs", help="a set: .csv, .tsv, .jsonl, .json, .parquet; a folder of datasets; a hub name")
-    made.add_argument("--out", type=Path, help="the folder to write (default: experiments/MODEL/PAIRS/MEASURE-PART)")
-    made.add_argument("--split", default="train", help="the part of a data set of the hub (default: train)")
-    made.add_argument("--revision", help="a branch, tag or commit of a model of the hub")
     made.add_argument("--with-space", action="store_true", help="put a space before answers that begin without one")
-    made.add_argument("--engine", choices=("processes", "ray"), default="processes", help="who computes the batches")
-    made.add_argument("--workers", type=int, default=1, help="how many; of several each has one thread (default: 1)")
-    made.add_argument("--ray-address", help="the cluster to compute on; without it Ray starts one on this machine")
-    made.add_argument("--restart", action="store_true", help="forget what is there, finished or not, and begin anew")
-    for each in fields(ExperimentSettings):
-        kind: Any = type(each.default)
-        if each.default is False:
-            made.add_argument(flag(each.name), action="store_true", help=each.metadata["meaning"])
-            continue
-        allowed = (0, 1) if kind is bool else each.metadata.get("one_of")
-        if each.name == "measure":
-            allowed = (*each.metadata["one_of"], CIRCUIT)
-        help = f"{each.metadata['meaning']} (default: {each.default})"
-        made.add_argument(
-            flag(each.name), type=int if kind is bool else kind, choices=allowed, default=each.default, help=help
-        )
+    add_source_flags(made, "experiments/MODEL/PAIRS/MEASURE-PART")
+    add_engine_flags(made, "batches")
+    add_settings(made, ExperimentSettings, {"measure": [CIRCUIT]})
     of_circuit = made.add_argument_group("of --measure circuit")
     for name, (kind, help) in CIRCUIT_FLAGS.items():
         of_circuit.add_argument(flag(name), type=kind, help=help)
@@ -66,29 +48,20 @@ def parser() -> ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run an experiment by its flags and return the exit status."""
     flags = parser().parse_args(arguments)
-    try:
-        folder, opens = _run(flags)
-    except HeadlightError as error:
-        print(f"The experiment cannot go on. {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("Stopped. The same command goes on from here.", file=sys.stderr)
-        return STOPPED
-    print(f"The experiment is in {folder}: {opens}.")
-    return 0
+    return run_command("experiment", lambda: _run(flags))
 
 
-def _run(flags: Namespace) -> tuple[Path, str]:
-    """The folder that was written, and what opens it."""
+def _run(flags: Namespace) -> str:
     from headlight.app import circuit_experimenting, experimenting  # here: --help answers without importing torch
 
     chosen = {each.name: getattr(flags, each.name) for each in fields(ExperimentSettings)} | {"bos": bool(flags.bos)}
-    if flags.measure != CIRCUIT:
-        return experimenting.experiment(flags, ExperimentSettings(**chosen)), "the page Experiments opens it"
-    own = {name: getattr(flags, name) for name in CIRCUIT_FLAGS if getattr(flags, name) is not None}
-    settings = ExperimentSettings(**{**chosen, "measure": "patching"})
-    folder = circuit_experimenting.circuit_experiment(flags, settings, own)
-    return folder, "its tables are csv files, and the page Experiments opens it"
+    if flags.measure == CIRCUIT:
+        own = {name: getattr(flags, name) for name in CIRCUIT_FLAGS if getattr(flags, name) is not None}
+        settings = ExperimentSettings(**{**chosen, "measure": "patching"})
+        folder = circuit_experimenting.circuit_experiment(flags, settings, own)
+    else:
+        folder = experimenting.experiment(flags, ExperimentSettings(**chosen))
+    return f"The experiment is in {folder}: the page Experiments opens it."
 
 
 if __name__ == "__main__":

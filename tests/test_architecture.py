@@ -39,6 +39,7 @@ LEVELS = [
     "app.view_file",
     "app.main",
     "app.server.server",
+    "app.commands",
     "app.scanning",
     "app.experimenting",
     "app.circuit_experimenting",
