@@ -123,7 +123,7 @@ THIRD_PARTY = {
     "app.scanning": {"tqdm"},
     "app.experimenting": {"tqdm"},
     "app.circuit_experimenting": {"tqdm"},
-    "app.server": {"streamlit", "starlette"},
+    "app.server": {"streamlit", "starlette", "prometheus_client"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},
     "app.frame": {"streamlit", "numpy", "torch", "jaxtyping"},
@@ -289,7 +289,7 @@ def test_no_component_writes_html_or_reaches_beyond_the_pages_own_server() -> No
     html = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|new Function"
     assert _hits("textContent", "app", ".js")
     assert not _hits(
-        rf"{html}|https?:|\bfetch\((?!`/fetch/)|XMLHttpRequest|WebSocket|sendBeacon|@import|url\(", "app", ".js", ".css"
+        rf"{html}|https?:|\bfetch\((?!`fetch/)|XMLHttpRequest|WebSocket|sendBeacon|@import|url\(", "app", ".js", ".css"
     )
 
 

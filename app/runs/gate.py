@@ -30,8 +30,9 @@ class Ticket:
     number: int
     owner: Hashable = field(compare=False)
     estimate: float | None = field(compare=False)
-    admitted: Event = field(default_factory=Event, compare=False)
+    arrived: float = field(compare=False)
     began: float = field(default=0.0, compare=False)
+    admitted: Event = field(default_factory=Event, compare=False)
 
 
 class Gate:
@@ -42,7 +43,7 @@ class Gate:
 
     The line is fair to owners, which are browser sessions. A run is due at the time of its arrival plus its estimated
     seconds plus the seconds that its owner has had lately: who has long work lets others pass, but only those who come
-    within that time, so that nobody waits without end.
+    within that time, so that nobody waits without end. `note` gets each run's seconds in line and inside.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Gate:
         tell: Callable[[Place], None] = lambda place: None,
         owner: Callable[[], Hashable] = get_ident,
         clock: Callable[[], float] = time.monotonic,
+        note: Callable[[float, float], None] = lambda waited, took: None,
     ) -> None:
-        self._at_once, self._max_waiting, self._tell, self._owner, self._clock = at_once, waiting, tell, owner, clock
+        self._at_once, self._max_waiting, self._tell, self._owner = at_once, waiting, tell, owner
+        self._clock, self._note = clock, note
         self._lock, self._numbers, self._thread = Lock(), count(), local()
         self._line, self._running = list[Ticket](), dict[int, Ticket]()
         self._used = dict[Hashable, tuple[float, float]]()  # seconds, and when they were counted
@@ -106,7 +109,7 @@ class Gate:
                 )
             now, owner = self._clock(), self._owner()
             due = now + self._expected(estimate) + self._lately(owner, now)
-            ticket = Ticket(due, next(self._numbers), owner, estimate)
+            ticket = Ticket(due, next(self._numbers), owner, estimate, now)
             heappush(self._line, ticket)
             self._admit()
             return ticket
@@ -132,6 +135,7 @@ class Gate:
         """Count the seconds of a run that has ended."""
         now = self._clock()
         took = now - ticket.began
+        self._note(ticket.began - ticket.arrived, took)
         if ticket.estimate:
             self._pace += NEWEST * (took / ticket.estimate - self._pace)
         else:

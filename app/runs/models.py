@@ -231,6 +231,11 @@ def is_open(name: str) -> bool:
     return not {name, (SEQ2SEQ, name)}.isdisjoint(_opened().keys)
 
 
+def n_open() -> int:
+    """Number of models in memory."""
+    return len(_opened().keys)
+
+
 def may_know_chat(name: str) -> bool:
     """Whether a model's tokenizer has a chat template; of one that is still to come from the hub, whether it may."""
     model: Transformer | None = _opened().peek(name)

@@ -1,23 +1,23 @@
 """Runs as sessions ask for them: from the cache where they were made before, a few at a time, within limits."""
 
+import logging
+import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from threading import get_ident
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import Tensor
 
-from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen
+from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen, visitors
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.gate import Gate
 from headlight.app.runs.limits import GIB, ByteCache, held_bytes
 from headlight.app.runs.passes import Layers
-from headlight.app.server import memory
+from headlight.app.server import memory, metrics
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
 from headlight.model.base.errors import HeadlightError, InputError
@@ -33,6 +33,8 @@ from headlight.model.runs.run import Run, make_run, run_key, tokenizer_of
 from headlight.model.text.chat import Begin, as_literal, is_literal, prepends
 
 Value = TypeVar("Value")
+
+_LOG = logging.getLogger("headlight")
 Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and what it begins with."""
 ENTRY_BYTES = 1024  # of a key and of what stands around a value, so that no number of small values is kept for nothing
@@ -55,7 +57,8 @@ def _gate() -> Gate:
     memory.return_freed_memory()
     if settings().threads:
         torch.set_num_threads(settings().threads)
-    return Gate(settings().runs_at_once, settings().runs_waiting, passes.tell_place, session)
+    at_once, waiting = settings().runs_at_once, settings().runs_waiting
+    return Gate(at_once, waiting, passes.tell_place, visitors.session, note=metrics.note_run)
 
 
 @cache
@@ -124,9 +127,16 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     seconds = _check_seconds(model, counts)
     means = means_of(edits, model_name, bos)
     opened: Opened = {**dictionaries.of_edits(edits, model), **directions.of_edits(edits)}
+    visitors.check_rate()
+    arrived = time.monotonic()
     with turn(seconds), torch.inference_mode():
-        on, watch = models.on_device(model), Layers(model.cfg.n_layers)
-        return make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
+        began, on, watch = time.monotonic(), models.on_device(model), Layers(model.cfg.n_layers)
+        made = make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
+    waited, took = began - arrived, time.monotonic() - began
+    _LOG.info(
+        "run of %r: %d tokens, %d edits, %.2f s in line, %.2f s", model_name, len(tokens), len(edits), waited, took
+    )
+    return made
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:
@@ -306,12 +316,6 @@ def turn(seconds: float | None = None) -> AbstractContextManager[None]:
     return _gate().enter(seconds)
 
 
-def session() -> Hashable:
-    """The browser session that this thread works for, or the thread itself."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return get_ident() if context is None else context.session_id
-
-
 def turn_beside() -> AbstractContextManager[None]:
     """Slot beside the runs for short work of milliseconds, such as one head, which does not wait for a long run.
 
@@ -326,9 +330,23 @@ def keep(key: Hashable, make: Callable[[], Value]) -> Value:
 
     A thread that holds a place waits for no other thread's result: that thread may be waiting for this very place.
     """
-    return _results().get(key, make, may_wait=not _gate().is_held)
+    origin = "cache"
+
+    def make_anew() -> Value:
+        nonlocal origin
+        origin = "computed"
+        return make()
+
+    value = _results().get(key, make_anew, may_wait=not _gate().is_held)
+    metrics.RESULTS.labels(origin).inc()
+    return value
 
 
 def kept(key: Hashable) -> Any:
     """Cached value for a key; None on a miss."""
     return _results().find(key)
+
+
+def load() -> tuple[int, int, int]:
+    """Number of runs under way, number of those that wait, and bytes of the results that are kept."""
+    return _gate().n_running, _gate().n_waiting, _results().nbytes

@@ -8,7 +8,7 @@ import sys
 from asyncio import AbstractEventLoop
 from collections import Counter
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address, ip_network
+from functools import cache
 from typing import Any
 
 from starlette.responses import PlainTextResponse
@@ -18,6 +18,8 @@ from streamlit import get_option
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 
+from headlight.app.server import metrics
+from headlight.app.server.rates import RateLimit, network_of
 from headlight.app.server.settings import is_loopback, settings
 
 if sys.platform != "win32":  # which has neither the module nor the limit
@@ -27,7 +29,6 @@ MAX_FILES = 2**16  # more are of no use, and some programs go through all number
 RESERVED = 128  # open files of the process itself: the log, models, scans, uploads
 PER_SESSION = 2  # its websocket, and a connection that fetches files for it
 SHARE = 4  # an address may have the sessions divided by this, where no setting says how many
-PREFIX = 64  # bits of an IPv6 address; whoever has one has all that begin with them
 FULL = (
     "This server has {:,} sessions open, which is as many as it takes. Close a tab that you need no more, "
     "or try again in a minute."
@@ -37,17 +38,31 @@ FULL_FOR_ADDRESS = (
     "need no more, or try again in a minute."
 )
 
+TOO_MANY_UPLOADS = "Your address has uploaded as many files as this server takes within a minute. Try again in {} s."
+UPLOADS = "/_stcore/upload_file/"
+
+_open = Counter[str]()  # sessions by address
+
 
 class Capacity:
-    """ASGI middleware that counts websockets, and refuses them and the page itself where there are too many."""
+    """ASGI middleware that counts websockets, and refuses them and the page itself where there are too many.
+
+    It also refuses uploads where an address sends too many within a minute.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.n_open = app, Counter[str]()
+        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, counted where it is a websocket; status 503 and a message where the server is full."""
         is_websocket, address = scope["type"] == "websocket", visitor(scope)
-        if (is_websocket or _is_page(scope)) and (reason := self._refusal(address)):
+        if _is_upload(scope) and (seconds := _uploads().seconds_until_free(address)):
+            metrics.REFUSALS.labels("uploads").inc()
+            answer = PlainTextResponse(TOO_MANY_UPLOADS.format(seconds), 429, {"Retry-After": str(seconds)})
+            await answer(scope, receive, send)
+            return
+        if (is_websocket or _is_page(scope)) and (reason := _refusal(address)):
+            metrics.REFUSALS.labels("sessions").inc()
             answer = PlainTextResponse(reason, 503, {"Retry-After": "60", "Cache-Control": "no-store"})
             if is_websocket:
                 await WebSocket(scope, receive, send).send_denial_response(answer)
@@ -57,36 +72,40 @@ class Capacity:
         if not is_websocket:
             await self.app(scope, receive, send)
             return
-        self.n_open[address] += 1
+        _open[address] += 1
         try:
             await self.app(scope, receive, send)
         finally:
-            self.n_open[address] -= 1
-            self.n_open += Counter()  # which forgets addresses that have none
+            _open[address] -= 1
+            if not _open[address]:
+                del _open[address]
 
-    def _refusal(self, address: str) -> str:
-        """Why one session more is not taken from an address; empty if it is."""
-        if self.n_open.total() >= (most := max_sessions()):
-            return FULL.format(most)
-        most = max_sessions_of(address)
-        return FULL_FOR_ADDRESS.format(most) if self.n_open[address] >= most else ""
+
+def _refusal(address: str) -> str:
+    """Why one session more is not taken from an address; empty if it is."""
+    if n_sessions() >= (most := max_sessions()):
+        return FULL.format(most)
+    most = max_sessions_of(address)
+    return FULL_FOR_ADDRESS.format(most) if _open[address] >= most else ""
 
 
 def visitor(scope: Scope) -> str:
     """The address that a request comes from, of an IPv6 one the network that it is in; empty where none is known."""
-    host = str((scope.get("client") or ("",))[0])
-    try:
-        address = ip_address(host)
-    except ValueError:  # what a proxy says of those that it hides
-        return host
-    if not isinstance(address, IPv6Address) or address.is_loopback:
-        return str(address)
-    return str(address.ipv4_mapped or ip_network((address, PREFIX), strict=False))
+    return network_of(str((scope.get("client") or ("",))[0]))
+
+
+def n_sessions() -> int:
+    """Number of sessions that are connected."""
+    return _open.total()
 
 
 def _is_page(scope: Scope) -> bool:
     """Whether a request is for the page, not for a file that a session which is open needs."""
     return scope["type"] == "http" and scope["path"].strip("/") == get_option("server.baseUrlPath").strip("/")
+
+
+def _is_upload(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] in ("PUT", "POST") and UPLOADS in scope["path"]
 
 
 def max_sessions() -> int:
@@ -117,6 +136,11 @@ def raise_files_limit() -> None:
         if soft != resource.RLIM_INFINITY and soft < wanted:
             with suppress(ValueError, OSError):  # macOS tells no bound and has one
                 resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@cache
+def _uploads() -> RateLimit:
+    return RateLimit(settings().uploads_per_minute)
 
 
 class _NoLoop(AbstractEventLoop):

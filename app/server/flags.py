@@ -60,6 +60,14 @@ class Settings:
         "how many of these one address may have, but for this machine's own; 0 is a quarter",
         between=(0, 100_000),
     )
+    runs_per_minute: int = _set(
+        0, "runs that one other machine's address may start in a minute; 0 is any", between=(0, 100_000)
+    )
+    uploads_per_minute: int = _set(
+        0,
+        "files that one other machine's address may upload in a minute; 0 is any",
+        between=(0, 100_000),
+    )
     upload_mb: int = _set(5, "the largest file of prompts taken, in MB", between=(1, 1000))
     upload_prompts: int = _set(1000, "the most prompts taken from one file", between=(1, 1_000_000))
     address: str = _set("127.0.0.1", "where the server listens: loopback is this machine alone, 0.0.0.0 everywhere")
@@ -68,6 +76,7 @@ class Settings:
     frame_ancestors: tuple[str, ...] = _set(
         (), "the sites whose pages may show it in a frame, as https://huggingface.co"
     )
+    open_metrics: bool = _set(False, "whether machines other than this one may read /metrics")
 
 
 FIELDS = {each.name: each for each in fields(Settings)}

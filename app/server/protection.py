@@ -20,7 +20,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from headlight.app.server.settings import settings
 
-HEALTH = "_stcore/health"
+HEALTH, STREAMLIT_HEALTH = "healthz", "_stcore/health"
 CLOSED = "_stcore/metrics", "_stcore/agent/"
 PORTS = {"http": 80, "https": 443}
 WRONG_HOST = (
@@ -35,7 +35,7 @@ INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 class Protection:
     """ASGI middleware that refuses other hosts' and other origins' requests, and adds headers to every answer.
 
-    The health address is open to any host, because what watches over a server asks by its number.
+    The health addresses are open to any host, because what watches over a server asks by its number.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -48,7 +48,7 @@ class Protection:
             return
         headers = Headers(scope=scope)
         path = scope["path"].removeprefix(f"/{get_option('server.baseUrlPath').strip('/')}").lstrip("/")
-        reason = "" if path == HEALTH else refusal(headers.get("host", ""), headers.get("origin"))
+        reason = "" if path in (HEALTH, STREAMLIT_HEALTH) else refusal(headers.get("host", ""), headers.get("origin"))
 
         async def protected(message: Message) -> None:
             if message["type"] == "http.response.start":

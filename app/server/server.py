@@ -1,36 +1,50 @@
 """Streamlit's server, with an address from which a page fetches arrays before its script runs again."""
 
+import logging
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from streamlit import App, get_option
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
 
 from headlight.app.components.shared.fetchable import fetch
+from headlight.app.runs import models, runs
 from headlight.app.runs.limits import BusyError
-from headlight.app.server import manual, memory, theme
-from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files
+from headlight.app.server import capacity, manual, memory, metrics, theme
+from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files, visitor
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
-from headlight.app.server.protection import Protection
-from headlight.app.server.settings import MAIN, is_loopback
+from headlight.app.server.protection import HEALTH, Protection
+from headlight.app.server.settings import MAIN, is_loopback, settings
 from headlight.app.server.uploads import bound_uploads
 from headlight.model.base.file_copies import copy_files
 
 HEAD, PICTURE, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{name}/{theme:place}", "/fetch/{rest:path}"
 NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."
+NEW = {"Cache-Control": "no-store"}
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
 }
+
+STATE = metrics.State(
+    {
+        "sessions": ("Sessions that are connected.", capacity.n_sessions),
+        "runs_under_way": ("Computations under way.", lambda: runs.load()[0]),
+        "runs_waiting": ("Computations that wait in line.", lambda: runs.load()[1]),
+        "cache_bytes": ("Bytes of the results that are kept.", lambda: runs.load()[2]),
+        "models_open": ("Models in memory.", lambda: models.n_open()),
+    }
+)
 
 
 class Place(IntegerConvertor):
@@ -53,10 +67,30 @@ def _fetched(request: Request) -> Response:
     try:
         packed = fetch(parts.pop("name"), *parts.values())
     except BusyError:
-        return Response(status_code=503, headers={"Cache-Control": "no-store"})
+        return Response(status_code=503, headers=NEW)
     if packed is None:
-        return Response(status_code=404, headers={"Cache-Control": "no-store"})
+        return Response(status_code=404, headers=NEW)
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")
+
+
+def _health(request: Request) -> Response:
+    """That the server is ready, and how much is open on it, for what watches over it."""
+    return JSONResponse({"ready": True, "models_open": models.n_open(), "sessions": capacity.n_sessions()}, headers=NEW)
+
+
+def _metrics(request: Request) -> Response:
+    if not (settings().open_metrics or is_loopback(visitor(request.scope))):
+        return PlainTextResponse("Figures are for this machine alone, unless it is started with --open-metrics 1.", 403)
+    return Response(metrics.exposition(), headers=NEW, media_type=CONTENT_TYPE_LATEST)
+
+
+def _log_runs() -> None:
+    """Write a line to the log for each run."""
+    log, handler = logging.getLogger("headlight"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 def _refused(request: Request) -> Response:
@@ -70,6 +104,8 @@ async def _prepared(app: App) -> AsyncIterator[None]:
     preload()
     copy_files()
     memory.collect_regularly()
+    metrics.watch(STATE)
+    _log_runs()
     async with _with_browser(app):
         yield
 
@@ -99,7 +135,14 @@ bound_uploads()
 spare_files()
 app = App(
     MAIN,
-    routes=[Route(HEAD, _fetched), Route(PICTURE, _fetched), Route(OTHERS, _refused), *manual.routes()],
+    routes=[
+        Route(HEAD, _fetched),
+        Route(PICTURE, _fetched),
+        Route(OTHERS, _refused),
+        Route(f"/{HEALTH}", _health),
+        Route("/metrics", _metrics),
+        *manual.routes(),
+    ],
     middleware=[Middleware(Protection), Middleware(Capacity)],
     lifespan=_prepared,
 )

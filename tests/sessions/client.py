@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -26,8 +27,8 @@ PREDICTED = "headlight.predicted"  # with a side, the key of the row of the like
 class Client:
     """One session. It holds what a browser holds: what is drawn, the widgets' states, and the address's query."""
 
-    def __init__(self, url: str, query: str = "") -> None:
-        self._url, self._query, self._page = url, query, ""
+    def __init__(self, url: str, query: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self._url, self._query, self._page, self._headers = url, query, "", headers or {}
         self._line = ExitStack()
         self._states: dict[str, WidgetState] = {}
         self._held: dict[str, np.ndarray] = {}  # arrays by digest, which are not sent again
@@ -39,7 +40,12 @@ class Client:
         self._line.close()
         self._socket = self._line.enter_context(
             connect(
-                stream, max_size=LARGEST, subprotocols=[Subprotocol("streamlit")], proxy=None, open_timeout=PATIENCE
+                stream,
+                max_size=LARGEST,
+                subprotocols=[Subprotocol("streamlit")],
+                proxy=None,
+                open_timeout=PATIENCE,
+                additional_headers=self._headers,
             )
         )
         self._rerun()

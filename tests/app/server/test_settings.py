@@ -35,12 +35,15 @@ OTHER = {
     "runs_waiting": ("0", 0),
     "sessions": ("20", 20),
     "sessions_of_address": ("7", 7),
+    "runs_per_minute": ("60", 60),
+    "uploads_per_minute": ("10", 10),
     "upload_mb": ("6", 6),
     "upload_prompts": ("10", 10),
     "address": ("localhost", "localhost"),
     "port": ("8600", 8600),
     "allowed_hosts": ("a.example, *.b.example", ("a.example", "*.b.example")),
     "frame_ancestors": ("https://a.example, https://*.b.example", ("https://a.example", "https://*.b.example")),
+    "open_metrics": ("1", True),
 }
 TOML = {str: '"{}"'}
 
@@ -52,7 +55,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def _toml(name: str) -> str:
     (kind,) = [each.type for each in fields(Settings) if each.name == name]
-    text = {"0": "false"}.get(OTHER[name][0], OTHER[name][0]) if kind is bool else OTHER[name][0]
+    text = {"0": "false", "1": "true"}.get(OTHER[name][0], OTHER[name][0]) if kind is bool else OTHER[name][0]
     if kind == tuple[str, ...]:
         return f"{name} = {json.dumps(OTHER[name][1])}\n"
     return f"{name} = {TOML.get(kind, '{}').format(text)}\n"

@@ -4,7 +4,7 @@
 // Here alone something is asked of the server: a page in a file, which has no server, is without this script.
 /** @type {(path: string) => Promise<Uint8Array | null>} */
 const fetchBytes = async (path) => {
-  const answer = await fetch(`/fetch/${path}`).catch(() => null);
+  const answer = await fetch(`fetch/${path}`).catch(() => null);
   return answer?.ok ? new Uint8Array(await answer.arrayBuffer()) : null;
 };
 

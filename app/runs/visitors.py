@@ -1,0 +1,40 @@
+"""For whom a thread works: the browser session, and the address that it comes from."""
+
+from collections.abc import Hashable
+from functools import cache
+from threading import get_ident
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from headlight.app.runs.limits import BusyError
+from headlight.app.server import metrics
+from headlight.app.server.rates import RateLimit, network_of
+from headlight.app.server.settings import settings
+
+
+def session() -> Hashable:
+    """The browser session that this thread works for, or the thread itself."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return get_ident() if context is None else context.session_id
+
+
+def check_rate() -> None:
+    """Count a run of this thread's visitor.
+
+    Raises:
+        BusyError: its address has started too many within a minute; visitors on this machine have no limit.
+    """
+    if not settings().runs_per_minute or get_script_run_ctx(suppress_warning=True) is None:
+        return
+    if seconds := _rate().seconds_until_free(network_of(st.context.ip_address or "")):
+        metrics.REFUSALS.labels("runs").inc()
+        raise BusyError(
+            f"Your address has started {settings().runs_per_minute:,} runs within a minute, which is as many as this "
+            f"server takes from one. Nothing was started; try again in {seconds} s."
+        )
+
+
+@cache
+def _rate() -> RateLimit:
+    return RateLimit(settings().runs_per_minute)

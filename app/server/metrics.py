@@ -1,0 +1,41 @@
+"""Figures about the running server, for Prometheus."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import REGISTRY, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+SECONDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # upper edges of the histograms' buckets
+WAITS = Histogram("headlight_wait_seconds", "Seconds in line until a computation began.", buckets=SECONDS)
+RUNS = Histogram("headlight_run_seconds", "Seconds that a computation took.", buckets=SECONDS)
+RESULTS = Counter("headlight_results", "Results by where they came from: the cache, or computed anew.", ["origin"])
+REFUSALS = Counter("headlight_refusals", "Requests that were turned away, by the reason.", ["reason"])
+
+
+def note_run(waited: float, took: float) -> None:
+    """Count a computation that has ended."""
+    WAITS.observe(waited)
+    RUNS.observe(took)
+
+
+class State(Collector):
+    """What the server holds at the moment: numbers by name, each with its meaning and a function that reads it."""
+
+    def __init__(self, gauges: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
+        self._gauges = gauges
+
+    def collect(self) -> Iterator[Metric]:
+        """Read every number."""
+        for name, (meaning, read) in self._gauges.items():
+            yield GaugeMetricFamily(f"headlight_{name}", meaning, value=read())
+
+
+def watch(state: State) -> None:
+    """Have a server's state among the figures."""
+    REGISTRY.register(state)
+
+
+def exposition() -> bytes:
+    """All figures in Prometheus's text format, those of the process (memory, open files) included."""
+    return generate_latest(REGISTRY)
