@@ -222,12 +222,12 @@ def table(ranking: HeadRanking, most: int | None = None, role: Kind | None = Non
         "95% interval": [_ends(ranking, head) for head in heads],
         "rank": [int(ranking.ranks[head]) for head in heads],
         "label": [ranking.label(head) or None for head in heads],
+        "evidence": [ranking.evidence(head) or None for head in heads],
     }
     for mode, done in ABLATIONS.items():
         own = {head: ranking.effects[head][mode] for head in heads if head in ranking.effects}
         columns[f"{done} (nats)"] = [float(own[head].mean.values) if head in own else None for head in heads]
         columns[f"{done} 95%"] = [_interval(own[head]) if head in own else None for head in heads]
-    columns["evidence"] = [ranking.evidence(head) or None for head in heads]
     return columns
 
 

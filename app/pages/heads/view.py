@@ -163,18 +163,20 @@ def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
 
 
 def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
-    """The map and the table of A; returns the room beside the map, or of a deep model's under it."""
+    """The map of A and, beside it or a deep model's under it, the table; returns the room above the table."""
     heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
     is_deep = grid.is_deep(ranking.subject.shape)
-    left, right = (st.container(), st.container()) if is_deep else st.columns([1, 2], gap="large")
+    left, right = (st.container(), st.container()) if is_deep else st.columns([3, 8], gap="medium")
     with left:
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
             selection.update(heads=clicked)
         _open(clicked)
         _say_over_corpus(ranking, clicked, now)
-    _table(ranking, now)
-    return right
+    with right:
+        above = st.container()
+        _table(ranking, now)
+    return above
 
 
 def _map(drawn: HeadGrid, name: str) -> tuple[Head, ...]:
@@ -258,24 +260,32 @@ def _open(clicked: tuple[Head, ...]) -> None:
 
 
 def _table(ranking: HeadRanking, chosen: Selection) -> None:
-    explained = {"label": TERMS["head_label"]} | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
+    explained = (
+        {SCORES[ranking.score].title: "With its 95% interval."}
+        | {"label": TERMS["head_label"]}
+        | {f"{done} (nats)": TERMS["effect"] for done in ABLATIONS.values()}
+    )
     own = chosen.choices_of(Choices)
     cells = table(ranking, own.finder_top or FIRST, own.finder_role)
+    score, ends = SCORES[ranking.score].title, cells.pop("95% interval")
+    cells[score] = [_with_interval(*each, ".3f") for each in zip(cells[score], ends, strict=True)]
     for done in ABLATIONS.values():  # the mean and its interval in one cell: beside them there is room for the evidence
         means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
         cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]
     row_table(
         Table(
             _columns(cells, ranking.n_ranked, explained, []),
-            title="Top heads by the score, with interval, rank, label and evidence",
+            title="Top heads by the score, with its 95% interval, rank, label and evidence",
         ),
         key=selection.widget_key("finder_table"),
         choosable=False,
     )
 
 
-def _with_interval(mean: Cell, interval: Cell) -> str | None:
-    return None if mean is None else f"{mean:+.2f} ({interval})".replace("-", "−")
+def _with_interval(mean: Cell, interval: Cell, form: str = "+.2f") -> str | None:
+    if mean is None:
+        return None
+    return f"{mean:{form}}{f' ({interval})' if interval else ''}".replace("-", "−")
 
 
 def _changes(change: Change, chosen: Selection) -> None:
