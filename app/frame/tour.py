@@ -1,10 +1,17 @@
-"""The first visitor's tour, in five steps."""
+"""The first visitor's tour: attention in 45 seconds on the live picture, and what else is here in five steps."""
+
+from typing import Any
 
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Link, Step, tour
+from headlight.app.frame import first_minute
+from headlight.app.runs import prompts
+from headlight.app.selection import Selection
+from headlight.app.server.settings import settings
 
+PAGE = "attention"
 STEPS = (
     Step(
         "headlight-prompt",
@@ -36,20 +43,60 @@ STEPS = (
 )
 
 
+@st.fragment
 def draw() -> None:
-    """Draw the tour, which begins by itself at a first visit unless that is by a link to a result."""
-    requests = st.session_state.get(_asked(), 0)
-    tour(STEPS, key=selection.widget_key("tour"), requests=requests, begins=not selection.by_link())
+    """Draw the tour, which begins by itself at a first visit unless that is by a link to a result.
+
+    What it tells of the run is computed when the browser asks for it: only it knows whether the visit is the first.
+    """
+    requests = st.session_state.get(_key("asked"), 0)
+    told = first_minute.read(seen) if _is_wanted() and (seen := selection.active()) is not None else None
+    tour(
+        STEPS,
+        key=selection.widget_key("tour"),
+        requests=requests,
+        begins=not selection.by_link(),
+        minute=told,
+        is_ready=_is_wanted() and selection.active() is not None,
+        hear=_hear,
+    )
+    if st.session_state.pop(_key("turns"), False):
+        st.rerun()
 
 
 def link() -> Link:
     """Button that starts the tour again."""
-    return Link("tour", "Tour", None, lambda _: _ask(), "What is where, in five steps")
+    return Link(
+        "tour", "Tour", None, lambda _: _ask(), "Attention in 45 seconds, on the first prompt; and what else is here"
+    )
 
 
 def _ask() -> None:
-    st.session_state[_asked()] = st.session_state.get(_asked(), 0) + 1
+    """Begin again, on the first prompt."""
+    if selection.forgotten():
+        return
+    model = settings().model
+    first = Selection(model=model, prompt=prompts.first_prompt(model))
+    if selection.current() != first or selection.page() != PAGE:
+        selection.ask(first, PAGE)
+    st.session_state[_key("wanted")] = False  # until the browser asks: what was told is of another run
+    st.session_state[_key("asked")] = st.session_state.get(_key("asked"), 0) + 1
 
 
-def _asked() -> str:
-    return selection.widget_key("tour.asked")
+def _hear(said: Any) -> None:
+    """That the browser begins, or which example was chosen in it."""
+    if selection.forgotten() or not isinstance(said, list) or not said:
+        return
+    st.session_state[_key("wanted")] = said[0] == "begin"
+    example = next((each for each in prompts.examples() if said[0] == "example" and each.name == said[1]), None)
+    if example is not None:
+        selection.ask(Selection(model=example.model, prompt=example.prompt, prompt_b=example.prompt_b), example.view)
+        st.session_state[_key("turns")] = True
+
+
+def _is_wanted() -> bool:
+    return bool(st.session_state.get(_key("wanted")))
+
+
+def _key(name: str) -> str:
+    return selection.widget_key(f"tour.{name}")

@@ -335,7 +335,7 @@ def test_the_tour_does_not_stand_over_what_somebody_wants_to_show(
     page: AppTest, monkeypatch: pytest.MonkeyPatch, query: dict[str, str], begins: bool
 ) -> None:
     drawn: list[bool] = []
-    monkeypatch.setattr(tour, "tour", lambda steps, *, key, requests, begins: drawn.append(begins))
+    monkeypatch.setattr(tour, "tour", lambda steps, *, begins, **look: drawn.append(begins))
     page.query_params.update(query)
     _open(page)
     page.run()

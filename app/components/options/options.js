@@ -57,7 +57,10 @@ class Options {
     this.row.classList.toggle("in-form", inForm);
     Object.assign(this, { heard, whole, inForm, serverValues: values, run, text });
     this.setLooks(readJson(looks.values));
-    if (inForm) this.hearText();
+    if (inForm) {
+      this.hearText();
+      setTimeout(() => this.mark(), AT_REST); // Streamlit may give the text its new value after this
+    }
     this.mark();
   }
 

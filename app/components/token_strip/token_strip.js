@@ -23,7 +23,12 @@ class TokenStrip {
   listeners = {
     hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),
     pin: (/** @type {Pin | null} */ pin) => this.setPin(pin),
+    plain: (/** @type {boolean} */ isPlain) => {
+      this.isPlain = isPlain;
+      this.colour();
+    },
   };
+  isPlain = false; // the text alone, as the first minute begins
   /** @type {Direction} */
   direction = "from";
   /** @type {Hovered} */
@@ -172,6 +177,7 @@ class TokenStrip {
   // The tokens of an end that colour those of the other one. At rest the last token says where it looks.
   /** @type {(end: Side) => number[]} */
   centres(end) {
+    if (this.isPlain) return [];
     if (this.pinned[end].length > 0) return this.pinned[end];
     const hovered = this.hovered[end];
     if (hovered !== null) return [hovered];

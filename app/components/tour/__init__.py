@@ -1,9 +1,10 @@
-"""A first visitor's tour: a card in the corner that goes from part to part of the page, once per browser."""
+"""A first visitor's tour: attention in 45 seconds on the live picture, and a card that goes from part to part."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from headlight.app.components.shared.mount import mount, register
+from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
 
@@ -17,13 +18,32 @@ class Step:
     text: str
 
 
-def tour(steps: Sequence[Step], *, key: str, requests: int, begins: bool) -> None:
+def tour(
+    steps: Sequence[Step],
+    *,
+    key: str,
+    requests: int,
+    begins: bool,
+    minute: Mapping[str, Any] | None = None,
+    is_ready: bool = True,
+    hear: Callable[[Any], None] = lambda said: None,
+) -> None:
     """The tour, if it `begins` in a browser that has not seen it yet, or if `requests` has grown.
 
-    It covers nothing that has to be clicked, and Escape or its button ends it for good.
+    The browser then asks, which `hear` is called with, for what is told of the run, the `minute`. Where that is ready
+    and there is none, the steps begin. It covers nothing that has to be clicked, and Escape or its button ends it for
+    good.
     """
     mount(
         _render,
         key=key,
-        props={"steps": [(step.part, step.title, step.text) for step in steps], "requests": requests, "begins": begins},
+        props={
+            "steps": [(step.part, step.title, step.text) for step in steps],
+            "requests": requests,
+            "begins": begins,
+            "minute": minute,
+            "isReady": is_ready,
+        },
+        group="attention",
+        changed=lambda: hear(component_value(key, 0, None)),
     )

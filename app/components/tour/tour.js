@@ -1,8 +1,14 @@
-// A card in the corner and a frame around the part of the page that it speaks of. Nothing under them is covered.
+// Attention in 45 seconds, then a card in the corner and a frame around the part of the page that it speaks of. Nothing
+// that can be clicked is covered.
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
 
-/** @typedef {{ steps: [part: string, title: string, text: string][], requests: number, begins: boolean }} TourProps of tour/__init__.py */
+const LONGEST_WAIT = 8000; // for a first picture; without one the steps begin
+
+/**
+ * @typedef {{ steps: [part: string, title: string, text: string][], requests: number, begins: boolean,
+ *   minute: MinuteProps | null, isReady: boolean }} TourProps of tour/__init__.py
+ */
 
 /** @implements {Component} */
 class Tour {
@@ -13,6 +19,9 @@ class Tour {
   steps = [];
   /** @type {Timer} */
   looking;
+  /** @type {Timer} */
+  waiting;
+  isAsking = false; // for what is told of the run
 
   /** @param {View} view */
   constructor(view) {
@@ -26,14 +35,39 @@ class Tour {
     };
     this.look = () => this.place();
     this.view = view;
-    view.root.append(this.frame, this.card);
+    this.minute = new FirstMinute(view, {
+      end: () => this.end(),
+      more: () => this.show(0),
+      open: (name) => view.tell(["example", name, Date.now()]),
+    });
+    view.root.append(this.frame, this.card, ...this.minute.parts);
   }
 
   /** @param {TourProps} props */
-  update({ steps, requests, begins }) {
+  update({ steps, requests, begins, minute, isReady }) {
     this.steps = steps;
-    if (requests > this.requests || (begins && this.at === null && !seen())) this.show(0);
+    const isOpen = this.at !== null || this.isAsking || this.minute.isOpen;
+    if (requests > this.requests || (begins && !isOpen && !seen())) this.begin();
     this.requests = requests;
+    if (!this.isAsking || !isReady) return;
+    this.isAsking = false;
+    if (minute) this.minute.start(minute);
+    else this.show(0);
+  }
+
+  // Once the picture is there, so that it comes no later for this.
+  begin() {
+    if (this.at !== null) this.end();
+    const since = performance.now();
+    clearInterval(this.waiting);
+    this.waiting = setInterval(() => {
+      const isLate = performance.now() - since > LONGEST_WAIT;
+      if (!isLate && !stripParts().prediction) return;
+      clearInterval(this.waiting);
+      if (isLate) return this.show(0);
+      this.isAsking = true;
+      this.view.tell(["begin", Date.now()]);
+    }, OFTEN);
   }
 
   /** @param {number} at */
@@ -81,7 +115,8 @@ class Tour {
 
   end() {
     this.at = null;
-    clearInterval(this.looking);
+    this.minute.close();
+    for (const timer of [this.looking, this.waiting]) clearInterval(timer);
     for (const event of ["scroll", "resize"]) removeEventListener(event, this.look, true);
     this.card.hidden = this.frame.hidden = true;
     try {

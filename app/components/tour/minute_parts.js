@@ -1,0 +1,37 @@
+// Sentences of the first minute, and the parts of the page that it shows.
+/** @type {PartOf} */
+const whole = ({ left, top, width, height }) => [left, top, width, height];
+
+/** @type {(label: string) => string} */
+const bare = (label) => label.replace("␣", "");
+
+/** @type {(label: string) => string} */
+const word = (label) => `“${bare(label)}”`;
+
+/** @type {(share: number) => string} */
+const percentOf = (share) => (share >= 0.0095 ? `${Math.round(share * 100)}%` : `${(share * 100).toFixed(1)}%`);
+
+// A sentence whose every other part, from the second on, is strong.
+/** @param {...string} parts */
+function say(...parts) {
+  const line = element("p");
+  parts.forEach((part, at) => line.append(at % 2 ? element("strong", "", part) : part));
+  return line;
+}
+
+/** @param {string} text */
+const muted = (text) => element("p", "muted", text);
+
+// Within the shadow trees of the components on the page.
+/** @param {string} part @param {string} selector @returns {HTMLElement[]} */
+function inside(part, selector) {
+  const hosts = [...document.querySelectorAll(`.st-key-headlight-${part} *`)].filter(({ shadowRoot }) => shadowRoot);
+  return hosts.flatMap(({ shadowRoot }) => [.../** @type {ShadowRoot} */ (shadowRoot).querySelectorAll(selector)]).filter((each) => each instanceof HTMLElement);
+}
+
+const stripParts = () => ({
+  prediction: inside("strip", ".prediction")[0],
+  chips: inside("strip", ".chip"),
+});
+
+const board = () => inside("grid", ".board")[0];
