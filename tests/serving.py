@@ -47,7 +47,7 @@ def headlight(
     Raises:
         RuntimeError: it did not start; the message is its log.
     """
-    with _server([*command, *flags], folder, port or _free_port(), working) as url:
+    with _server([*command, *flags], folder, port or free_port(), working) as url:
         yield url
 
 
@@ -57,14 +57,14 @@ def served(script: str, folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / script)]
     # It works where Streamlit then finds the configuration.
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    with _server(command, folder, _free_port(), SERVER.parent, PYTHONPATH=path) as url:
+    with _server(command, folder, free_port(), SERVER.parent, PYTHONPATH=path) as url:
         yield url
 
 
 @contextmanager
 def jupyter_lab(folder: Path) -> Iterator[str]:
     """The address of JupyterLab, which serves a folder to who is here, and keeps its settings below that."""
-    port, own = _free_port(), folder / ".jupyter"
+    port, own = free_port(), folder / ".jupyter"
     own.mkdir()
     settings = {f"JUPYTER_{kind}_DIR": str(own / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
@@ -82,7 +82,7 @@ def _server(
         "STREAMLIT_SERVER_PORT": str(port),
         "STREAMLIT_SERVER_HEADLESS": "true",
         "HF_HOME": str(folder / "hub"),
-        "HF_ENDPOINT": f"http://127.0.0.1:{_free_port()}",  # nobody listens there
+        "HF_ENDPOINT": f"http://127.0.0.1:{free_port()}",  # nobody listens there
         **besides,
     }
     log = folder / "log.txt"
@@ -117,7 +117,8 @@ def _asking_nobody() -> Iterator[dict[str, str]]:
     assert not asked, f"the server asked another machine: {asked}"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

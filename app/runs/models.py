@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from headlight.app.runs import models_folder, passes, stamps
+from headlight.app.runs import models_folder, passes, stamps, visitors
 from headlight.app.runs.cost import weights_bytes
 from headlight.app.runs.limits import GIB, ByteCache
 from headlight.app.server.settings import only_this_machine, settings
@@ -82,8 +82,8 @@ def is_installed(name: str) -> bool:
 
 
 def any_model_allowed() -> bool:
-    """Whether any folder, file or hub name may be typed into the page."""
-    return settings().any_model and only_this_machine()
+    """Whether any folder, file or hub name may be typed into the page by whom this thread works for."""
+    return settings().any_model and only_this_machine() and not visitors.is_elsewhere()
 
 
 def open_model(name: str) -> Transformer:

@@ -76,6 +76,8 @@ class Settings:
     frame_ancestors: tuple[str, ...] = _set(
         (), "the sites whose pages may show it in a frame, as https://huggingface.co"
     )
+    require_token: str = _set("", "a text without which nobody gets in: the link ends with ?token= and it")
+    user_header: str = _set("", "a header with which a proxy names its user; requests without it are refused")
     open_metrics: bool = _set(False, "whether machines other than this one may read /metrics")
 
 

@@ -20,6 +20,7 @@ from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs import models, runs
 from headlight.app.runs.limits import BusyError
 from headlight.app.server import capacity, manual, memory, metrics, theme
+from headlight.app.server.access import Access
 from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files, visitor
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.preload import preload
@@ -143,6 +144,6 @@ app = App(
         Route("/metrics", _metrics),
         *manual.routes(),
     ],
-    middleware=[Middleware(Protection), Middleware(Capacity)],
+    middleware=[Middleware(Protection), Middleware(Access), Middleware(Capacity)],
     lifespan=_prepared,
 )

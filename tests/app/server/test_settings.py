@@ -43,6 +43,8 @@ OTHER = {
     "port": ("8600", 8600),
     "allowed_hosts": ("a.example, *.b.example", ("a.example", "*.b.example")),
     "frame_ancestors": ("https://a.example, https://*.b.example", ("https://a.example", "https://*.b.example")),
+    "require_token": ("a secret", "a secret"),
+    "user_header": ("X-Remote-User", "X-Remote-User"),
     "open_metrics": ("1", True),
 }
 TOML = {str: '"{}"'}

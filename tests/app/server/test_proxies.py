@@ -1,0 +1,110 @@
+"""Behind other programs: nginx, Caddy and jupyter-server-proxy, each under a path of its own."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.places import ROOT
+from tests.serving import free_port, headlight
+from tests.sessions.client import Client
+from tests.sessions.expected import answer, said
+
+PROMPT = "one two three"
+CONFIGS = ROOT / "assets" / "hosting"
+
+
+@contextmanager
+def _running(command: list[str], log: Path, url: str) -> Iterator[None]:
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=log.parent, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        for _ in range(300):
+            if process.poll() is not None:
+                break
+            try:
+                urlopen(url, timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        assert process.poll() is None, log.read_text()
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _nginx(folder: Path, config: str) -> list[str]:
+    own = "\n".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    server = f"http {{ access_log off; {own}\n{config}\n}}"
+    (folder / "nginx.conf").write_text(f"pid {folder}/pid; daemon off; events {{}}\n{server}")
+    return ["nginx", "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+
+
+def _caddy(folder: Path, config: str) -> list[str]:
+    (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tauto_https off\n}}\n{config}")
+    return ["caddy", "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "caddy"])
+def test_a_page_under_a_path_is_served_with_the_manuals_configuration(proxy: str, tmp_path: Path) -> None:
+    """A page, its session, its parts, and what a visitor from elsewhere may open."""
+    if shutil.which(proxy) is None:
+        pytest.skip(
+            f"{proxy} is not installed (Debian: apt-get install {'nginx-light' if proxy == 'nginx' else proxy})"
+        )
+    port, behind = free_port(), free_port()
+    config = (CONFIGS / {"nginx": "nginx.conf", "caddy": "Caddyfile"}[proxy]).read_text()
+    for theirs, ours in {
+        "127.0.0.1:8501": f"127.0.0.1:{behind}",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port};",
+        "headlight.example {": f"http://127.0.0.1:{port} {{",
+        "headlight.example": "127.0.0.1",
+    }.items():
+        config = config.replace(theirs, ours)
+    config = "\n".join(line for line in config.splitlines() if "ssl_" not in line)
+    command = {"nginx": _nginx, "caddy": _caddy}[proxy](tmp_path, config)
+    url = f"http://127.0.0.1:{port}/headlight"
+    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", f"{url}/healthz"):
+        with urlopen(f"{url}/") as page:
+            assert b"static/" in page.read()
+        _check_session(url)
+
+
+def _served(folder: Path, port: int) -> AbstractContextManager[str]:
+    return headlight(folder, "--threads=1", "--allowed-hosts=127.0.0.1", port=port)
+
+
+def _check_session(url: str) -> None:
+    """A session is answered, and one of another page is not."""
+    own = "http://" + urlsplit(url).netloc
+    with Client(url, headers={"Origin": own}) as client:
+        client.submit(PROMPT, True)
+        assert said(client.texts).same(answer(PROMPT, True))
+    with pytest.raises(InvalidStatus) as refused, Client(url, headers={"Origin": "http://evil.example"}):
+        pass
+    assert refused.value.response.status_code >= 400
+
+
+@pytest.mark.skipif(find_spec("jupyter_server_proxy") is None, reason="jupyter-server-proxy is not installed")
+def test_a_page_is_served_by_jupyters_proxy(tmp_path: Path) -> None:
+    port, behind = free_port(), free_port()
+    command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", f"--port={port}"]
+    command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}"]
+    command += ["--ServerApp.jpserver_extensions={'jupyter_server_proxy': True}"]
+    url = f"http://127.0.0.1:{port}/proxy/{behind}"
+    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", f"{url}/healthz"):
+        with urlopen(f"{url}/") as page:
+            assert b"static/" in page.read()
+        _check_session(url)
