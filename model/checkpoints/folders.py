@@ -211,7 +211,18 @@ def text_model_type(folder: Path) -> str | None:
         CheckpointError: as `model_type`.
     """
     kind = model_type(folder)
-    if kind in T5 and read_config_file(folder).get("architectures") in T5_ALONE:
+    if kind in T5 and _is_encoder_alone(folder):
         return T5_ENCODER
     part = text_part(read_config_file(folder)) if kind in KINDS else None
     return kind if part is None else str(part.get("model_type"))
+
+
+def _is_encoder_alone(folder: Path) -> bool:
+    """Whether a T5 folder's class, or without one its tensors, are those of its encoder alone."""
+    named = read_config_file(folder).get("architectures")
+    if named:
+        return named in T5_ALONE
+    try:
+        return not any(name.startswith(("decoder.", "transformer.decoder.")) for name in read_folder(folder))
+    except CheckpointError:
+        return False  # who reads the folder says why

@@ -13,7 +13,8 @@ from headlight.model.checkpoints.architecture import Architecture, read
 from headlight.model.checkpoints.encoder_decoder import SHARED, one_embedding
 from headlight.model.checkpoints.families import t5, umt5
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening
-from headlight.model.checkpoints.folders import T5_ENCODER, model_type
+from headlight.model.checkpoints.folders import T5_ENCODER, model_type, read_folder
+from headlight.model.checkpoints.heads import Head
 from headlight.model.checkpoints.keys import Keys
 from headlight.model.checkpoints.weight_map import WeightMap, table
 from headlight.model.nn.config import TransformerConfig
@@ -29,6 +30,11 @@ class T5Encoder(Architecture):
 
     def names(self, raw: dict[str, Tensor], is_part: bool = False) -> dict[str, Tensor]:
         return one_embedding(super().names(raw, is_part))
+
+    def head(self, folder: Path, raw_config: dict[str, Any]) -> Head | None:
+        is_tagger = any(name.startswith("classifier.") for name in read_folder(folder))
+        named = "T5ForTokenClassification" if is_tagger else "T5EncoderModel"
+        return super().head(folder, {"architectures": [named]} | raw_config)
 
 
 def _both_sides(config: Any) -> Seq2SeqConfig:
