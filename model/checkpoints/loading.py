@@ -142,7 +142,9 @@ def load(
             "open that model. From Python, model.training.fine_tuning.load_classifier opens both together."
         )
     if is_seq2seq(path):
-        raise CheckpointError(f"{path.name} is an encoder-decoder. Open it on the page Translate; in Python, by load_seq2seq.")
+        raise CheckpointError(
+            f"{path.name} is an encoder-decoder. Open it on the page Translate; in Python, by load_seq2seq."
+        )
     family = _family(path, path.name)
     if not allow_pickle:
         _refuse_pickles(path)

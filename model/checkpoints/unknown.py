@@ -21,6 +21,14 @@ FILES = {
     ".model": "a file that belongs to a model. Give the folder that it lies in",
 }
 WEIGHTS = (".bin", ".gguf", ".safetensors", ".h5", ".msgpack", ".onnx", ".ckpt", ".pt", ".pth")
+PROGRAMS = {  # by a file that only its folders have
+    "shared_vocabulary.*": "CTranslate2",
+    "source_vocabulary.*": "CTranslate2",
+    "decoder.yml": "Marian's own program",
+    "saved_model.pb": "TensorFlow",
+    "*.ckpt*.index": "TensorFlow",
+    "openvino_model.xml": "OpenVINO",
+}
 MAX_NAMED = 3
 
 
@@ -38,6 +46,8 @@ def unknown(path: Path, called: str) -> str:
         named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
+    if program := next((name for mark, name in PROGRAMS.items() if any(path.glob(mark))), None):
+        return f"{called} holds weights of {program}. Open the Hugging Face folder that they were made from."
     if (path / FIRST_CONFIG).is_file() and not (path / "config.json").is_file():
         return f"{called} has {FIRST_CONFIG}, as the first BERTs, in the place of config.json. Copy it to config.json."
     return f"{called} {_lacks(path)} {OPENS}"

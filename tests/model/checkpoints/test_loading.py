@@ -156,6 +156,8 @@ def test_the_nearest_names_are_given(embedded: Path) -> None:
         ("weights.h5", "is weights of TensorFlow"),
         ("config.json", r"is a file that belongs to a model\. Give the folder that it lies in"),
         ("empty/", r"is not a model of a kind that is known: it has no config\.json\. What opens"),
+        ("other/shared_vocabulary.json", r"holds weights of CTranslate2\. Open the Hugging Face folder that they were"),
+        ("other/model.ckpt-100.index", r"holds weights of TensorFlow\. Open the Hugging Face folder"),
         ("first/bert_config.json", r"has bert_config\.json, .* in the place of config\.json\. Copy it to config"),
     ],
 )
