@@ -16,7 +16,8 @@ MAX_DEPTH, MAX_FOLDERS, MAX_ENTRIES = 3, 100, 2000  # of a search for models ins
 SUFFIXES = (".safetensors", ".gguf", ".pt", ".pth", ".bin", ".ckpt", ".pkl")  # of files that may hold a model
 CLASSIFIER = "classifier.safetensors"  # what `save_classifier` of the fine-tuning writes
 FIRST_CONFIG = "bert_config.json"  # of the first BERTs
-OF_FOLDERS = {*CONFIGS, *VOCABULARIES, *BESIDE, "generation_config.json"}
+TRAINERS = ("optimizer.pt", "scheduler.pt", "rng_state.pth", "training_args.bin", "trainer_state.json")
+OF_FOLDERS = {*CONFIGS, *VOCABULARIES, *BESIDE, *TRAINERS, "generation_config.json", "README.md"}
 WEIGHTS = re.compile(
     r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)(\.index\.json)?|adapter_model\.(safetensors|bin)"
 )
@@ -80,7 +81,7 @@ def _is_of_folder(path: Path) -> bool:
     if (path.parent / ADAPTER_CONFIG).is_file():
         return True
     try:
-        return "model_type" in read_json(path.parent / "config.json")
+        return bool(read_json(path.parent / "config.json"))
     except CheckpointError:
         return False
 

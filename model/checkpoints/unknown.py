@@ -46,7 +46,8 @@ def unknown(path: Path, called: str) -> str:
         named = " or ".join(inner[:MAX_NAMED]) + (f" (of {len(inner)})" if len(inner) > MAX_NAMED else "")
         what = "a sentence-transformers folder" if (path / "modules.json").is_file() else "a folder around a model"
         return f"{called} is {what}, not the model's own. Open {named} in it."
-    if program := next((name for mark, name in PROGRAMS.items() if any(path.glob(mark))), None):
+    program = next((name for mark, name in PROGRAMS.items() if any(path.glob(mark))), None)
+    if program and not (path / "pytorch_model.bin").is_file():
         return f"{called} holds weights of {program}. Open the Hugging Face folder that they were made from."
     if (path / FIRST_CONFIG).is_file() and not (path / "config.json").is_file():
         return f"{called} has {FIRST_CONFIG}, as the first BERTs, in the place of config.json. Copy it to config.json."

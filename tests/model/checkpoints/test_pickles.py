@@ -119,7 +119,8 @@ def test_a_trainings_folder_and_a_file_of_a_model_mean_that_model(tmp_path: Path
         torch.save({"state": {}}, run / "checkpoint-500" / name)
     (run / "logs").mkdir()
     inside = run / "checkpoint-500"
-    for given in (run, inside, inside / "config.json", inside / PICKLED):
+    files = ("config.json", PICKLED, "optimizer.pt", "training_args.bin")
+    for given in (run, inside, *(inside / name for name in files)):
         model = load(given)
         assert model.source is not None
         assert model.source.path == inside
