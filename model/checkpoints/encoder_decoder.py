@@ -66,8 +66,9 @@ def read(
         check_language_model(raw_config.get("architectures"), (), (UNEMBED,))
     config, unread = read_config(architecture.model_type, raw_config, architecture.keys)
     names = partial(_names, architecture.prefix)
-    stored = names(read_folder(folder))
-    head = seq2seq_head(raw_config, stored)
+    raw = read_folder(folder)
+    stored, prefix = names(raw), architecture.prefix
+    head = seq2seq_head(raw_config, stored, bool(prefix) and not any(name.startswith(prefix) for name in raw))
     if raw_config.get("tie_word_embeddings") is False and head is None:  # which T5's config class overrides
         check_language_model(raw_config.get("architectures"), stored, (UNEMBED,))
     twins = ((SHARED, UNEMBED),) if config.tie_word_embeddings and head is None else ()

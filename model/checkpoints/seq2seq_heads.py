@@ -35,19 +35,22 @@ class Seq2SeqHead:
         return body | self.weight_map(cfg)
 
 
-def seq2seq_head(raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Seq2SeqHead | None:
+def seq2seq_head(
+    raw_config: Mapping[str, Any], tensors: Mapping[str, Tensor], is_bare: bool = False
+) -> Seq2SeqHead | None:
     """The head of a folder's model; None for a language model's.
 
     Args:
         raw_config: the folder's config.json.
         tensors: the folder's tensors, without their body's prefix.
+        is_bare: whether none of them had a prefix that those of a model with a head have.
     """
     if any(name.startswith(CLASSIFIER) for name in tensors):
         return _classifier(raw_config, tensors)
     if f"{SPANS}weight" in tensors:
         return Seq2SeqHead({"output": "answer span", "labels": SPAN}, partial(_linear, "qa_outputs"))
     named = named_class(raw_config)
-    is_body = named.endswith(BODY) and not named.endswith(LANGUAGE)
+    is_body = named.endswith(BODY) and not named.endswith(LANGUAGE) if named else is_bare
     return Seq2SeqHead({"output": "none"}) if is_body and not any(name in tensors for name in LANGUAGE_ONLY) else None
 
 

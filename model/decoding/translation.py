@@ -4,7 +4,7 @@ Sources are short, so every pattern is kept: encoder to encoder, decoder to deco
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -227,13 +227,14 @@ def _read_source(model: Seq2SeqTransformer, text: str, host: Host) -> Translatio
     with host.turn(), torch.inference_mode():
         outputs, cache = model.run_with_cache(source, model.to_own_target(source))
         attention = {attends: _attention(model, cache, place) for attends, place in PLACES.items()}
-    nothing, logits = torch.full(source[0].shape, torch.nan), dict[str, Tensor]()
+    nothing = torch.full(source[0].shape, torch.nan)
+    read = Translation(model, text, source[0], source[0], nothing, attention, None, None, reads_source=True)
     match model.cfg.output:
         case "labels":
-            logits["label_logits"] = outputs[0, model.label_position(source[0])]
+            return replace(read, label_logits=outputs[0, model.label_position(source[0])])
         case "answer span":
-            logits["span_logits"] = outputs[0]
-    return Translation(model, text, source[0], source[0], nothing, attention, None, None, reads_source=True, **logits)
+            return replace(read, span_logits=outputs[0])
+    return read
 
 
 def _attention(model: Seq2SeqTransformer, cache: Mapping[str, Tensor], place: str) -> Attention:

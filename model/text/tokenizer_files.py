@@ -235,7 +235,7 @@ def _config(folder: Path, settings: dict[str, Any], kind: str | None) -> Any:
         is_bare = "tokenizer_class" not in settings and not (folder / "tokenizer.json").is_file()
         return GPT2Config() if is_bare and (folder / "vocab.json").is_file() else PreTrainedConfig()
     try:
-        if kind in CONFIG_MAPPING and "model_type" not in read_json(folder / "config.json"):
+        if kind is not None and kind in CONFIG_MAPPING and "model_type" not in read_json(folder / "config.json"):
             return CONFIG_MAPPING[kind]()
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception:  # a check of another setting, in whatever way it fails
