@@ -7,6 +7,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Link, Step, tour
 from headlight.app.frame import first_minute
+from headlight.app.frame.lessons import state as lessons
 from headlight.app.runs import prompts
 from headlight.app.selection import Selection
 from headlight.app.server.settings import settings
@@ -55,7 +56,7 @@ def draw() -> None:
         STEPS,
         key=selection.widget_key("tour"),
         requests=requests,
-        begins=not selection.by_link(),
+        begins=not selection.by_link() and not lessons.state().shows,
         minute=told,
         is_ready=_is_wanted() and selection.active() is not None,
         hear=_hear,

@@ -71,8 +71,9 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     newcomer.page.wait_for_url(lambda url: "page=lens" in url)
 
 
-def test_the_first_minute_does_not_lie_over_a_link(newcomer: Driver) -> None:
-    newcomer.open(prompt="A text that somebody has sent")
+@pytest.mark.parametrize("query", [{"prompt": "A text that somebody has sent"}, {"lesson": "induction"}])
+def test_the_first_minute_does_not_lie_over_a_link(newcomer: Driver, query: dict[str, str]) -> None:
+    newcomer.open(**query)
     newcomer.page.wait_for_timeout(500)  # in which it would have come
     expect(_minute(newcomer).or_(_card(newcomer))).to_have_count(0)
 

@@ -19,6 +19,7 @@ class LessonForm {
   constructor(tell) {
     this.tell = tell;
     const { title, text, question, check, shown, tolerance, answer, draft } = this.fields;
+    check.ariaLabel = "Checked against";
     check.onchange = () => {
       shown.value = check.value;
       this.offerTolerance();
