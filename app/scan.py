@@ -21,8 +21,8 @@ def parser() -> ArgumentParser:
     made = ArgumentParser("scan", description=DESCRIPTION, formatter_class=RawDescriptionHelpFormatter)
     made.add_argument("model", help="a model's name, folder, file or hub name")
     made.add_argument("corpus", help="text, .jsonl, .json, .csv, .tsv, .parquet; a folder of these; a hub name")
-    made.add_argument("--column", default="text", help="the column with the text, in a table (default: text)")
     add_source_flags(made, "scans/MODEL/CORPUS")
+    made.add_argument("--column", default="text", help="the column with the text, in a table (default: text)")
     add_engine_flags(made, "shards")
     add_settings(made, ScanSettings)
     return made

@@ -40,14 +40,21 @@ def chromium_path() -> str | None:
 
 @contextmanager
 def headlight(
-    folder: Path, *flags: str, port: int = 0, command: Sequence[str] = MAKE_RUN, working: Path = ROOT
+    folder: Path,
+    *flags: str,
+    port: int = 0,
+    command: Sequence[str] = MAKE_RUN,
+    working: Path = ROOT,
+    **environment: str,
 ) -> Iterator[str]:
     """The address of Headlight as `make run`, or another command, serves it; its log and caches are in the folder.
+
+    The variables of the `environment` are set beside those that there are.
 
     Raises:
         RuntimeError: it did not start; the message is its log.
     """
-    with _server([*command, *flags], folder, port or free_port(), working) as url:
+    with _server([*command, *flags], folder, port or free_port(), working, **environment) as url:
         yield url
 
 

@@ -17,8 +17,9 @@ from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
 from headlight.app.runs import prompts
 from tests.e2e.driver import HEIGHT, Driver, Theme
+from tests.e2e.sets_walk import sets_walk, with_real_models
 from tests.e2e.walk import walk
-from tests.places import ROOT, shown_pictures
+from tests.places import REAL, ROOT, shown_pictures
 from tests.serving import chromium, headlight
 
 COMPARED = {
@@ -65,7 +66,9 @@ FOLDER = ROOT / "assets" / "screenshots"
 def main() -> None:
     """Take the pictures that README.md and the manual show, or all that there are."""
     parser = ArgumentParser("screenshots", description=main.__doc__)
-    parser.add_argument("slugs", nargs="*", help="pages; `walk` is the tutorial's walk (default: all)")
+    parser.add_argument(
+        "slugs", nargs="*", help="pages; `walk` is the tutorial's, `sets` that over a set (default: all)"
+    )
     parser.add_argument(
         "--all", type=Path, metavar="FOLDER", help="every page, also A | B and on a phone, into a folder"
     )
@@ -79,6 +82,9 @@ def main() -> None:
                 _take(browser, url, picture, folder)
         if (not arguments.slugs or "walk" in arguments.slugs) and (arguments.all or "walk-1" in names):
             _take_walk(browser, url, folder)
+    if "sets" in arguments.slugs or (not arguments.slugs and "sets-heads" in names and (REAL / "installed").exists()):
+        with tempfile.TemporaryDirectory() as log, with_real_models(Path(log)) as url, chromium() as browser:
+            _take_sets_walk(browser, url, folder)
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,21 @@ def _take_walk(browser: Browser, url: str, folder: Path) -> None:
         assert bottom
         clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"]}
         driver.page.screenshot(path=folder / f"walk-{number}.png", clip=clip)  # type: ignore[arg-type]
+    driver.close()
+
+
+def _take_sets_walk(browser: Browser, url: str, folder: Path) -> None:
+    """What the walk over a set comes to."""
+    driver = Driver(browser, url)
+    driver.page.set_viewport_size({"width": 1280, "height": WALK_HEIGHT})
+    for stop in sets_walk(driver):
+        driver.page.mouse.move(0, 0)
+        top, bottom = stop.first.last.bounding_box(), stop.last.last.bounding_box()
+        assert top
+        assert bottom
+        clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"] + stop.room}
+        driver.page.screenshot(path=folder / f"sets-{stop.name}.png", clip=clip)  # type: ignore[arg-type]
+        print(f"{stop.name}: {stop.text}")
     driver.close()
 
 
