@@ -137,7 +137,7 @@ def _take_sets_walk(browser: Browser, url: str, folder: Path) -> None:
         top, bottom = stop.first.last.bounding_box(), stop.last.last.bounding_box()
         assert top
         assert bottom
-        clip = {"x": 0, "y": top["y"] - 12, "width": 1280, "height": bottom["y"] - top["y"] + stop.room}
+        clip = {"x": 0, "y": top["y"] - 4, "width": 1280, "height": bottom["y"] - top["y"] - 8 + stop.room}
         driver.page.screenshot(path=folder / f"sets-{stop.name}.png", clip=clip)  # type: ignore[arg-type]
         print(f"{stop.name}: {stop.text}")
     driver.close()

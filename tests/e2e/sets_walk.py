@@ -81,8 +81,8 @@ def sets_walk(app: Driver) -> Iterator[Stop]:
     edited = page.get_by_text(re.compile("^B .*plus 0.5 × plural"))
     expect(edited).to_be_visible(timeout=MINUTES)
     _settle(app)
-    fed = "\n".join(app.fed.all_inner_texts())
-    yield Stop("direction", fed, page.get_by_role("heading", name="Directions"), apply, 60)
+    expect(page.get_by_role("button", name="“␣have” 8%")).to_be_visible()
+    yield Stop("direction", edited.inner_text(), page.get_by_role("heading", name="Directions"), apply, 44)
 
 
 def _open(app: Driver, view: View, prompt: str) -> None:

@@ -42,4 +42,4 @@ def test_the_manuals_walk_over_twenty_pairs(with_smollm2: Driver) -> None:
         for told, measured in zip(*numbers, strict=False):
             assert measured == pytest.approx(told, abs=RESAMPLED if told in (368, 638) else 0.011)
     assert "CPR 0.97 (more is better), CMD 0.02" in read["circuit"]
-    assert "␣have" in read["direction"]
+    assert "plus 0.5 × plural at every position" in read["direction"]

@@ -22,6 +22,7 @@ from headlight.model.runs.run import Run
 from headlight.model.text.outputs import Outputs
 
 CELL = 160  # characters of a prompt in the table; the pair is opened, and the csv file written, in full
+MIN_ACCURACY = 0.5  # below which a model is said to fail a set
 MAX_LISTED = 2_000  # rows that a browser is given at once; the csv file has all
 ROWS_SHOWN: dict[RowsShown, str] = {"all": "All", "correct": "Right", "wrong": "Wrong", "refused": "Not used"}
 
@@ -82,6 +83,18 @@ def said(rows: SetRows) -> str:
             means += f", corrupted {_number(of.mean_corrupted)}"
         parts.append(means)
     return " · ".join(parts)
+
+
+def failure(rows: SetRows) -> str:
+    """What to know of a set that the model mostly fails; nothing of another, or before all its rows are answered."""
+    answers = rows.performance
+    if answers is None or len(answers.numbers) < len(rows.tokens.rows) or answers.accuracy >= MIN_ACCURACY:
+        return ""
+    n_right = int(answers.is_correct.sum())
+    return (
+        f"The model answers {n_right:,} of {len(answers.numbers):,} rows correctly, so that the set says little of how "
+        "it does the task. Choose another set or model, or leave the other rows out by Right rows only."
+    )
 
 
 def _number(value: float) -> str:

@@ -146,7 +146,7 @@ def uploader() -> None:
 def _take_file(name: str, data: bytes) -> None:
     sets = _session()
     sets.refused, sets.unmatched = "", None
-    with boundary.guard(lambda reason: refuse(f"Could not read {name}. {reason}")):
+    with boundary.guard(lambda reason: _refuse_file(name, reason)):
         columns = prompt_sets.unknown_columns(name, data)
         if columns:
             sets.unmatched = columns_form.Unmatched(name, data, columns)
@@ -170,6 +170,10 @@ def refuse(reason: str) -> None:
     _session().refused = reason
 
 
+def _refuse_file(name: str, reason: str) -> None:
+    refuse(f"Could not read {name}. {reason.removeprefix(f'{name}: ')}")
+
+
 def say_what_went_wrong() -> None:
     """Why the last upload was not taken, or the form where its columns have to be matched."""
     sets = _session()
@@ -182,5 +186,5 @@ def say_what_went_wrong() -> None:
 def _matched(file: columns_form.Unmatched, columns: Mapping[str, str]) -> None:
     """Read the file with its columns as they were matched."""
     written = prompt_sets.columns_text(columns)
-    with boundary.guard(lambda reason: refuse(f"Could not read {file.name}. {reason}")):
+    with boundary.guard(lambda reason: _refuse_file(file.name, reason)):
         take(prompt_sets.uploaded(file.name, file.data, written), written)

@@ -111,6 +111,8 @@ def _set(sides: Mapping[str, ReadRows]) -> None:
         st.caption(plain(set_table.said(read.rows)))
         for slot, note in enumerate(read.rows.tokens.notes):
             notices.refused(note, f"set_note{side}{slot}")
+        if fails := set_table.failure(read.rows):
+            notices.refused(fails, f"set_fails{side}")
         if place == 0:
             set_table.filters()
         set_table.draw(read.rows, read.run, side)

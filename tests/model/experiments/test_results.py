@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from headlight.app.experiment import parser
+from headlight.app.scanning import engine as engine_of
 from headlight.model import Transformer
 from headlight.model.base.errors import ScanError
-from headlight.model.corpus.engines import Engine, Here, Processes
+from headlight.model.corpus.engines import Engine, Here
 from headlight.model.experiments.cost import estimate_seconds
 from headlight.model.experiments.jobs import Job, Worker
 from headlight.model.experiments.results import CONFIG, VALUES, Experiment, clear, read_results
@@ -130,9 +132,14 @@ def test_damaged_files_are_named(small: Transformer, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_other_processes_measure_the_same(small: Transformer, tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.parametrize("engine", ["processes", pytest.param("ray", marks=pytest.mark.real)])
+def test_other_processes_measure_the_same(engine: str, small: Transformer, tmp_path: Path) -> None:
+    if engine == "ray":
+        pytest.importorskip("ray", reason="the extra ray is not installed")
+    flags = parser().parse_args(["mini", "pairs.csv", "--engine", engine, "--workers", "2"])
     experiment = _made(small, tmp_path, settings(batch=2, measure="ablation"))
-    measured = experiment.run(experiment.plan(), lambda worker: Processes(worker, 2))
+    measured = experiment.run(experiment.plan(), lambda worker: engine_of(flags, worker))
     expected = run(small, ROWS, settings(batch=2, measure="ablation"))
     torch.testing.assert_close(measured.measure.values, expected.measure.values, rtol=1e-5, atol=2e-5)
 

@@ -331,3 +331,18 @@ def test_the_script_prints_the_pages_numbers(
     assert archive(runs, export.data(runs, chosen))
     assert export.picture(runs, chosen, LIGHT)
     assert b"pairs" in export.page(runs, chosen)
+
+
+def test_a_set_that_the_model_fails_is_said(settings: dict[str, object], folder: str, tmp_path: Path) -> None:
+    counts = []
+    for turned in (False, True):
+        rows = [
+            (clean, corrupted, *((wrong, right) if turned else (right, wrong)))
+            for clean, corrupted, right, wrong in PAIRS
+        ]
+        path = tmp_path / f"{turned}.jsonl"
+        path.write_text(jsonl(rows[:3]), encoding="utf-8")
+        text = said(opened(prompt_set=str(path)))
+        counts.append(int(re.search(r"right in (\d) of 3", text).group(1)))  # type: ignore[union-attr]
+        assert (f"answers {counts[-1]} of 3 rows correctly" in text) == (counts[-1] < 2)
+    assert sum(counts) == 3  # of each row one of the two sets has it right
