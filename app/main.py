@@ -8,7 +8,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import nav_bar
-from headlight.app.frame import copied_picture, head_menu, hint, link, notices, progress, prompt_list, take_away
+from headlight.app.frame import (
+    copied_picture,
+    head_menu,
+    hint,
+    link,
+    notices,
+    progress,
+    prompt_list,
+    reading,
+    take_away,
+)
 from headlight.app.frame.lessons import pane, state
 from headlight.app.frame.view import PROMPTED, Kind, View
 from headlight.app.parts.markdown import plain
@@ -157,6 +167,8 @@ def _draw(view: View, runs: Any) -> None:
         st.info(plain(obstacle))
         return
     view.render(runs)
+    if view.reading:
+        reading.draw(view.slug, view.reading, runs)
     export = view.export()
     copied_picture.of_session().offer(export, view.kind.runs_for)
     if export is not None:

@@ -8,6 +8,11 @@ from headlight.app.pages.directions.direction_view import no_directions
 
 EXPORT = Export("directions", exports.script, exports.data, exports.drawings, has_plots=True)
 
+READING = (
+    "A direction is a vector of {d_model} numbers along which two classes of prompts part. The curve shows how well "
+    "it judges prompts that it was not found in, after each of {layers} layers, beside chance. The {tokens} tokens of "
+    "your prompt are coloured by how far each lies to one side."
+)
 VIEW = View(
     "directions",
     "Directions",
@@ -16,4 +21,5 @@ VIEW = View(
     needs=no_directions,
     group=MODEL,
     choices=Choices,
+    reading=READING,
 )

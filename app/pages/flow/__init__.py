@@ -7,4 +7,9 @@ from headlight.app.pages.flow.choices import Choices
 
 EXPORT = Export("flow", exports.script, exports.data, exports.drawings)
 
-VIEW = View("flow", "Information flow", view.render, lambda: EXPORT, group=EXPLAIN, choices=Choices)
+READING = (
+    "A line is what a state took from another, and its width is its share: the shares into a node add up to one. "
+    "Followed down from {last}, which predicts {output} ({chance}), the widest lines lead to the tokens and layers "
+    "that it was made of. A share is no cause: nothing is run again, and a small one can matter."
+)
+VIEW = View("flow", "Information flow", view.render, lambda: EXPORT, group=EXPLAIN, choices=Choices, reading=READING)

@@ -7,6 +7,12 @@ from headlight.app.pages.inside.choices import Choices
 
 EXPORT = Export("inside", exports.script, exports.data, exports.drawings)
 
+READING = (
+    "One head at one of {tokens} tokens, from top to bottom: each step takes what the step above has made. The "
+    "token’s vector of {d_model} numbers becomes a query of {d_head}, which is compared with the keys of the tokens "
+    "before it. The softmax makes weights of these scores, and the values times their weights are what the head "
+    "writes."
+)
 VIEW = View(
     "inside",
     "Head internals",
@@ -15,4 +21,5 @@ VIEW = View(
     choices=Choices,
     of_head="Internals",
     formerly=("head",),
+    reading=READING,
 )

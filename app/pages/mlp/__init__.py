@@ -8,4 +8,9 @@ from headlight.app.parts import needs
 
 EXPORT = Export("mlp", exports.script, exports.data, exports.drawings, has_plots=True)
 
-VIEW = View("mlp", "MLP", view.render, lambda: EXPORT, needs.neurons, group=BELOW, choices=Choices)
+READING = (
+    "Each of {layers} layers has {neurons} neurons, and a row of the table is one of them at the chosen token. Its "
+    "direct effect is what it adds to the lead of the target, here {output} ({chance}), over the distractor. Its "
+    "activation alone says little: what it promotes and reads stands beside it."
+)
+VIEW = View("mlp", "MLP", view.render, lambda: EXPORT, needs.neurons, group=BELOW, choices=Choices, reading=READING)

@@ -16,4 +16,9 @@ def export() -> Export | None:
     return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
-VIEW = View("patching", "Patching", view.render, export, needs.logits, group=EXPLAIN, choices=Choices)
+READING = (
+    "A cell is one part of run B, put alone into run A: here any of {heads} heads, or of {layers} layers by token. "
+    "Nought means that A’s answer, {output} ({chance}), stays; one means that it becomes B’s. Large cells carry what "
+    "differs between the two prompts."
+)
+VIEW = View("patching", "Patching", view.render, export, needs.logits, group=EXPLAIN, choices=Choices, reading=READING)

@@ -22,4 +22,9 @@ def export(listed: tuple[Listed, ...]) -> Export | None:
     )
 
 
-VIEW = View("prompts", "Prompts", view.render, lambda: export(view.listed()), choices=Choices)
+READING = (
+    "The map has a square for each of {heads} heads, with its mean score over the prompts of your list and the spread "
+    "beside it. The table has the chosen head’s score on every prompt. This prompt has {tokens} tokens, of which a "
+    "score is already a mean: add prompts to see what holds for others."
+)
+VIEW = View("prompts", "Prompts", view.render, lambda: export(view.listed()), choices=Choices, reading=READING)

@@ -17,6 +17,11 @@ TRANSLATED = Kind(
 )
 EXPORT = Export("translate", exports.script, exports.data, exports.drawings)
 
+READING = (
+    "A line leads from a written token to the source token that it was read from most: {source} source tokens, "
+    "{target} written ones. The first that was written is {first}; each of the others reads all that stand before it. "
+    "Where lines cross, the two languages have another order."
+)
 VIEW = View(
     "translate",
     "Translate",
@@ -25,4 +30,5 @@ VIEW = View(
     kind=TRANSLATED,
     group=WRITE,
     choices=choices.Choices,
+    reading=READING,
 )

@@ -15,4 +15,9 @@ def export() -> Export | None:
     return EXPORT if view.is_complete(comparisons.for_selection(selection.current())) else None
 
 
-VIEW = View("weights", "Weights", view.render, export, group=MODEL, choices=Choices, of_head="Weights")
+READING = (
+    "These numbers are of the head’s weights alone and hold for every prompt. QK scores a token as query with a token "
+    "as key, out of {vocabulary}, and OV is what attending to a token adds to each logit. Both are maps of {d_model} "
+    "by {d_model} numbers with at most {d_head} directions, the strongest of which are read as tokens."
+)
+VIEW = View("weights", "Weights", view.render, export, group=MODEL, choices=Choices, of_head="Weights", reading=READING)

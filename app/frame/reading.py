@@ -1,0 +1,74 @@
+"""How to read a page: three sentences with the numbers of its runs, open until they have been read."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from headlight.app import selection
+from headlight.app.parts.labels import isolated, number, percent
+from headlight.app.parts.markdown import plain
+from headlight.model.decoding.translations import Translations
+
+TITLE = "How to read this"
+OF_RUN: Mapping[str, Callable[[Any], object]] = {
+    "tokens": lambda run: len(run.tokens),
+    "layers": lambda run: run.cfg.n_layers,
+    "heads": lambda run: run.cfg.n_layers * run.cfg.n_heads,
+    "d_model": lambda run: run.cfg.d_model,
+    "d_head": lambda run: run.cfg.d_head,
+    "neurons": lambda run: f"{run.cfg.d_mlp or 0:,}",
+    "vocabulary": lambda run: f"{run.cfg.d_vocab:,}",
+    "last": lambda run: _word(run.labels[-1]),
+    "output": lambda run: (
+        _word(run.outputs.labels([int(run.next_logits.argmax())])[0]) if _predicts(run) else "no token"
+    ),
+    "chance": lambda run: percent(float(run.next_logits.softmax(-1).max())) if _predicts(run) else "no head",
+    "first_norm": lambda run: _norm(run, 0),
+    "last_norm": lambda run: _norm(run, run.cfg.n_layers),
+}
+OF_TRANSLATION: Mapping[str, Callable[[Any], object]] = {
+    "source": lambda made: len(made.source_tokens),
+    "target": lambda made: len(made.written),
+    "first": lambda made: _word(made.written_labels[0]),
+}
+
+
+class _Numbers(dict[str, object]):
+    """What a text names, computed when it does."""
+
+    def __init__(self, run: Any, rules: Mapping[str, Callable[[Any], object]]) -> None:
+        self.run, self.rules = run, rules
+
+    def __missing__(self, name: str) -> object:
+        return self.rules[name](self.run)
+
+
+def draw(slug: str, text: str, runs: Any) -> None:
+    """Draw the sentences under a page; closed once, they stay closed in this session."""
+    closed: set[str] = st.session_state.setdefault(selection.widget_key("read"), set())
+    key = selection.widget_key(f"reading_{slug}")
+
+    def note() -> None:
+        (closed.discard if st.session_state[key] else closed.add)(slug)
+
+    st.session_state.setdefault(key, slug not in closed)
+    with st.expander(TITLE, key=key, on_change=note):
+        st.caption(plain(filled(text, runs)))
+
+
+def filled(text: str, runs: Any) -> str:
+    """The sentences with the numbers of run A."""
+    return text.format_map(_Numbers(runs.a, OF_TRANSLATION if isinstance(runs, Translations) else OF_RUN))
+
+
+def _predicts(run: Any) -> bool:
+    return bool(run.cfg.output != "none")
+
+
+def _word(label: str) -> str:
+    return f"“{isolated(label.replace('␣', ' ').strip() or label)}”"
+
+
+def _norm(run: Any, layer: int) -> str:
+    return number(float(run.stream(layer, slice(-1, None)).norm()))

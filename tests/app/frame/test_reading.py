@@ -1,0 +1,37 @@
+"""How to read a page: every text has three sentences, and its numbers are those of the runs."""
+
+import pytest
+
+from headlight.app.frame import reading
+from headlight.app.frame.view import PROMPTED, View
+from headlight.app.registry import VIEWS
+from headlight.app.runs import translations
+from headlight.app.selection import Selection
+from headlight.model.runs.comparison import Comparison
+
+FINDINGS = {"attention", "lens", "heads", "why"}  # whose heading says what is seen, and its caption how to read it
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view.reading], ids=lambda view: view.slug)
+def test_it_is_three_sentences_with_numbers_of_its_runs(view: View, alone: Comparison) -> None:
+    runs = alone if view.kind is PROMPTED else translations.for_selection(Selection())
+    text = reading.filled(view.reading, runs)
+    assert text.count(". ") + text.endswith(".") == 3
+    assert any(character.isdigit() for character in text)
+    assert "{" not in text
+
+
+def test_every_page_says_how_to_read_it() -> None:
+    assert {view.slug for view in VIEWS if not view.reading} == FINDINGS
+
+
+def test_its_numbers_are_the_run_s(alone: Comparison) -> None:
+    run = alone.a
+    text = "{tokens} {layers} {heads} {d_model} {first_norm} {last_norm}"
+    tokens, layers, heads, d_model, first, last = reading.filled(text, alone).split()
+    assert [int(tokens), int(layers)] == [len(run.tokens), len(run.model.blocks)]
+    assert int(heads) == sum(block.attn.W_Q.shape[0] for block in run.model.blocks)
+    assert int(d_model) == run.model.embed.W_E.shape[1]
+    _, cache = run.model.run_with_cache(run.tokens[None])
+    assert float(first) == pytest.approx(float(cache["resid_pre", 0][0, -1].norm()), rel=1e-3)
+    assert float(last) == pytest.approx(float(cache["resid_post", -1][0, -1].norm()), rel=1e-3)
