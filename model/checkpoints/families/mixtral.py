@@ -34,4 +34,5 @@ def of_layer(cfg: TransformerConfig, config: Any, layer: str) -> WeightMap:
 
 
 KEYS = Keys((*mistral.READ, "num_local_experts", "num_experts_per_tok"))
-FAMILY = Architecture("mixtral", settings, weight_map, KEYS).family
+ROUTER = (r"\.mlp\.gate\.", ".block_sparse_moe.gate.")  # as transformers 5 calls it in memory, and torch.save writes it
+FAMILY = Architecture("mixtral", settings, weight_map, KEYS, renamed=(ROUTER,)).family

@@ -43,7 +43,7 @@ def assert_same(ours: Any, theirs: Any, case: Any) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"parts": 3}, {"legacy": True}, {"prefix": "module."}, {"prefix": "_orig_mod."}])
-@pytest.mark.parametrize("name", ["llama: grouped", "gpt2: tied"])
+@pytest.mark.parametrize("name", ["llama: grouped", "gpt2: tied", "mixtral: two of three"])
 def test_a_folder_of_pickles_is_the_model_that_transformers_saved(
     name: str, how: dict[str, Any], tmp_path: Path
 ) -> None:
