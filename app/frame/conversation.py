@@ -36,9 +36,12 @@ def draw(side: str, field: str) -> Callable[[], None] | None:
 
 
 def bar_prompt(field: str) -> Conversation | None:
-    """The conversation in the bar; None where it is JSON of turns that are none, which then stands there as text."""
+    """The conversation in the bar; None where it is JSON of turns that are none, which then stands there as text.
+
+    In a session whose state was cleared the box's text is known only once the box is drawn.
+    """
     try:
-        return Conversation.from_prompt(st.session_state[selection.bar_key(f"prompt{field}")])
+        return Conversation.from_prompt(st.session_state.get(selection.bar_key(f"prompt{field}"), ""))
     except InputError:
         return None
 

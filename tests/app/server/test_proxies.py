@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import pytest
+import yaml
 from websockets.exceptions import InvalidStatus
 
 from tests.places import ROOT
@@ -108,3 +109,14 @@ def test_a_page_is_served_by_jupyters_proxy(tmp_path: Path) -> None:
         with urlopen(f"{url}/") as page:
             assert b"static/" in page.read()
         _check_session(url)
+
+
+def test_the_manual_shows_these_configurations_and_the_containers_port() -> None:
+    manual = (ROOT / "docs" / "how-to" / "host.md").read_text()
+    assert all((CONFIGS / name).read_text().rstrip() in manual for name in ("nginx.conf", "Caddyfile"))
+    port = yaml.safe_load(manual.partition("---\ntitle")[2].partition("---")[0].partition("\n")[2])["app_port"]
+    assert f"EXPOSE {port}\n" in (ROOT / "Dockerfile").read_text()
+    services = yaml.safe_load((CONFIGS / "compose.yaml").read_text())["services"]
+    assert services["headlight"]["expose"] == [str(port)]
+    assert services["proxy"]["command"].endswith(f"headlight:{port}")
+    assert (CONFIGS / services["headlight"]["build"]).resolve() == ROOT

@@ -1,0 +1,96 @@
+"""A server that is killed, stopped and started again in its place."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from urllib.request import urlopen
+
+from tests.places import ROOT
+from tests.serving import PATIENCE, START_SECONDS, free_port
+
+
+class Server:
+    """`headlight` in a process, with a log that no full disk cuts short."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self._port, self._flags, self._folder = free_port(), flags, folder
+        self.url = f"http://127.0.0.1:{self._port}"
+        self.small = folder / "small"
+        self.whole = (self.small / "model.safetensors").read_bytes()
+        self._lines = list[str]()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HF_HUB_OFFLINE": "1"}
+        command = [sys.executable, "-m", "headlight.app", f"--port={self._port}", *self._flags]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self.wait_until_ready()
+
+    def _read(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        self._lines.extend(iter(process.stdout.readline, ""))
+
+    def log_text(self) -> str:
+        """All that it wrote so far."""
+        return "".join(self._lines)
+
+    def wait_until_ready(self) -> None:
+        """Wait until it answers.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        ends = time.monotonic() + START_SECONDS
+        while time.monotonic() < ends:
+            with suppress(OSError), urlopen(f"{self.url}/healthz", timeout=5):
+                return
+            time.sleep(0.2)
+        raise TimeoutError(self.log_text()[-3000:])
+
+    @property
+    def _serving(self) -> int:
+        """The process behind the guard."""
+        guard = self._process.pid
+        return int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
+
+    def kill(self) -> None:
+        """End the process that serves, as the system does where memory runs out."""
+        os.kill(self._serving, signal.SIGKILL)
+        time.sleep(0.5)
+
+    def terminate(self) -> float:
+        """Stop it as an operator does, and return the seconds that it took."""
+        began = time.monotonic()
+        self._process.terminate()
+        self._process.wait(PATIENCE / 1000)
+        return time.monotonic() - began
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Inside the `with` block it writes no file."""
+        process = self._serving
+        hard = resource.prlimit(process, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (0, hard))
+        yield
+        with suppress(ProcessLookupError):
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (hard, hard))
+
+    def figures(self) -> dict[str, float] | None:
+        """Its process, memory in MB, open files and threads; None while it is down."""
+        with suppress(OSError, IndexError, ValueError):
+            process = self._serving
+            status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+            files = len(os.listdir(f"/proc/{process}/fd"))
+            memory = int(status["VmRSS"].split()[0]) // 1024
+            return {"process": process, "MB": memory, "files": files, "threads": int(status["Threads"])}
+        return None
