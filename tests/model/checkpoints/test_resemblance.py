@@ -72,7 +72,7 @@ PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##
 
 @pytest.mark.parametrize("family", ["albert", "bert", "distilbert", "gpt2", "openai_gpt", "roberta"])
 def test_an_early_folder_says_its_kind_by_its_tensors_or_its_name(family: str, tmp_path: Path) -> None:
-    """GPT-2's and RoBERTa's have the names of others of today as well."""
+    """GPT-2's and RoBERTa's have the names of others of today as well, which say their kind."""
     theirs = noisy(next(case for name, case in CASES.items() if name.startswith(f"{family}:")))
     theirs.save_pretrained(tmp_path / f"my-{family}")
     folder = tmp_path / f"my-{family}"
@@ -80,8 +80,7 @@ def test_an_early_folder_says_its_kind_by_its_tensors_or_its_name(family: str, t
     del config["model_type"], config["architectures"]
     (folder / "config.json").write_text(json.dumps(config))
     assert load(folder).source.family == family  # type: ignore[union-attr]
-    if family != "roberta":  # which is one of three
-        assert load(folder.rename(tmp_path / "mine")).source.family == family  # type: ignore[union-attr]
+    assert load(folder.rename(tmp_path / "mine")).source.family == family  # type: ignore[union-attr]
 
 
 def test_an_early_folders_pieces_are_wordpieces(tmp_path: Path) -> None:
