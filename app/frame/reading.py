@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.parts.labels import isolated, number, percent
+from headlight.app.parts.labels import isolated, percent
 from headlight.app.parts.markdown import plain
 from headlight.model.decoding.translations import Translations
 
@@ -71,4 +71,4 @@ def _word(label: str) -> str:
 
 
 def _norm(run: Any, layer: int) -> str:
-    return number(float(run.stream(layer, slice(-1, None)).norm()))
+    return f"{float(run.stream(layer, slice(-1, None)).norm()):.3g}"

@@ -1,6 +1,8 @@
 // Lessons beside the page. What was answered rightly is kept in the browser, as is a draft; the server keeps the step.
 const PROGRESS = "headlight.lesson."; // and the lesson's name
 const DRAFT = "headlight.lesson-draft";
+const NARROW = 960; // CSS pixels of a window in which the pane is a sheet over the page's lower half
+const TURN_TIME = 800; // milliseconds in which most pages have been drawn
 const MAX_FILE = 200_000; // bytes; longer ones are no lessons
 
 /** @typedef {[kind: string, text: string]} LessonSpan */
@@ -60,6 +62,7 @@ class LessonPane {
     this.pane.replaceChildren(...(content[/** @type {keyof typeof content} */ (shows)]?.() ?? []));
     this.pane.scrollTop = isNew ? 0 : scrolled;
     this.pane.ariaLabel = lesson ? `Lesson: ${lesson.title}` : "Lessons";
+    if (isNew && lesson && innerWidth <= NARROW) setTimeout(() => showPicture(), TURN_TIME);
     if (isNew && shows) this.view.announce(lesson ? `Step ${step + 1}: ${lesson.steps[step].title}` : "Lessons");
     if (props.verdict) this.view.announce(sayVerdict(props.verdict));
     if (props.error) this.view.announce(props.error);
@@ -227,4 +230,9 @@ class LessonPane {
     const all = buttonOf("All lessons", () => this.tell("list"));
     return [this.head("Write a lesson", all), ...this.form.parts];
   }
+}
+
+// What a step speaks of, above the sheet.
+function showPicture() {
+  document.querySelector(".st-key-headlight-view")?.scrollIntoView({ block: "start" });
 }

@@ -81,12 +81,14 @@ def read_lesson(text: str) -> Lesson:
     for number, line in lines:
         _check_line(number, line)
     head, body = _front_matter(lines)
+    minutes = _minutes(*head["minutes"])
     steps = tuple(_step(block) for block in _blocks(body))
     if not steps:
         raise InputError("The lesson has no step. A step begins with a heading: ## and its title.")
     if len(steps) > MAX_STEPS:
         raise InputError(f"The lesson has {len(steps)} steps; at most {MAX_STEPS} are taken.")
-    return Lesson(**head, steps=steps)
+    title, model, about = (head.get(name, (0, ""))[1] for name in ("title", "model", "about"))
+    return Lesson(title, minutes, model, steps, about)
 
 
 def _check_line(number: int, line: str) -> None:
@@ -97,12 +99,12 @@ def _check_line(number: int, line: str) -> None:
         raise InputError(f"Line {number} has a control character (U+{ord(control[0]):04X}).")
 
 
-def _front_matter(lines: Sequence[tuple[int, str]]) -> tuple[dict[str, str | int], list[tuple[int, str]]]:
-    """Title, minutes, model and subject between two lines of ---, and what follows them."""
+def _front_matter(lines: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[tuple[int, str]]]:
+    """Title, minutes, model and subject between two lines of ---, each with its line's number, and what follows."""
     ends = [place for place, (_, line) in enumerate(lines) if line.strip() == "---"]
     if len(ends) < 2 or any(line.strip() for _, line in lines[: ends[0]]):
         raise InputError("Line 1: a lesson begins with a line of ---, its title, minutes and model, and --- again.")
-    head: dict[str, str | int] = {}
+    head: dict[str, tuple[int, str]] = {}
     for number, line in lines[ends[0] + 1 : ends[1]]:
         name, colon, value = map(str.strip, line.partition(":"))
         if not line.strip():
@@ -111,7 +113,7 @@ def _front_matter(lines: Sequence[tuple[int, str]]) -> tuple[dict[str, str | int
             raise InputError(
                 f"Line {number}: write title:, minutes:, model: or about:, and at most {MAX_TITLE} characters."
             )
-        head[name] = _minutes(number, value) if name == "minutes" else value
+        head[name] = number, value
     if lacking := [name for name in ("title", "minutes", "model") if name not in head]:
         raise InputError(f"Line {lines[ends[1]][0]}: the lesson's {' and '.join(lacking)} are not given above.")
     return head, list(lines[ends[1] + 1 :])

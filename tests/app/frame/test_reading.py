@@ -33,5 +33,5 @@ def test_its_numbers_are_the_run_s(alone: Comparison) -> None:
     assert int(heads) == sum(block.attn.W_Q.shape[0] for block in run.model.blocks)
     assert int(d_model) == run.model.embed.W_E.shape[1]
     _, cache = run.model.run_with_cache(run.tokens[None])
-    assert float(first) == pytest.approx(float(cache["resid_pre", 0][0, -1].norm()), rel=1e-3)
-    assert float(last) == pytest.approx(float(cache["resid_post", -1][0, -1].norm()), rel=1e-3)
+    assert float(first) == pytest.approx(float(cache["resid_pre", 0][0, -1].norm()), rel=5e-3)  # of three digits
+    assert float(last) == pytest.approx(float(cache["resid_post", -1][0, -1].norm()), rel=5e-3)  # of three digits
