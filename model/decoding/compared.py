@@ -1,5 +1,6 @@
 """Continuations of prompts A and B, step by step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -8,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.model.decoding.continued import Writing, Written, continue_run, forced
+from headlight.model.decoding.continued import STEPS_AT_ONCE, Writing, Written, continue_run, forced
 from headlight.model.measure.alignment import Align, Alignment, align_positions, aligned
 from headlight.model.measure.attention import js_divergence
 from headlight.model.measure.best import best
@@ -71,15 +72,19 @@ class Continuations:
         return self.a.run.host.keep(("candidates", *key), self._candidates)
 
     def _candidates(self) -> dict[str, Candidates]:
-        steps = slice(self.n_compared)
-        n_ids = max(each.run.cfg.d_vocab for each in self.sides.values())
-        before = (widened(each.chances(steps).before, n_ids) for each in self.sides.values())
+        n, last = self.n_compared, len(self.a.labels)
+        blocks = [self._candidates_of(self.sides, steps) for steps in blocks_of(0, n)]
+        alone = [self._candidates_of({"A": self.a}, steps) for steps in blocks_of(n, last)] if last > n else []
+        listed = {side: [block[side] for block in blocks] for side in self.sides}
+        listed["A"] += [block["A"] for block in alone]
+        return {side: joined(each) for side, each in listed.items()}
+
+    def _candidates_of(self, sides: dict[str, Written], steps: slice) -> dict[str, Candidates]:
+        n_ids = max(each.run.cfg.d_vocab for each in sides.values())
+        before = (widened(each.chances(steps).before, n_ids) for each in sides.values())
         probabilities = torch.stack([*before]).amax(0)
-        tokens = likeliest(probabilities, *(each.tokens[steps] for each in self.sides.values()))
-        if self.b is None or self.n_compared == len(self.a.labels):
-            return {side: candidates(each, tokens) for side, each in self.sides.items()}
-        left = likeliest(self.a.chances(slice(self.n_compared, None)).before, self.a.tokens[self.n_compared :])
-        return {"A": candidates(self.a, torch.cat([tokens, left])), "B": candidates(self.b, tokens)}
+        tokens = likeliest(probabilities, *(each.tokens[steps] for each in sides.values()))
+        return {side: candidates(each, tokens, steps) for side, each in sides.items()}
 
     def divergence(self) -> Float[Tensor, "two step"]:
         """Jensen-Shannon divergence of A and B at each step that both have, before and after the cuts (nats)."""
@@ -124,20 +129,35 @@ def likeliest(
     return tokens.gather(1, order)
 
 
-def candidates(written: Written, tokens: Int[Tensor, "step candidate"]) -> Candidates:
-    """Probabilities of these tokens at each of the first steps."""
-    steps = slice(len(tokens))
+def candidates(written: Written, tokens: Int[Tensor, "step candidate"], steps: slice) -> Candidates:
+    """Probabilities of these tokens at each of these steps."""
     n_ids = max(written.run.cfg.d_vocab, int(tokens.max()) + 1 if tokens.numel() else 0)
-    chances, logits = written.chances(steps), widened(written.logits[steps], n_ids, -torch.inf)
+    chances, logits = written.chances(steps), widened(written.logits(steps), n_ids, -torch.inf)
     own = logits.gather(1, tokens)
     ranks = torch.stack([(logits > each[:, None]).sum(-1) + 1 for each in own.unbind(1)], 1)
     before, after = (widened(each, n_ids).gather(1, tokens) for each in (chances.before, chances.after))
     return Candidates(tokens, ranks, before, after)
 
 
+def joined(blocks: Sequence[Candidates]) -> Candidates:
+    """The candidates of consecutive steps as one."""
+    parts = zip(*((each.tokens, each.ranks, each.before, each.after) for each in blocks), strict=True)
+    return Candidates(*(torch.cat(part) for part in parts))
+
+
+def blocks_of(start: int, stop: int) -> list[slice]:
+    """Steps in blocks of as many as are looked at together; one empty block where there are none."""
+    begins = range(start, max(stop, start + 1), STEPS_AT_ONCE)
+    return [slice(begin, min(begin + STEPS_AT_ONCE, stop)) for begin in begins]
+
+
 def divergence(a: Written, b: Written, n_steps: int) -> Float[Tensor, "two step"]:
     """The Jensen-Shannon divergence (nats) of the distributions of the first steps, before the cuts and after."""
-    one, other = (each.chances(slice(n_steps)) for each in (a, b))
+    return torch.cat([_divergence(a, b, steps) for steps in blocks_of(0, n_steps)], 1)
+
+
+def _divergence(a: Written, b: Written, steps: slice) -> Float[Tensor, "two step"]:
+    one, other = (each.chances(steps) for each in (a, b))
     n_ids = max(a.run.cfg.d_vocab, b.run.cfg.d_vocab)
     pairs = (one.before, other.before), (one.after, other.after)
     return torch.stack([js_divergence(widened(p, n_ids), widened(q, n_ids)).values for p, q in pairs])

@@ -5,7 +5,6 @@ Tokens are drawn on the CPU, whatever the runs are made on: on another device th
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -14,11 +13,12 @@ from torch import Tensor
 from headlight.model.base.errors import InputError
 from headlight.model.base.source import Source
 from headlight.model.decoding.distributions import Distributions, Sampling, distributions
-from headlight.model.decoding.generate import sample, sample_anew
+from headlight.model.decoding.drawing import Drawing
 from headlight.model.decoding.written import Reason
 from headlight.model.runs.edits.edited import Means
-from headlight.model.runs.edits.editing import tap
 from headlight.model.runs.run import Run, make_run, means_of
+
+STEPS_AT_ONCE = 64  # whose logits over the whole vocabulary are in memory together
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class Written:
     """A prompt and its continuation; immutable.
 
     `run` is one pass over the prompt's tokens and all that were written, with the edits that the prompt's run has. The
-    first `n_given` of these were put there by the user. Each was written at the position before its own, with these
-    `logits`. `log_probs` are the model's own, `entropies` those of its own distribution and of the one that was drawn
-    from; all in nats.
+    first `n_given` of these were put there by the user. Each was written at the position before its own, from that
+    position's `final` stream. `log_probs` are the model's own, `entropies` those of its own distribution and of the one
+    that was drawn from; all in nats.
     """
 
     run: Run
     n_given: int
     sampling: Sampling
     reason: Reason
-    logits: Float[Tensor, "step d_vocab"]
+    final: Float[Tensor, "step d_model"]
     log_probs: Float[Tensor, " step"]
     entropies: Float[Tensor, "two step"]
 
@@ -88,9 +88,16 @@ class Written:
         """The written tokens' labels."""
         return self.run.labels[self.n_prompt :]
 
+    def logits(self, step: int | slice = slice(None)) -> Float[Tensor, "*step d_vocab"]:
+        """The logits that a step's token was drawn from; those of all steps may be larger than the model."""
+        steps = slice(step, step + 1) if isinstance(step, int) else step
+        with torch.inference_mode():
+            logits = self.run.model.to_logits(self.final[None, steps])[0]
+        return logits[0] if isinstance(step, int) else logits
+
     def chances(self, step: int | slice = slice(None)) -> Distributions:
         """The distributions over the whole vocabulary, before and after temperature, top-k and top-p."""
-        return distributions(self.logits[step], self.sampling)
+        return distributions(self.logits(step), self.sampling)
 
     def query(self, step: int) -> int:
         """The position at which a step's token was written: the one before its own."""
@@ -107,10 +114,9 @@ def continue_run(run: Run, how: Writing) -> Written:
     _check_given(run, prefix)
 
     def write() -> Written:
-        means = means_of(run)
         with run.host.turn(), torch.inference_mode():
-            tokens, reason = _continued(run, prefix, how, ends, means)
-            return _read(run, tokens, len(prefix), how.sampling, reason, means)
+            tokens, reason = _continued(run, prefix, how, ends)
+            return _read(run, tokens, len(prefix), how.sampling, reason, means_of(run))
 
     return run.keep(("continued", prefix, how.n_new, how.sampling, how.seed, ends), write)
 
@@ -146,8 +152,19 @@ def _check_given(run: Run, prefix: tuple[int, ...]) -> None:
         )
 
 
+def drawing_of(run: Run, how: Writing) -> Drawing:
+    """The tokens that are drawn behind the prompt and the prefix: a host with a cache keeps them, to go on from there.
+
+    Raises:
+        HeadlightError: a token of the prefix that the model does not have, or no room for the prefix.
+    """
+    prefix = how.given_to(run)
+    _check_given(run, prefix)
+    return run.keep(("drawing", prefix, how.sampling, how.seed), lambda: Drawing(run, prefix, how.sampling, how.seed))
+
+
 def _continued(
-    run: Run, prefix: tuple[int, ...], how: Writing, ends: tuple[int, ...], means: Means
+    run: Run, prefix: tuple[int, ...], how: Writing, ends: tuple[int, ...]
 ) -> tuple[tuple[int, ...], Reason]:
     """The tokens so far and their sampled continuation."""
     n_more = how.n_new - len(prefix)
@@ -155,24 +172,8 @@ def _continued(
         return prefix, "stop token"
     if n_more == 0:
         return prefix, "length"
-    begun = torch.cat([run.tokens, torch.tensor(prefix, dtype=torch.long)])[None]
-    settings: dict[str, Any] = {
-        "sampling": how.sampling,
-        "generator": torch.Generator().manual_seed(how.seed),
-        "max_new_tokens": n_more,
-        "stop_tokens": ends,
-    }
-    if run.edits:
-        drawn = sample_anew(lambda text: _logits(run, text, means), begun, cfg=run.cfg, **settings)
-    else:
-        (drawn,) = sample(run.model, begun, **settings)
-    return (*prefix, *drawn.tokens.tolist()), drawn.reason
-
-
-def _logits(run: Run, text: Int[Tensor, "1 pos"], means: Means) -> Float[Tensor, "1 pos d_vocab"]:
-    """Logits of the prompt and its continuation, with the run's edits."""
-    editing = tap(run.model, text, run.edits, run.bos, len(run.tokens), means, run.tap.opened)
-    return run.model(text, tap=editing)
+    drawn, reason = drawing_of(run, how).take(n_more, ends)
+    return (*prefix, *drawn), reason
 
 
 def _read(
@@ -183,16 +184,22 @@ def _read(
     opened = run.tap.opened
     made = make_run(run.model, run.prompt, run.bos, run.tokens, run.edits, written, means, on, run.host, opened=opened)
     final = made.stream(made.cfg.n_layers)
-    writing = final[None, len(run.tokens) - 1 : -1] if written else final[None, :0]
-    logits = run.model.to_logits(writing)[0]
-    chances = distributions(logits, sampling)
-    chosen = torch.tensor(written, dtype=torch.long)
-    return Written(
-        run=made,
-        n_given=n_given,
-        sampling=sampling,
-        reason=reason,
-        logits=logits,
-        log_probs=logits.log_softmax(-1).gather(1, chosen[:, None])[:, 0],
-        entropies=torch.stack([torch.special.entr(each).sum(-1) for each in (chances.before, chances.after)]),
-    )
+    final = final[len(run.tokens) - 1 : -1] if written else final[:0]
+    log_probs, entropies = _measured(made, final, torch.tensor(written, dtype=torch.long), sampling)
+    return Written(made, n_given, sampling, reason, final, log_probs, entropies)
+
+
+def _measured(
+    run: Run, final: Float[Tensor, "step d_model"], tokens: Int[Tensor, " step"], sampling: Sampling
+) -> tuple[Float[Tensor, " step"], Float[Tensor, "two step"]]:
+    """The tokens' log-probabilities, and the entropies before and after the cuts (nats)."""
+    log_probs, entropies = final.new_zeros(len(tokens)), final.new_zeros(2, len(tokens))
+    for begin in range(0, len(tokens), STEPS_AT_ONCE):
+        steps = slice(begin, begin + STEPS_AT_ONCE)
+        logits = run.model.to_logits(final[None, steps])[0]
+        chances = distributions(logits, sampling)
+        log_probs[steps] = logits.log_softmax(-1).gather(1, tokens[steps, None])[:, 0]
+        entropies[0, steps], entropies[1, steps] = (
+            torch.special.entr(each).sum(-1) for each in (chances.before, chances.after)
+        )
+    return log_probs, entropies

@@ -74,7 +74,7 @@ def sample(
     """
     with torch.inference_mode():
         steps = start(model, prompt, attention_mask, target, tap)
-        return _write(steps, limits(steps, max_new_tokens, stop_tokens), _draw(sampling, generator))
+        return _write(steps, limits(steps, max_new_tokens, stop_tokens), draw_with(sampling, generator))
 
 
 def sample_anew(
@@ -97,11 +97,12 @@ def sample_anew(
     """
     with torch.inference_mode():
         steps = WholeSteps(logits_of, prompt, cfg)
-        (written,) = _write(steps, limits(steps, max_new_tokens, stop_tokens), _draw(sampling, generator))
+        (written,) = _write(steps, limits(steps, max_new_tokens, stop_tokens), draw_with(sampling, generator))
     return written
 
 
-def _draw(sampling: Sampling, generator: torch.Generator) -> Choose:
+def draw_with(sampling: Sampling, generator: torch.Generator) -> Choose:
+    """Choose each row's next token from its logits by chance."""
     return lambda logits: torch.multinomial(distributions(logits, sampling).after, 1, generator=generator).squeeze(1)
 
 

@@ -7,7 +7,7 @@ from headlight.app.selection.choices import PageChoices
 from headlight.app.selection.codecs import count, indices, number
 from headlight.model.decoding.compared import BWrites
 
-MAX_NEW = 64  # tokens that are written at once
+MAX_NEW = 2048  # tokens that are written at once
 MAX_TEMPERATURE = 2.0
 LEAST_TOP_P = 0.01
 

@@ -44,10 +44,19 @@ def both(comparison: Comparison, chosen: Selection) -> Continuations:
         HeadlightError: the selection, a model or the machine does not allow it; the message says what would.
     """
     own = chosen.choices_of(Choices)
-    how = writing_of(own)
+    return generate_steps(comparison, checked(comparison, chosen), own.b_writes)
+
+
+def checked(comparison: Comparison, chosen: Selection) -> Writing:
+    """The settings of the continuations, if memory and time allow these.
+
+    Raises:
+        HeadlightError: as `both`.
+    """
+    how = writing_of(chosen.choices_of(Choices))
     for run in comparison.runs:
         _check_cost(run, how)
-    return generate_steps(comparison, how, own.b_writes)
+    return how
 
 
 def _check_cost(run: Run, how: Writing) -> None:

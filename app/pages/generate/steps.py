@@ -1,19 +1,28 @@
 """The written tokens with the bars of one step, and other ways to go on from it."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import TokenBars, clicked, token_bars
 from headlight.app.frame import notices
+from headlight.app.frame.prompt_bar import FIRST_PAGE
 from headlight.app.pages.generate import generation
-from headlight.app.pages.generate.choices import Choices
+from headlight.app.pages.generate.choices import MAX_NEW, Choices
 from headlight.app.pages.generate.written import GROUP, beside, step_of, steps_of
 from headlight.app.parts.markdown import plain
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import HeadlightError
+from headlight.model.decoding.as_prompt import as_prompt, keeps_tokens
 from headlight.model.decoding.compared import Continuations
 from headlight.model.decoding.continued import Written
 from headlight.model.runs.comparison import Comparison
+
+MORE = 100  # tokens at a click
+USED = (
+    "The prompt with this text behind it, in a chat as the model's turn: attention, lens and Why of any written token."
+)
 
 REASONS = {
     "stop token": "The model ended the text with one of its end tokens.",
@@ -85,6 +94,8 @@ def change(continuations: Continuations) -> None:
             width=260,
         )
         start_over()
+        _go_on(continuations)
+        _use_as_prompt(continuations)
     if typed:
         try:
             continuations.a.run.tokenizer.to_single_token(typed)
@@ -100,6 +111,39 @@ def start_over() -> None:
         disabled=not selection.current().choices_of(Choices).written,
         on_click=lambda: selection.choose(Choices, written=(), step=0),
     )
+
+
+def _go_on(continuations: Continuations) -> None:
+    """Write more, where the text stopped for its length alone."""
+    n_new = selection.current().choices_of(Choices).n_new
+    if continuations.a.reason == "length" and n_new < MAX_NEW:
+        more = min(MORE, MAX_NEW - n_new)
+        st.button(
+            plain(f"Write {more} more"),
+            key=key("more"),
+            on_click=lambda: selection.choose(Choices, n_new=n_new + more),
+        )
+
+
+def _use_as_prompt(continuations: Continuations) -> None:
+    """Make the written text part of the prompts, for every page to look at."""
+    now, own = selection.current(), continuations.own
+    prompt, keeps = continuations.a.run.keep("as prompt", lambda: _as_prompt(continuations.a))
+
+    def use() -> None:
+        b = {} if own is None or now.prompt_b is None else {"prompt_b": as_prompt(own)}
+        selection.ask_instead(replace(now, prompt=prompt, bos=continuations.a.run.bos, **b), FIRST_PAGE)
+
+    st.button(
+        "Use as prompt",
+        key=key("as_prompt"),
+        on_click=use,
+        help=USED + ("" if keeps else " The tokenizer parts the text otherwise than the model wrote it."),
+    )
+
+
+def _as_prompt(written: Written) -> tuple[str, bool]:
+    return as_prompt(written), keeps_tokens(written)
 
 
 def _typed_key() -> str:

@@ -9,7 +9,7 @@ from headlight.app.components import Button, Choice, Number, Slider, Switch
 from headlight.app.glossary import TERMS
 from headlight.app.pages.generate import charts as own
 from headlight.app.pages.generate import figures as numbers
-from headlight.app.pages.generate import generation, heads, steps
+from headlight.app.pages.generate import generation, heads, steps, stream
 from headlight.app.pages.generate.choices import LEAST_TOP_P, MAX_NEW, MAX_TEMPERATURE, Choices
 from headlight.app.parts import charts, options
 from headlight.app.parts.markdown import plain
@@ -42,8 +42,9 @@ def render(comparison: Comparison) -> None:
     with title_row("Generate", "generate", level=1):
         _options(comparison)
     try:
+        steps.take_click(comparison)
+        stream.draw(comparison)
         with st.spinner("Generating…", show_time=True):
-            steps.take_click(comparison)
             continuations = generation.both(comparison, selection.current())
     except HeadlightError:
         steps.start_over()  # what was kept may be what is refused
@@ -73,7 +74,7 @@ def _options(comparison: Comparison) -> None:
     reads_end = bool(comparison.a.model.stop_tokens)
     options.row(
         _bind(Choice, "b_writes", "B writes", options=B_WRITES) if comparison.b is not None else None,
-        _bind(Slider, "n_new", "New tokens", least=1, most=MAX_NEW),
+        _bind(Number, "n_new", "New tokens", least=1, most=MAX_NEW, width=90),
         _bind(Slider, "temperature", "Temperature", least=0.0, most=MAX_TEMPERATURE, step=0.05),
         _bind(Number, "top_k", "Top-k", least=1, most=MAX_NUMBER, placeholder="off", width=90, folded=True),
         _bind(Slider, "top_p", "Top-p", least=LEAST_TOP_P, most=1.0, step=0.01, folded=True),

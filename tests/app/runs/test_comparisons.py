@@ -105,10 +105,10 @@ def test_a_base_is_compared_with_its_fine_tuning_that_has_a_padding_token_more(
     written = generate_steps(found, Writing(3, Sampling(temperature=0)))
     for side, each in written.sides.items():  # what is said of each token is that run's own
         listed = written.candidates()[side]
-        own = each.logits.softmax(-1)
+        own = each.logits().softmax(-1)
         for step, token in enumerate(listed.tokens[:, 0].tolist()):
             torch.testing.assert_close(listed.before[step, 0], own[step, token])
-    a, b = (each.logits.softmax(-1).double() for each in written.sides.values())
+    a, b = (each.logits().softmax(-1).double() for each in written.sides.values())
     common = min(a.shape[1], b.shape[1])
     p, q = (torch.cat([each[:, :common], each[:, common:].sum(1, keepdim=True)], 1) for each in (a, b))
     middle = (p + q) / 2

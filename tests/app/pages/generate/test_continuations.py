@@ -55,7 +55,7 @@ def test_b_made_to_write_as_tokens_is_one_full_pass_over_them(chosen: Selection)
     prompt = model.to_tokens(OTHER, prepend_bos=True)
     logits = model(torch.cat([prompt, both.a.tokens[None]], 1))[0, prompt.shape[1] - 1 : -1]
     # One product over other shapes: float32's rounding of sums of size 10.
-    torch.testing.assert_close(both.b.logits, logits, rtol=0, atol=2e-5)
+    torch.testing.assert_close(both.b.logits(), logits, rtol=0, atol=2e-5)
     expected = -torch.nn.functional.cross_entropy(logits, both.a.tokens, reduction="none")
     torch.testing.assert_close(both.b.log_probs, expected, rtol=0, atol=2e-5)
 
@@ -128,7 +128,7 @@ def test_every_step_lists_the_likeliest_of_either_and_what_either_wrote(chosen: 
         shares = [float(either[token]) for token in listed]
         assert shares == sorted(shares, reverse=True)
         assert [choice.rank for choice in b.choices] == [
-            int((both.b.logits[step] > both.b.logits[step, token]).sum()) + 1 for token in listed
+            int((both.b.logits(step) > both.b.logits(step)[token]).sum()) + 1 for token in listed
         ]
 
 
@@ -159,11 +159,11 @@ def test_an_edit_acts_at_every_step_as_in_one_pass_over_all(chosen: Selection, k
         with torch.inference_mode():
             logits = run_with_edits(model, tokens[None], edits, None, True, len(prompt))[0][0, -1]
         # A pass over other lengths: float32's rounding of sums of size 20.
-        torch.testing.assert_close(both.own.logits[step], logits, rtol=0, atol=1e-4)
+        torch.testing.assert_close(both.own.logits(step), logits, rtol=0, atol=1e-4)
         drawn = torch.multinomial(logits.softmax(-1), 1, generator=generator)
         assert int(drawn) == int(both.own.tokens[step])
         tokens = torch.cat([tokens, drawn])
-    assert (both.own.logits[0] - both.a.logits[0]).abs().max() > 0.01
+    assert (both.own.logits(0) - both.a.logits(0)).abs().max() > 0.01
 
 
 def test_without_edits_nothing_is_drawn_otherwise(chosen: Selection) -> None:

@@ -94,8 +94,8 @@ def test_only_as_many_as_asked_for_are_kept(run: Run) -> None:
 def test_numbers_are_those_of_one_forward_pass_and_a_softmax_by_hand(run: Run, folder: str, found: Written) -> None:
     logits = load(folder)(found.run.tokens[None])[0, len(run.tokens) - 1 : -1]
     # One product over other shapes: float32's rounding of sums of size 10.
-    torch.testing.assert_close(found.logits, logits, rtol=0, atol=2e-5)
-    for step, row in enumerate(found.logits.double().numpy()):
+    torch.testing.assert_close(found.logits(), logits, rtol=0, atol=2e-5)
+    for step, row in enumerate(found.logits().double().numpy()):
         before = np.exp(row - row.max())
         before /= before.sum()
         after = _cut(row, temperature=0.8, top_k=50, top_p=0.9)
@@ -182,8 +182,8 @@ def test_a_full_context_ends_it(folder: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"n_new": 0}, ConfigError, "New tokens: 0. Choose 1 to 64"),
-        ({"n_new": 65}, ConfigError, "New tokens: 65"),
+        ({"n_new": 0}, ConfigError, "New tokens: 0. Choose 1 to 2048"),
+        ({"n_new": 2049}, ConfigError, "New tokens: 2049"),
         ({"temperature": -1.0}, ConfigError, "temperature is -1.0; it has to be"),
         ({"top_k": 0}, ConfigError, "top_k"),
         ({"top_p": 0.0}, ConfigError, "top_p is 0.0"),
