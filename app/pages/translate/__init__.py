@@ -18,8 +18,8 @@ TRANSLATED = Kind(
 EXPORT = Export("translate", exports.script, exports.data, exports.drawings)
 
 READING = (
-    "A line leads from a written token to the source token that it was read from most: {source} source tokens, "
-    "{target} written ones. The first that was written is {first}; each of the others reads all that stand before it. "
+    "A line leads from a token of the target to the source token that it was read from most: {source} source tokens, "
+    "{target} of the target. The first of the target is {first}; each of the others reads all that stand before it. "
     "Where lines cross, the two languages have another order."
 )
 VIEW = View(
