@@ -48,6 +48,10 @@ def test_a_student_finds_an_induction_head_and_removes_it(student: Driver) -> No
     _answer(student, "l1h1")
     expect(pane.locator(".verdict")).to_contain_text("Right. The model says L1H1.")
     expect(pane.locator(".score")).to_have_text("2 of 9 right")
+    _next(student, 3)
+    student.page.go_back()
+    expect(pane).to_contain_text("2 of 9")
+    student.settle()
     for step in range(3, 9):
         _next(student, step)
     expect(student.fed).to_have_count(2)  # the model, and the model without both heads

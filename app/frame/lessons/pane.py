@@ -27,6 +27,7 @@ def arrive(views: Sequence[View]) -> None:
         return
     now.has_arrived = True
     if (named := wanted()) is None:
+        now.shows = "" if now.shows == "lesson" else now.shows  # gone back to before it
         return
     open_lesson(*named)
     if now.shows == "lesson" and set(st.query_params) <= {LESSON, STEP}:
