@@ -15,6 +15,7 @@ from headlight.app.runs import passes
 from headlight.app.runs.jobs import Jobs
 
 Value = TypeVar("Value")
+Piece = TypeVar("Piece", bound=Hashable)
 
 AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
 PATIENCE = 1.0  # seconds of a pass for which a spinner says enough
@@ -49,6 +50,14 @@ def offer(
         key=selection.widget_key(f"start_{key}"),
     )
     return False
+
+
+def missing(work: Jobs, pieces: Sequence[Piece], is_done: Callable[[Piece], bool], key: str) -> list[Piece]:
+    """The pieces that are not done yet; nothing else is worked on, and it is said why some cannot be done."""
+    work.keep_to(pieces)
+    for reason in dict.fromkeys(work.refused[piece] for piece in pieces if piece in work.refused):
+        notices.refused(reason, key)
+    return [piece for piece in pieces if piece not in work.refused and not is_done(piece)]
 
 
 def bar(work: Jobs, done: str, key: str) -> None:

@@ -33,7 +33,6 @@ METHODS: dict[tuple[Method, Baseline], str] = {
     ("eap", "zero"): "EAP, baseline zero",
 }
 SLOW = ("EAP-IG, activations", "exact patching")  # hours with SmolLM2
-PLACES = ("store", "park")
 
 
 def agreement(model: Transformer) -> tuple[TokenRow, ...]:
@@ -50,10 +49,9 @@ def indirect_objects(model: Transformer) -> tuple[TokenRow, ...]:
     """Names of one token, of which the corrupted prompt repeats the other."""
     pairs = []
     for a, b in zip(NAMES, (*NAMES[1:], NAMES[0]), strict=True):
-        for place in PLACES:
-            begun = f"When {a} and {b} went to the {place},"
-            clean, corrupted = (f"{begun} {giver} gave a drink to" for giver in (b, a))
-            pairs.append(PromptPair(clean, corrupted, (f" {a}",), (f" {b}",)))
+        begun = f"When {a} and {b} went to the store,"
+        clean, corrupted = (f"{begun} {giver} gave a drink to" for giver in (b, a))
+        pairs.append(PromptPair(clean, corrupted, (f" {a}",), (f" {b}",)))
     return in_tokens(model, "indirect objects", pairs)
 
 

@@ -59,11 +59,8 @@ def _say(view: CircuitView, study: CircuitStudy) -> None:
 
 def _work(view: CircuitView) -> None:
     """Do what is missing: at once where that is quick, else on a click, with progress and a stop button."""
-    work, pieces = jobs.get_jobs("circuits"), view.pieces
-    work.keep_to(pieces)
-    missing = [piece for piece in pieces if not circuits.is_done(piece) and piece not in work.refused]
-    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
-        notices.refused(reason, "circuit")
+    work = jobs.get_jobs("circuits")
+    missing = progress.missing(work, view.pieces, circuits.is_done, "circuit")
     progress.bar(work, "batches of rows done", "circuits")
     n_rows = sum(len(piece.numbers) for piece in missing)
     label = f"Score and measure {n_rows:,} row{'' if n_rows == 1 else 's'}" if n_rows else "Resample the rows"

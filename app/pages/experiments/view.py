@@ -120,18 +120,14 @@ def _set(sides: Mapping[str, ReadRows]) -> None:
 
 def _answer(sides: Mapping[str, ReadRows]) -> None:
     """Ask the models for their answers: at once where that is quick, else on a click."""
-    work, every, seconds = jobs.get_jobs("set answers"), list[prompt_sets.PerformancePiece](), 0.0
-    for read in sides.values():
-        pieces = prompt_sets.performance_pieces(read.rows.read, metric_of(selection.current()))
-        missing = [piece for piece in pieces if not prompt_sets.is_performed(piece) and piece not in work.refused]
-        seconds += prompt_sets.seconds_of_pieces(missing)
-        every += missing
-        for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
-            notices.refused(reason, "answers")
-    work.keep_to(every)
+    work, metric = jobs.get_jobs("set answers"), metric_of(selection.current())
+    sets_read = [read.rows.read for read in sides.values()]
+    pieces = [piece for read in sets_read for piece in prompt_sets.performance_pieces(read, metric)]
+    missing = progress.missing(work, pieces, prompt_sets.is_performed, "answers")
     progress.bar(work, "batches of rows answered", "answers")
-    n_rows = sum(len(piece.numbers) for piece in every)
-    if progress.offer(work, every, f"Ask the model for {n_rows:,} answers", "answers", seconds, AT_ONCE):
+    n_rows = sum(len(piece.numbers) for piece in missing)
+    seconds = sum(prompt_sets.seconds_of_pieces([each for each in missing if each.read == read]) for read in sets_read)
+    if progress.offer(work, missing, f"Ask the model for {n_rows:,} answers", "answers", seconds, AT_ONCE):
         st.rerun()
 
 
@@ -162,10 +158,7 @@ def _work(experiment: Experiment) -> None:
     """Measure what is missing: at once where that is quick, else on a click, with progress and a stop button."""
     work = jobs.get_jobs("experiments")
     pieces = [piece for side in experiment.sides.values() for piece in side.pieces]
-    work.keep_to(pieces)
-    missing = [piece for piece in pieces if not experiments.is_done(piece) and piece not in work.refused]
-    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
-        notices.refused(reason, "measuring")
+    missing = progress.missing(work, pieces, experiments.is_done, "measuring")
     progress.bar(work, "batches of rows measured", "experiments")
     n_rows = sum(len(piece.numbers) for piece in missing)
     label = f"Measure {n_rows:,} row{'' if n_rows == 1 else 's'}"

@@ -204,10 +204,7 @@ def _say_difference(comparison: Comparison) -> None:
 
 def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     """Compute missing cells: at once where that is quick, else on a click, with progress and a stop button."""
-    work.keep_to(pieces)
-    missing = [piece for piece in pieces if not analysis.is_done(piece) and piece not in work.refused]
-    for reason in {work.refused[piece] for piece in pieces if piece in work.refused}:
-        notices.refused(reason, "patches")
+    missing = progress.missing(work, pieces, analysis.is_done, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
     progress.offer(work, missing, label, "patching", analysis.seconds(missing))
