@@ -12,6 +12,7 @@ import streamlit as st
 import torch
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 import headlight.app.components
@@ -36,6 +37,7 @@ from tests.small_model import save_small
 config._main_script_path = str(SERVER)  # so that pages tested here are configured as those that are served
 # Before each run of a page AppTest looks for components in every installed package, for a tenth of a second: once does.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+pytest.MonkeyPatch().setattr(ContextProxy, "ip_address", None)  # a browser on this machine, in place of AppTest's mock
 charts.BEHIND = 0  # no browser draws here, which a figure would have to wait for
 
 PROMPT_B = "one two four one two three one"
