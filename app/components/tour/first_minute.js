@@ -198,10 +198,11 @@ class FirstMinute {
   // 4. Each repeated word in turn.
   sweeps() {
     const { rows, head } = this.data;
-    const found = rows.filter((row) => row.found).length;
+    const lost = rows.filter((row) => !row.found);
+    const rests = lost.length > 0 && lost.every(({ key }) => key === 0) ? "; where it finds nothing, it rests on the first token" : "";
     return [
       say("Each word in turn. ", "One row of the picture is one word looking back."),
-      say(`The diagonal stripe is the pattern: find the earlier copy, read what came next. ${head} finds ${found} of ${rows.length}; where it finds nothing, it rests on the first token.`),
+      say(`The diagonal stripe is the pattern: find the earlier copy, read what came next. ${head} finds ${rows.length - lost.length} of ${rows.length}${rests}.`),
       element("p", "muted pair", ""),
     ];
   }
@@ -210,9 +211,9 @@ class FirstMinute {
     const { rows } = this.data;
     const shown = /** @type {HTMLElement} */ (this.card.querySelector(".pair"));
     /** @param {MinuteRow} row */
-    const point = ({ query, labels, weight }) => {
+    const point = ({ query, key, labels: [from, to], weight }) => {
       this.view.link.send("hover", { query, key: null });
-      shown.textContent = `${labels.map(word).join(" → ")} ${weight.toFixed(2)}`;
+      shown.textContent = `${word(from)} → ${word(shortLabel(to, key))} ${weight.toFixed(2)}`;
     };
     if (QUIET.matches) return point(this.last);
     rows.forEach((row, place) => this.stage.later(400 + place * SWEEP_TIME, () => point(row)));
