@@ -1,9 +1,10 @@
-"""The axis of the attention page: tokens, or the words or sentences that they make up, of A or of A and B together."""
+"""The axis of the attention page: tokens, words, sentences or turns, of A or of A and B together."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -12,7 +13,7 @@ from headlight.model.measure.alignment import Align, Presence, aligned, presence
 from headlight.model.runs.comparison import BOTH, Comparison, place_labels
 from headlight.model.runs.run import Run
 
-Unit = Literal["token", "word", "sentence"]
+Unit = Literal["token", "word", "sentence", "turn"]
 Group = Int[Tensor, "_"]  # each token's unit; of two runs as many as each has
 GROUPINGS = {"word": words, "sentence": sentences}
 
@@ -31,13 +32,23 @@ class Axis:
 
 
 def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
-    """The axis of the rows and columns, in tokens, words or sentences."""
+    """The axis of the rows and columns, in tokens, words, sentences or turns of a conversation."""
     if unit == "token":
         positions = tuple(comparison.positions(run) for run in comparison.runs)
         return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))
-    groups = tuple(GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens)) for run in comparison.runs)
+    groups = tuple(_grouping(run, unit) for run in comparison.runs)
     labels = [_labels(run, group) for run, group in zip(comparison.runs, groups, strict=True)]
     return side_by_side(labels, labels, align, groups)
+
+
+def _grouping(run: Run, unit: Unit) -> Group:
+    """Each token's unit; a prompt that is no conversation is one turn."""
+    if unit != "turn":
+        return GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens))
+    group = torch.zeros(len(run.tokens), dtype=torch.long)
+    for number, turn in enumerate(run.turns):
+        group[turn.start : turn.stop] = number
+    return group
 
 
 def side_by_side(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from headlight.app.components.shared.mount import mount, register, reported
 
@@ -81,5 +81,5 @@ def _read(raw: Any, may_think: bool) -> Turns | None:
     match raw:
         case {"messages": [_, *_] as messages, "ending": str(ending), "thinks": None | bool() as thinks}:
             if ending in get_args(Ending) and all(isinstance(message, dict) for message in messages):
-                return Turns(messages, ending, thinks, may_think)
+                return Turns(messages, cast(Ending, ending), thinks, may_think)
     return None

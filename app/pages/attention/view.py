@@ -41,11 +41,14 @@ from headlight.model.runs.edits import Head, head_name
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
+TURNS = {"turn": "turns"}  # of a conversation
+LONG = 200  # tokens, beyond which sentences are offered
 
 
 def render(comparison: Comparison) -> None:
     """The token strip, the grid of all heads and the chosen ones."""
-    _options()
+    _options(comparison)
+    _offer_sentences(comparison)
     _say_before_norm(comparison)
     now = selection.current()
     own = now.choices_of(Choices)
@@ -99,18 +102,35 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
     )
 
 
-def _options() -> None:
+def _offer_sentences(comparison: Comparison) -> None:
+    """A button that folds the tokens of a long text into its sentences."""
     own = selection.current().choices_of(Choices)
+    if own.unit == "token" and len(comparison.a.tokens) > LONG:
+        with st.container(horizontal=True, vertical_alignment="center", key="headlight-fold"):
+            st.caption(plain(f"{len(comparison.a.tokens):,} tokens are a long text."), width="content")
+            st.button(
+                "Read it by sentences",
+                type="tertiary",
+                key=selection.widget_key("fold"),
+                on_click=lambda: selection.choose(Choices, unit="sentence"),
+            )
+
+
+def _options(comparison: Comparison) -> None:
+    own = selection.current().choices_of(Choices)
+    units = UNITS | (TURNS if comparison.a.turns or own.unit in TURNS else {})
     options.row(
         options.bind(Choice, "show", page=Choices, **grid.CHOICES["show"]),
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
         options.bind(Listed, "sink", page=Choices, width=165, **grid.CHOICES["sink"]),
         options.as_tables(),
-        options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=UNITS, width=130, folded=True),
+        options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=units, width=130, folded=True),
         options.bind(Switch, "own_scale", "Scale per head", folded=True),
     )
     if own.unit != "token" and own.show != "weight":
-        st.caption("Words and sentences show weights only: a score or a value-weighted cell belongs to single tokens.")
+        st.caption(
+            "Units of several tokens show weights only: scores and value-weighted cells belong to single tokens."
+        )
 
 
 def _say_before_norm(comparison: Comparison) -> None:

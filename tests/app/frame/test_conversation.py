@@ -16,6 +16,9 @@ from headlight.app.exports import script
 from headlight.app.frame import bars, conversation
 from headlight.app.runs import runs
 from headlight.model import Comparison, Conversation
+from headlight.model.attention.axis import axis_of, turn_starts
+from headlight.model.attention.fields import How, on_axis
+from headlight.model.runs.head import attend
 from tests.app.conftest import Options
 from tests.places import MAIN
 
@@ -154,3 +157,20 @@ def test_what_a_browser_reports_else_is_nothing(raw: Any) -> None:
     assert _read(component_chat(told), may_think=False) == told
     assert _read({**component_chat(told), "ending": "end"}, may_think=False) is None
     assert conversation.conversation_of(Turns([{"role": "user"}])) is None
+
+
+def test_tokens_fold_into_turns_whose_weights_add_up(chat_folder: str) -> None:
+    """Between turns by hand: a turn's keys added up, its queries averaged."""
+    a = Comparison(runs.run(chat_folder, CHAT, "chat"))
+    axis = axis_of(a, "turn", "tokens")
+    turns = a.a.turns
+    assert [turn.role for turn in turns] == ["system", "user", "assistant", "user", "assistant"]
+    assert [place for _, place in turn_starts(a, axis)] == list(range(len(turns)))
+    pattern = attend(a.a, 1, 2).pattern
+    cells = on_axis(a, "a", (1, 2), How(), axis)
+    for query, from_turn in enumerate(turns):
+        for key, to_turn in enumerate(turns[: query + 1]):
+            part = pattern[from_turn.start : from_turn.stop, to_turn.start : to_turn.stop]
+            assert float(cells[query, key]) == pytest.approx(float(part.sum(-1).mean()), abs=1e-6)
+    plain = Comparison(runs.run(chat_folder, "one two", True))
+    assert len(axis_of(plain, "turn", "tokens").labels) == 1
