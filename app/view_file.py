@@ -28,8 +28,8 @@ def main(arguments: Sequence[str]) -> int:
 
     try:
         patterns, tokens = read_patterns(flags.file)
-        shown = show.attention(patterns, tokens, title=f"Attention in {flags.file.name}")
-        page = shown.save(flags.out or Path(tempfile.mkdtemp(prefix="headlight-")) / f"{flags.file.stem}.html")
+        picture = show.attention(patterns, tokens, title=f"Attention in {flags.file.name}")
+        page = picture.save(flags.out or Path(tempfile.mkdtemp(prefix="headlight-")) / f"{flags.file.stem}.html")
     except (HeadlightError, OSError) as error:
         print(f"{flags.file.name} cannot be shown. {error}", file=sys.stderr)
         return 1

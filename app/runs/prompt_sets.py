@@ -163,8 +163,8 @@ def columns_text(columns: Mapping[str, str]) -> str:
 
 def matching_of(columns: str) -> ColumnMatching | None:
     """The columns that an address holds; None where it holds none, and they are known by their names."""
-    given: dict[str, Any] = {name: column for name, column in parse_qsl(columns) if name in FIELDS}
-    return ColumnMatching(**given) if given else None
+    matched: dict[str, Any] = {name: column for name, column in parse_qsl(columns) if name in FIELDS}
+    return ColumnMatching(**matched) if matched else None
 
 
 def in_script(known: KnownSet) -> str:

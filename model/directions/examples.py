@@ -145,9 +145,9 @@ def contrasted_examples(
     Raises:
         InputError: a row has no corrupted prompt, or no such position.
     """
-    if lacking := [row.number for row in tokens.rows if row.corrupted is None]:
+    if without := [row.number for row in tokens.rows if row.corrupted is None]:
         raise InputError(
-            f"Row {lacking[0]} of the set {prompt_set.name} has no corrupted prompt to compare with. Give one, leave "
+            f"Row {without[0]} of the set {prompt_set.name} has no corrupted prompt to compare with. Give one, leave "
             "the row out, or choose a column of labels."
         )
     group_of, are_grouped = _groups(prompt_set, tokens.rows, group, lambda row: "")
@@ -203,9 +203,9 @@ def _groups(
         several = all(sum(each == own for each, _ in groups) > 1 for own in {own for own, _ in groups})
         is_whole = all(group for _, group in groups)
         return (of_column(TEMPLATE), True) if several and is_whole else (lambda row: f"row {row.number}", False)
-    if lacking := [row.number for row in rows if not of_column(column)(row)]:
+    if without := [row.number for row in rows if not of_column(column)(row)]:
         raise InputError(
-            f"Row {lacking[0]} has nothing in the column {column!r}, so that it belongs to no group.\
+            f"Row {without[0]} has nothing in the column {column!r}, so that it belongs to no group.\
 {nearest(column, prompt_set.label_names)} Fill it in, or choose another column of groups."
         )
     return of_column(column), True

@@ -76,13 +76,13 @@ def open_direction(path: str | Path, model: Transformer | None = None, name: str
     refuse_pointer(file)
     vectors, texts = _READERS[file.suffix.lower()](file)
     _check(file, vectors)
-    told = {key: str(texts.get(key) or "")[:MAX_TEXT] for key in ("name", "position", "method", "model")}
+    fields = {key: str(texts.get(key) or "")[:MAX_TEXT] for key in ("name", "position", "method", "model")}
     direction = Direction(
-        name or told["name"] or file.stem[:MAX_TEXT],
+        name or fields["name"] or file.stem[:MAX_TEXT],
         {layer: vectors[layer].float().clone() for layer in sorted(vectors)},
-        told["position"] or "unknown",
-        told["method"],
-        told["model"],
+        fields["position"] or "unknown",
+        fields["method"],
+        fields["model"],
     )
     if model is not None:
         direction.check_fits(model.cfg.d_model, model.cfg.n_layers)

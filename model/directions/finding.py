@@ -154,11 +154,11 @@ def direction_in(
     vectors, refused = {}, ""
     for layer, stream in enumerate(streams):
         try:
-            found = fit(stream[chosen], is_positive, pairs, method)
+            direction = fit(stream[chosen], is_positive, pairs, method)
         except InputError as error:
             refused = str(error)
             continue
-        vectors[layer] = (found.unit * stream[chosen].double().norm(dim=-1).mean()).float()
+        vectors[layer] = (direction.unit * stream[chosen].double().norm(dim=-1).mean()).float()
     if not vectors:
         raise InputError(refused)
     return Direction(name, vectors, examples.position, METHODS[method], model)

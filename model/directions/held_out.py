@@ -147,10 +147,10 @@ def _told(rows: Rows, is_positive: Classes, pairs: Pairs, fold_of: Folds, by: Me
         for fold in fold_of.unique().tolist():
             train = fold_of != fold
             if isinstance(by, Tensor):
-                found = oriented(by, rows[train], is_positive[train])
+                direction = oriented(by, rows[train], is_positive[train])
             else:
-                found = fit(rows[train], is_positive[train], _within(pairs, train), by)
-            scores[~train] = found.score(rows[~train])
+                direction = fit(rows[train], is_positive[train], _within(pairs, train), by)
+            scores[~train] = direction.score(rows[~train])
     except InputError:  # nothing to tell them apart by
         return Told(torch.nan, torch.nan)
     return Told(float(((scores > 0) == is_positive).double().mean()), auroc(scores, is_positive))

@@ -30,8 +30,8 @@ def metric(
         InputError: a row has no answer.
     """
     check_choice("The metric", kind, METRICS)
-    if lacking := [row.number for row in rows if not row.answers]:
-        raise InputError(f"Row {lacking[0]} has no answer, so that nothing can be measured. Give one, or leave it out.")
+    if empty := [row.number for row in rows if not row.answers]:
+        raise InputError(f"Row {empty[0]} has no answer, so that nothing can be measured. Give one, or leave it out.")
     values = logits if kind == "logit_diff" else logits.softmax(-1)
     right, wrong = _sums(values, [row.answers for row in rows]), _sums(values, [row.wrong_answers for row in rows])
     if kind == "prob_diff":

@@ -109,9 +109,9 @@ class PromptTemplate:
                 if slot:
                     fitting = {at for at, value in enumerate(self.values[slot]) if _is_single(tokenizer, before, value)}
                     allowed[_base(slot)] = allowed.get(_base(slot), fitting) & fitting
-        if lacking := next((slot for slot, places in allowed.items() if not places), None):
+        if empty := next((slot for slot, places in allowed.items() if not places), None):
             raise InputError(
-                f"No value of the slot {{{lacking}}} fits: they differ in their numbers of tokens, or are answers of "
+                f"No value of the slot {{{empty}}} fits: they differ in their numbers of tokens, or are answers of "
                 "several tokens. Give other values."
             )
         kept = {

@@ -114,8 +114,8 @@ def _front_matter(lines: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int
                 f"Line {number}: write title:, minutes:, model: or about:, and at most {MAX_TITLE} characters."
             )
         head[name] = number, value
-    if lacking := [name for name in ("title", "minutes", "model") if name not in head]:
-        raise InputError(f"Line {lines[ends[1]][0]}: the lesson's {' and '.join(lacking)} are not given above.")
+    if missing := [name for name in ("title", "minutes", "model") if name not in head]:
+        raise InputError(f"Line {lines[ends[1]][0]}: the lesson's {' and '.join(missing)} are not given above.")
     return head, list(lines[ends[1] + 1 :])
 
 

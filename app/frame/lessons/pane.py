@@ -38,22 +38,22 @@ def arrive(views: Sequence[View]) -> None:
 def draw(views: Sequence[View]) -> None:
     """Draw the pane, as a fragment: an answer redraws it alone, a step needs the page."""
     now = state()
-    lesson_pane(_props(now, views), key=selection.widget_key("lesson"), hear=lambda told: _hear(told, views))
-    if selection.pending() is not None or now.asked.pop("rerun", False):
+    lesson_pane(_props(now, views), key=selection.widget_key("lesson"), hear=lambda event: _hear(event, views))
+    if selection.pending() is not None or now.take_rerun():
         st.rerun()
 
 
-def _hear(told: Any, views: Sequence[View]) -> None:
+def _hear(event: Any, views: Sequence[View]) -> None:
     """What was clicked in the pane: its name, and what belongs to it."""
-    if selection.forgotten() or not isinstance(told, list) or not told:
+    if selection.forgotten() or not isinstance(event, list) or not event:
         return
-    action, now = told[0], state()
+    action, now = event[0], state()
     now.error = ""
-    match action, *told[1:-1]:
+    match action, *event[1:-1]:
         case ("close",):
-            now.shows, now.asked["rerun"] = "", True
+            now.shows, now.needs_rerun = "", True
         case ("list",):
-            now.shows, now.asked["rerun"] = "list", True
+            now.shows, now.needs_rerun = "list", True
         case "open", str(name), int(step):
             open_lesson(name, step)
             _go(views)
@@ -104,7 +104,7 @@ def _go(views: Sequence[View]) -> None:
         unasked = trusted.unasked(chosen)
         selection.ask_linked(chosen, replace(unasked, model=unasked.model or settings().model), view.slug)
     else:
-        now.asked["rerun"] = True
+        now.needs_rerun = True
 
 
 def page_of(lesson: Lesson, step: Step, views: Sequence[View]) -> tuple[Selection, View]:

@@ -100,11 +100,11 @@ def compute(quantity: Quantity, runs: Any, chosen: Selection) -> Value:
     side = runs.sides.get(quantity.side)
     if side is None:
         raise InputError("There is no B here: add a second prompt or an edit.")
-    return QUANTITIES[quantity.name].compute(_Asked(runs, side, chosen), *quantity.arguments)
+    return QUANTITIES[quantity.name].compute(_Context(runs, side, chosen), *quantity.arguments)
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _Context:
     """The runs that a quantity is of, the one that is meant, and what is chosen on the page."""
 
     runs: Any
@@ -136,74 +136,74 @@ def _extent(run: Run) -> tuple[int, int]:
     return run.cfg.n_layers, run.cfg.n_heads
 
 
-def _probability(asked: _Asked, token: str) -> float:
-    return float(asked.run.next_logits.softmax(-1)[_token(asked.run, token)])
+def _probability(context: _Context, token: str) -> float:
+    return float(context.run.next_logits.softmax(-1)[_token(context.run, token)])
 
 
-def _logit(asked: _Asked, token: str) -> float:
-    return float(asked.run.next_logits[_token(asked.run, token)])
+def _logit(context: _Context, token: str) -> float:
+    return float(context.run.next_logits[_token(context.run, token)])
 
 
-def _logit_difference(asked: _Asked, target: str, distractor: str) -> float:
-    return _logit(asked, target) - _logit(asked, distractor)
+def _logit_difference(context: _Context, target: str, distractor: str) -> float:
+    return _logit(context, target) - _logit(context, distractor)
 
 
-def _prediction(asked: _Asked) -> str:
-    return str(asked.run.outputs.labels([int(asked.run.next_logits.argmax())])[0])
+def _prediction(context: _Context) -> str:
+    return str(context.run.outputs.labels([int(context.run.next_logits.argmax())])[0])
 
 
-def _row(asked: _Asked, head: str, query: str) -> Tensor:
-    run = asked.run
+def _row(context: _Context, head: str, query: str) -> Tensor:
+    run = context.run
     layer, number = _head(head, _extent(run))
     return patterns(run, layer, [_place(query, len(run.tokens))])[number, 0]
 
 
-def _weight(asked: _Asked, head: str, query: str, key: str) -> float:
-    return float(_row(asked, head, query)[_place(key, len(asked.run.tokens))])
+def _weight(context: _Context, head: str, query: str, key: str) -> float:
+    return float(_row(context, head, query)[_place(key, len(context.run.tokens))])
 
 
-def _attention_score(asked: _Asked, head: str, query: str, key: str) -> float:
-    run = asked.run
+def _attention_score(context: _Context, head: str, query: str, key: str) -> float:
+    run = context.run
     scores = attend(run, *_head(head, _extent(run))).scores
     return float(scores[_place(query, len(run.tokens)), _place(key, len(run.tokens))])
 
 
-def _attended(asked: _Asked, head: str, query: str) -> str:
-    return str(asked.run.labels[int(_row(asked, head, query).argmax())])
+def _attended(context: _Context, head: str, query: str) -> str:
+    return str(context.run.labels[int(_row(context, head, query).argmax())])
 
 
-def _of_all_heads(asked: _Asked, measure: str) -> Tensor:
+def _of_all_heads(context: _Context, measure: str) -> Tensor:
     """A score, a direct effect on the logit difference (logits) or a patched share of every head [layer, head]."""
     if measure == "effect":
-        return _effects(asked)
-    return _patched(asked.runs, asked.chosen) if measure == "patched" else head_scores(asked.run, measure)
+        return _effects(context)
+    return _patched(context.runs, context.chosen) if measure == "patched" else head_scores(context.run, measure)
 
 
-def _score(asked: _Asked, measure: str, head: str) -> float:
-    return float(_of_all_heads(asked, measure)[_head(head, _extent(asked.run))])
+def _score(context: _Context, measure: str, head: str) -> float:
+    return float(_of_all_heads(context, measure)[_head(head, _extent(context.run))])
 
 
-def _ranking(asked: _Asked, count: str, measure: str) -> list[str]:
+def _ranking(context: _Context, count: str, measure: str) -> list[str]:
     """So many heads with the largest values, the largest first; a patched share counts by its size."""
-    values = _of_all_heads(asked, measure)
+    values = _of_all_heads(context, measure)
     values = values.abs() if measure == "patched" else values
     best = values.nan_to_num(-torch.inf).flatten().topk(min(max(1, int(count)), values.numel())).indices.tolist()
     return [head_name(divmod(index, values.shape[1])) for index in best]
 
 
-def _top(asked: _Asked, count: str, measure: str) -> tuple[str, ...]:
-    return tuple(_ranking(asked, count, measure))
+def _top(context: _Context, count: str, measure: str) -> tuple[str, ...]:
+    return tuple(_ranking(context, count, measure))
 
 
-def _ranked(asked: _Asked, count: str, measure: str) -> tuple[str, ...]:
-    return (_ranking(asked, count, measure)[-1],)
+def _ranked(context: _Context, count: str, measure: str) -> tuple[str, ...]:
+    return (_ranking(context, count, measure)[-1],)
 
 
-def _effects(asked: _Asked) -> Tensor:
-    both = pair.pair_of(asked.runs, asked.chosen)
-    question = Question(both.target, both.distractor, asked.run.prediction_position)
-    effects = logit_attribution(asked.run, question)
-    values = torch.full(_extent(asked.run), torch.nan)
+def _effects(context: _Context) -> Tensor:
+    both = pair.pair_of(context.runs, context.chosen)
+    question = Question(both.target, both.distractor, context.run.prediction_position)
+    effects = logit_attribution(context.run, question)
+    values = torch.full(_extent(context.run), torch.nan)
     for part, value in zip(effects.parts, effects.values.values.tolist(), strict=True):
         if part.layer is not None and part.head is not None:
             values[part.layer, part.head] = value
@@ -232,17 +232,17 @@ def _cross_row(translation: Translation, head: str, target: str) -> Tensor:
     return pattern[layer, number, _place(target, pattern.shape[2])]
 
 
-def _cross_weight(asked: _Asked, head: str, target: str, source: str) -> float:
-    row = _cross_row(asked.run, head, target)
+def _cross_weight(context: _Context, head: str, target: str, source: str) -> float:
+    row = _cross_row(context.run, head, target)
     return float(row[_place(source, len(row))])
 
 
-def _read_from(asked: _Asked, head: str, target: str) -> str:
-    return str(asked.run.source_labels[int(_cross_row(asked.run, head, target).argmax())])
+def _read_from(context: _Context, head: str, target: str) -> str:
+    return str(context.run.source_labels[int(_cross_row(context.run, head, target).argmax())])
 
 
-def _written(asked: _Asked, place: str) -> str:
-    labels = asked.run.written_labels
+def _written(context: _Context, place: str) -> str:
+    labels = context.run.written_labels
     return str(labels[_place(place, len(labels))])
 
 
@@ -268,19 +268,19 @@ QUANTITIES: Mapping[str, Rule] = {
 OF_TRANSLATIONS = ("cross", "read_from", "written")
 
 
-def is_right(given: str, value: Value, tolerance: float) -> bool:
+def is_right(answer: str, value: Value, tolerance: float) -> bool:
     """Whether an answer that somebody gave is what the model computes.
 
     Raises:
         InputError: a number was asked for, and this is none.
     """
-    given = given.strip()
+    answer = answer.strip()
     if isinstance(value, float):
-        number = read_number(given)
+        number = read_number(answer)
         return abs(number - value) <= tolerance + 1e-9
     if isinstance(value, tuple):
-        return given.upper().replace(" ", "").replace(".", "") in {name.replace(".", "") for name in value}
-    return bool(_names(given) & _names(value))
+        return answer.upper().replace(" ", "").replace(".", "") in {name.replace(".", "") for name in value}
+    return bool(_names(answer) & _names(value))
 
 
 def read_number(text: str) -> float:
@@ -296,13 +296,13 @@ def read_number(text: str) -> float:
     return value / 100 if "%" in text else value
 
 
-def is_shown_as(shown: str, value: Value) -> bool:
-    """Whether a text shows a value: a number rounded to the digits that are shown."""
+def is_shown_as(text: str, value: Value) -> bool:
+    """Whether a text shows a value: a number rounded to the digits of the text."""
     if not isinstance(value, float):
-        return is_right(shown, value, 0.0)
-    decimals = len(shown.partition(".")[2].rstrip("% "))
-    unit = 10.0**-decimals / (100 if "%" in shown else 1)
-    return abs(read_number(shown) - value) <= unit / 2 + 1e-9
+        return is_right(text, value, 0.0)
+    decimals = len(text.partition(".")[2].rstrip("% "))
+    unit = 10.0**-decimals / (100 if "%" in text else 1)
+    return abs(read_number(text) - value) <= unit / 2 + 1e-9
 
 
 def _names(token: str) -> set[str]:

@@ -1,7 +1,7 @@
 """The session's lesson: which one is open, at which step, and the draft of one that is being written."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
@@ -26,7 +26,12 @@ class LessonState:
     error: str = ""
     draft: str = ""
     has_arrived: bool = False
-    asked: dict[str, Any] = field(default_factory=dict)
+    needs_rerun: bool = False
+
+    def take_rerun(self) -> bool:
+        """Whether the page has to be drawn again, once."""
+        needed, self.needs_rerun = self.needs_rerun, False
+        return needed
 
 
 def state() -> LessonState:

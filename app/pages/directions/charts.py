@@ -23,7 +23,7 @@ LOOKS: dict[str, Look] = {
 }
 
 
-def told(study: DirectionStudy, layers: tuple[str, ...]) -> list[Plot]:
+def by_layer(study: DirectionStudy, layers: tuple[str, ...]) -> list[Plot]:
     """Held-out accuracy and AUROC by layer, each beside the means of the controls."""
     tested = study.held_out
     kinds = {

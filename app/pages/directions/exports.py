@@ -78,7 +78,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     view = _view(comparison, chosen)
     rows: list[list[Drawing]] = []
     if view.study is not None:
-        rows.append([Drawing(plot) for plot in charts.told(view.study, comparison.a.layer_labels)])
+        rows.append([Drawing(plot) for plot in charts.by_layer(view.study, comparison.a.layer_labels)])
     rows.append([Drawing(charts.projected(view), view.place)])
     if view.curve is not None and view.study is not None:
         rows.append([Drawing(plot) for plot in charts.dose(view.curve, view.study.examples.classes[0])])

@@ -49,11 +49,11 @@ ON_CLICK = -1.0  # an experiment is begun by who wants it
 
 def render(comparison: Comparison) -> None:
     """The options, the study or the opened direction, and what can be done with it."""
-    found, reasons = list[DirectionView](), list[str]()
+    reasons = list[str]()
     work, now = jobs.get_jobs(JOBS), selection.current()
+    view: DirectionView | None = None
     with boundary.guard(reasons.append):
-        found += filter(None, [find(comparison, now)])
-    view = found[0] if found else None
+        view = find(comparison, now)
     name = chosen_set(comparison, now)
     is_set = bool(name) and not reasons and kept_direction(now) is None
     with title_row("Directions", "dir_page", level=1, key="directions"):
@@ -113,12 +113,12 @@ def _named(name: str) -> Option:
     """A set or a kept direction, or any other set's file, folder or hub name where that is allowed."""
     offered = direction_studies.offered()
     offered |= {each: f"kept: {name_of(each)}" for each in directions.kept()}
-    shown = offered.get(name, name_of(name))
+    label = offered.get(name, name_of(name))
 
     def change(text: str) -> None:
         files.choose(next((each for each, called in offered.items() if called == text), text))
 
-    tied = "dir_set", "Prompts or direction", shown, change
+    tied = "dir_set", "Prompts or direction", label, change
     if models.any_model_allowed():
         hint = "Choose, or type a file, folder or hub name"
         return options.tie(Suggested, *tied, offered=tuple(offered.values()), placeholder=hint, width=190)
@@ -192,7 +192,7 @@ def _draw(view: DirectionView, work: jobs.Jobs) -> None:
         return
     if view.study is not None:
         _plots(
-            charts.told(view.study, view.comparison.a.layer_labels),
+            charts.by_layer(view.study, view.comparison.a.layer_labels),
             "by layer, beside shuffled labels and random vectors",
             "direction_told",
         )
