@@ -177,8 +177,9 @@ class Tokenizer(Vocabulary):
             return [self._encode_chat(text) for text in texts]
         parse = False if is_literal(prepend_bos) else self._parses_special if parse_special is None else parse_special
         around = prepends(prepend_bos) and self.adds_special
-        begins_with = [self.bos_token_id] if prepends(prepend_bos) and not around else []
-        if None in begins_with:
+        has_bos = prepends(prepend_bos) and not around
+        begins_with = [self.bos_token_id] if has_bos and self.bos_token_id is not None else []
+        if has_bos and not begins_with:
             raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
         for text in texts:
             _check_unicode(text)
@@ -310,7 +311,7 @@ class Tokenizer(Vocabulary):
         (encoded,) = self.encode_batch([whole], False, True)
         return replace(encoded, length=len(text), first=whole.find(text))
 
-    def _encode_checked(self, text: str, begins_with: list[int | None], around: bool, parse: bool) -> EncodedText:
+    def _encode_checked(self, text: str, begins_with: list[int], around: bool, parse: bool) -> EncodedText:
         try:
             with refusing(InputError, FAILS):
                 if self._in_python is not None:
