@@ -177,10 +177,7 @@ class Tokenizer(Vocabulary):
             return [self._encode_chat(text) for text in texts]
         parse = False if is_literal(prepend_bos) else self._parses_special if parse_special is None else parse_special
         around = prepends(prepend_bos) and self.adds_special
-        has_bos = prepends(prepend_bos) and not around
-        begins_with = [self.bos_token_id] if has_bos and self.bos_token_id is not None else []
-        if has_bos and not begins_with:
-            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
+        begins_with = [self._bos()] if prepends(prepend_bos) and not around else []
         for text in texts:
             _check_unicode(text)
         self._check(texts, literal=not parse)
@@ -302,6 +299,11 @@ class Tokenizer(Vocabulary):
 
     def _id_of(self, role: str) -> int | None:
         return self._backend.token_to_id(self._roles[role]) if role in self._roles else None
+
+    def _bos(self) -> int:
+        if self.bos_token_id is None:
+            raise InputError("This model's tokenizer has no beginning-of-sequence token; leave prepend_bos off.")
+        return self.bos_token_id
 
     def _encode(self, text: str, begin: Begin, parse_special: bool | None) -> list[int]:
         return self.encode_batch([text], begin, parse_special)[0].ids

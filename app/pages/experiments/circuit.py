@@ -113,8 +113,8 @@ def view_of(rows: Mapping[str, ReadRows], chosen: Selection) -> CircuitView:
     files = dict[str, EdgeMask]()
     if own.exp_circ_file:
         try:
-            opened = circuits.opened_file(own.exp_circ_file, read.run.source.name)
-            files[circuits.title_of(own.exp_circ_file)] = opened.edges
+            file = circuits.opened_file(own.exp_circ_file, read.run.source.name)
+            files[circuits.title_of(own.exp_circ_file)] = file.edges
         except HeadlightError as error:
             notes.append(str(error))
     return CircuitView(read, question, others, files, tuple(notes), own.exp_circ_node, opened)

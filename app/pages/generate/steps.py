@@ -131,8 +131,8 @@ def _use_as_prompt(continuations: Continuations) -> None:
     prompt, keeps = continuations.a.run.keep("as prompt", lambda: _as_prompt(continuations.a))
 
     def use() -> None:
-        b = {} if own is None or now.prompt_b is None else {"prompt_b": as_prompt(own)}
-        selection.ask_instead(replace(now, prompt=prompt, bos=continuations.a.run.bos, **b), FIRST_PAGE)
+        prompt_b = now.prompt_b if own is None or now.prompt_b is None else as_prompt(own)
+        selection.ask_instead(replace(now, prompt=prompt, prompt_b=prompt_b, bos=continuations.a.run.bos), FIRST_PAGE)
 
     st.button(
         "Use as prompt",
