@@ -49,6 +49,15 @@ TERMS = {
         "Attention weights are summed over the key tokens of a word or sentence and averaged over its query tokens: "
         "rows still add up to 1."
     ),
+    "vertical": "Receiver heads: the mean of their scores. Or the score in the first chosen head.",
+    "vertical_score": (
+        "Vertical score of a sentence: the mean attention weight from a token at least 4 sentences later to one of its "
+        "tokens. The first token and special tokens are left out. The last 4 sentences have none (grey)."
+    ),
+    "receiver_head": (
+        "Kurtosis of a head's vertical scores over the sentences (excess, 0 of a normal distribution): high where a "
+        "few sentences get most of its attention from afar. The 20 highest are the receiver heads (Bogdan et al. 2025)."
+    ),
     "own_scale": (
         "On: each head's colours run to its own largest cell. Off: all heads share one scale, so that colours compare."
     ),

@@ -53,6 +53,7 @@ FORMULAS = {
     "model.measure",
     "model.attention.grouping",
     "model.attention.residual",
+    "model.attention.vertical_scores",
     "model.attribution.direct_effects",
     "model.flow.information_flow",
     "model.flow.change",

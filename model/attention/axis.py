@@ -36,12 +36,12 @@ def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
     if unit == "token":
         positions = tuple(comparison.positions(run) for run in comparison.runs)
         return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))
-    groups = tuple(_grouping(run, unit) for run in comparison.runs)
+    groups = tuple(grouping(run, unit) for run in comparison.runs)
     labels = [_labels(run, group) for run, group in zip(comparison.runs, groups, strict=True)]
     return side_by_side(labels, labels, align, groups)
 
 
-def _grouping(run: Run, unit: Unit) -> Group:
+def grouping(run: Run, unit: Unit) -> Group:
     """Each token's unit; a prompt that is no conversation is one turn."""
     if unit != "turn":
         return GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens))

@@ -8,6 +8,8 @@ import torch
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Unit, axis_of
 from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.attention.receiver_heads import ReceiverHeads
+from headlight.model.attention.receiver_tables import receiver_tables, receivers_of
 from headlight.model.measure import Measure
 from headlight.model.measure import Unit as MeasureUnit
 from headlight.model.measure.difference import sides_of
@@ -39,6 +41,8 @@ def attention_tables(
 ) -> Tables:
     """Tabulate attention: the cells of some heads, every head's scores, and the distances between heads and runs.
 
+    Of eight or more sentences or turns there are vertical scores too, and the heads ranked by their kurtosis.
+
     Args:
         comparison: one run, or two to compare.
         heads: (layer, head) pairs whose cells are listed; row = query, column = key.
@@ -54,6 +58,7 @@ class AttentionReport:
     """Every head's scores [score, layer, head], the heads' cells [head, query, key], and how far heads are apart.
 
     `apart` [head, other head] is of run A, `divergence` [layer, head] of A and B; None where there are no two.
+    `receivers` are of A and of B, where these have enough sentences or turns.
     """
 
     heads: tuple[Head, ...]
@@ -63,6 +68,7 @@ class AttentionReport:
     cells: Mapping[str, Measure]
     apart: Measure | None
     divergence: Measure | None
+    receivers: Mapping[str, ReceiverHeads]
 
     @property
     def n_cells(self) -> int:
@@ -80,7 +86,7 @@ class AttentionReport:
             tables["sinks"] = columns(["head", "run", "place", "share that goes to the sink"], sinks)
         if self.divergence:
             tables["divergence"] = _divergence(self.divergence)
-        return tables
+        return tables | receiver_tables(self.receivers, self.heads, self.axis)
 
 
 def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
@@ -94,6 +100,7 @@ def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit
         cells=cells_of(comparison, heads, how, axis) if heads else {},
         apart=fields.apart(comparison.a, heads) if heads else None,
         divergence=fields.divergence(comparison, axis) if comparison.b is not None else None,
+        receivers=receivers_of(comparison, unit),
     )
 
 

@@ -1,5 +1,6 @@
 """One head of a run, on demand: its attention, its weights, its write, and every step between them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -7,9 +8,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.measure import attention, head_steps
+from headlight.model.nn.layers import ScoreRule
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.linear import norm_before, write_scales, writes_at_unit_scale
 from headlight.model.runs.run import Run
+
+QUERIES = 256  # of which a layer's patterns are computed at a time: 38 MB at 4,096 tokens and nine heads
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def normalizers(scores: Float[Tensor, "query key"], sink: float | None) -> Float
 
 def attend(made: Run, layer: int, head: int) -> HeadAttention:
     """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
-    edited = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+    edited = _edited_names(layer)
     whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
     q, k, rule, at = made.queries(layer)[None], made.keys(layer)[None], made.rule(layer), head
     if not whole:
@@ -57,14 +61,34 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
 @torch.inference_mode()
 def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head query key"]:
     """These queries' rows of all patterns of a layer, edited as in the run."""
-    names = [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
-    edited = any(map(made.tap.look, names))
-    rows = list(range(len(made.tokens))) if edited else queries  # an edit finds a query by its place among all
-    rule = made.rule(layer).of_queries(rows)
-    scores = rule.scores(made.queries(layer)[None, rows], made.keys(layer)[None])
-    if not edited:
-        return rule.pattern(scores)[0]
+    names = _edited_names(layer)
+    if not any(map(made.tap.look, names)):
+        return _rows(made, layer, made.rule(layer), queries)
+    rule = made.rule(layer)  # an edit finds a query by its place among all
+    scores = rule.scores(made.queries(layer)[None], made.keys(layer)[None])
     return made.tap(names[1], rule.pattern(made.tap(names[0], scores)))[0][:, queries]
+
+
+def pattern_blocks(made: Run, layer: int) -> Iterator[tuple[slice, Float[Tensor, "head query key"]]]:
+    """All patterns of a layer, some queries' rows at a time, for a long prompt; those of an edited layer at once."""
+    n_pos, rule = len(made.tokens), made.rule(layer)
+    if any(map(made.tap.look, _edited_names(layer))):
+        yield slice(0, n_pos), patterns(made, layer, list(range(n_pos)))
+        return
+    for first in range(0, n_pos, QUERIES):
+        block = slice(first, min(first + QUERIES, n_pos))
+        with torch.inference_mode():
+            yield block, _rows(made, layer, rule, list(range(block.start, block.stop)))
+
+
+def _edited_names(layer: int) -> list[str]:
+    """Names of the activations at which an edit changes a layer's patterns."""
+    return [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
+
+
+def _rows(made: Run, layer: int, rule: ScoreRule, queries: list[int]) -> Float[Tensor, "head query key"]:
+    of_queries = rule.of_queries(queries)
+    return of_queries.pattern(of_queries.scores(made.queries(layer)[None, queries], made.keys(layer)[None]))[0]
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:

@@ -1,7 +1,7 @@
 """Choices of the page *Attention*."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from headlight.app.selection.choices import Extent, PageChoices
 from headlight.app.selection.codecs import PAIR
@@ -9,12 +9,15 @@ from headlight.model.attention.axis import Unit
 from headlight.model.attention.fields import How, Show, Sink
 from headlight.model.runs.edits import Head
 
+Vertical = Literal["receivers", "head"]
+
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
     """Measure in the cells, of the first token too, by tokens or groups of them; number of heads in the sorted grid.
 
-    `pair` are the two heads whose difference is drawn. `numbers` adds tables under the pictures.
+    `pair` are the two heads whose difference is drawn. `numbers` and `sentences` open what is under the pictures.
+    `vertical` says of which heads the sentences' scores are drawn: of the receiver heads, or of the first chosen head.
     """
 
     forgets: ClassVar = {"model": ("pair",)}
@@ -25,6 +28,8 @@ class Choices(PageChoices):
     top: int | None = None
     pair: Annotated[tuple[Head, ...], PAIR] = ()
     numbers: bool = False
+    sentences: bool = True
+    vertical: Vertical = "receivers"
 
     @property
     def how(self) -> How:

@@ -16,6 +16,7 @@ from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.attention.receiver_tables import receiver_arrays
 from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
@@ -42,6 +43,8 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     arrays = of_sides("scores", reading.scores) | of_sides("cells", reading.cells)
     arrays |= {"apart": reading.apart} if reading.apart else {}
     arrays |= {"divergence": reading.divergence} if reading.divergence else {}
+    for name, measures in receiver_arrays(reading.receivers, reading.axis).items():
+        arrays |= of_sides(name, measures)
     tables = reading.tables(comparison, with_cells=reading.n_cells <= MAX_ROWS)
     return Data("attention", _shows(own, heads), tables, arrays)
 

@@ -23,7 +23,7 @@ from headlight.app.components import (
     token_strip,
 )
 from headlight.app.components.heads import Kind
-from headlight.app.pages.attention import cell_tables, finding, head_tables
+from headlight.app.pages.attention import cell_tables, finding, head_tables, receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
@@ -57,6 +57,7 @@ def render(comparison: Comparison) -> None:
         chosen = now.heads or clearest(comparison)
         cell_tables.draw(comparison, chosen, own.how, axis)
         head_tables.draw(comparison, chosen, axis)
+        receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
         return
     strip, all_heads, large = grid.places(comparison.b is not None, (comparison.n_layers, comparison.n_heads))
     with all_heads:
@@ -71,6 +72,7 @@ def render(comparison: Comparison) -> None:
     with strip:
         finding.draw(comparison, chosen[0], axis)
         _text(comparison, panels[0], axis)
+    receivers.draw(comparison, chosen[0], axis, own.unit)
     numbers = st.expander(
         "Tables of the chosen heads: scores, pairwise distances, most similar heads",
         **selection.bind("numbers", Choices),

@@ -32,6 +32,7 @@ from tests.places import ROOT
 
 Tables = dict[tuple[str, ...], list[list[str]]]
 
+TEN = [f"{word} two." for word in ("One", "Three", "Four", "Five", "Six", "Two", "Ten", "Nine", "Go", "No")]
 EDITS = (
     AblateHeads(((0, 1), (2, 3)), "mean"),
     CutEdge((1, 2), 9, 4, True),
@@ -60,6 +61,7 @@ VARIANTS = [
     *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
     *({"show": show, "sink": "hide", "prompt_b": OTHER} for show in ("weight", "score", "disagreement")),
     {"unit": "sentence", "prompt_b": OTHER},
+    {"unit": "sentence", "prompt": " ".join(TEN), "prompt_b": " ".join(TEN[1:])},
     {"unit": "word", "prompt_b": OTHER, "align": "position"},
     {"unit": "word", "sink": "renormalise"},
     {"edits": EDITS, "show": "weight"},
