@@ -32,8 +32,9 @@ def openable_heads(
     title: str,
     side: Side,
     how: How,
+    turns: Sequence[tuple[str, int]] = (),
 ) -> Drawing:
-    """All heads' pictures called by `title`, with the selected ones open."""
+    """All heads' pictures called by `title`, with the selected ones open, and the text parted in `turns`."""
     n_cells = sum(side.weights.visible.size for panel in panels for side in panel.sides)
     if n_cells > MAX_EXACT:
         panels = [panel.rounded() for panel in panels]
@@ -44,7 +45,7 @@ def openable_heads(
         legend_limit=pooled.limit,
         lacks=lacks(rows.presence),
     )
-    strip = TokenStrip(rows, panels[0], columns, how.show, how.sink, selection.scale)
+    strip = TokenStrip(rows, panels[0], columns, how.show, how.sink, selection.scale, turns=turns)
     large = HeadPanels(
         panels,
         rows,

@@ -10,10 +10,13 @@ from importlib import import_module
 
 MODULES = (
     "headlight.app.registry",  # all pages, and with them most of what they need
+    "headlight.app.frame.copied_picture",
     "headlight.app.frame.head_menu",
     "headlight.app.frame.hint",
+    "headlight.app.frame.lessons.pane",
     "headlight.app.frame.link",
     "headlight.app.frame.progress",
+    "headlight.app.frame.reading",
     "headlight.app.frame.take_away",
     "PIL.BmpImagePlugin",
     "PIL.GifImagePlugin",

@@ -12,6 +12,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
@@ -21,6 +22,7 @@ PATIENCE = 60  # seconds that anything may take on a busy machine
 LARGEST = 25 * 2**20  # bytes of a message, as app/server/.streamlit/config.toml has it
 CLEAR_CACHES = BackMsg(clear_cache=True).SerializeToString()
 OPTIONS = "headlight.chosen"  # the key of the prompt bar's row of options
+TRIGGERS = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{{}}__events"  # the name that Streamlit has for a component's triggers
 PREDICTED = "headlight.predicted"  # with a side, the key of the row of the likeliest tokens
 
 
@@ -121,6 +123,15 @@ class Client:
         self._drawn.clear()
         while not self._hear(ForwardMsg.FromString(self._socket.recv(PATIENCE))):
             pass
+        if lost := self._lost():
+            self._rerun(*lost)
+
+    def _lost(self) -> list[WidgetState]:
+        """What the components say that were not sent an array, as one that was overtaken by the next message."""
+        components = [element.bidi_component for element in self._drawn.values() if element.bidi_component.bytes]
+        lost = [each.id for each in components if set(unpack(each.bytes)[0]["digests"].values()) - set(self._held)]
+        said = json.dumps([{"event": "lost", "value": True}])
+        return [WidgetState(id=TRIGGERS.format(component), json_trigger_value=said) for component in lost]
 
     def _hear(self, message: ForwardMsg) -> bool:
         """Take in one message; true at the end of the script."""

@@ -6,7 +6,7 @@ const CHOICES = JSON.parse("parts/grid.py"); // inserted by document.py
 
 /** @param {Part[]} parts */
 function start([grid, line, patterns]) {
-  const held = new HeldHeads(patterns.data);
+  const held = new HeldHeads(patterns.data, line.data);
   const note = element("p", "note");
   const strip = new Place(line.component, "The prompt");
   const large = new Place(patterns.component, "Chosen heads");
@@ -65,8 +65,9 @@ function dropDown(title, options, value, change) {
 /** @typedef {How & AxisProps & { scale: Root, panels: PanelProps[], others: object }} HeldProps of heads/__init__.py, as far as it matters here */
 
 class HeldHeads {
-  /** @param {Uint8Array} data */
-  constructor(data) {
+  /** @param {Uint8Array} data @param {Uint8Array} text the strip, of one head */
+  constructor(data, text) {
+    this.text = unpackHeader(text).header.props;
     const { header, start } = unpackHeader(data);
     this.header = /** @type {Omit<Header, "props"> & { props: HeldProps }} */ (header);
     this.props = this.header.props;
@@ -103,7 +104,7 @@ class HeldHeads {
   /** @param {HeadIndex} head */
   strip(head) {
     const slot = this.slotOf(head);
-    const props = { ...this.props, ...this.header.props.panels[slot] };
+    const props = { ...this.text, ...this.props, ...this.header.props.panels[slot] };
     return this.packed("strip", props, this.renamed(slot, ""));
   }
 

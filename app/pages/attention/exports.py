@@ -15,7 +15,7 @@ from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
-from headlight.model.attention.axis import Axis, axis_of
+from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.attention.receiver_tables import receiver_arrays
 from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_attention
 from headlight.model.measure.difference import Side
@@ -70,7 +70,10 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     pooled = thumbnails.thumbnails(comparison, side, how, axis)
     tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show)
     panels = [panel(comparison, head, axis, own.unit) for head in _held(comparison, selected, axis)]
-    openable = openable_heads(pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how)
+    turns = turn_starts(comparison, axis)
+    openable = openable_heads(
+        pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how, turns=turns
+    )
     heads = selected or clearest(comparison)
     cells = {side: measure.values.numpy() for side, measure in cells_of(comparison, heads, how, axis).items()}
     patterns = pattern_maps(

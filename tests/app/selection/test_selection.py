@@ -217,7 +217,7 @@ def test_unreadable_values_are_left_out_and_the_rest_is_kept() -> None:
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("n_new", ["0", "65", "-1", "2.5", "many"]),
+        ("n_new", ["0", str(generate.MAX_NEW + 1), "-1", "2.5", "many"]),
         ("temperature", ["-0.1", "2.1", "nan", "inf", "hot"]),
         ("top_k", ["0", "-5", "1000000"]),
         ("top_p", ["0", "0.001", "1.1", "nan"]),
