@@ -33,3 +33,21 @@ def check_tokens(
             f"The attention mask of the {called} has shape {list(attention_mask.shape)}, the tokens "
             f"{[tokens.shape[0], n_pos]}; give one 0 or 1 a token."
         )
+
+
+def check_positions(position_ids: Tensor, tokens: Tensor, *, n_ctx: int, n_past: int) -> None:
+    """Refuse positions that are not one of the context for each token, in ascending order.
+
+    Raises:
+        InputError: they are not, or keys of earlier tokens are there, whose positions are not known.
+    """
+    if position_ids.shape != tokens.shape or n_past:
+        raise InputError(
+            f"Positions have shape {list(position_ids.shape)} and the tokens {list(tokens.shape)}, behind {n_past} "
+            "cached ones; give one for each token, and no cached ones."
+        )
+    low, high = (int(end) for end in position_ids.aminmax())
+    if low < 0 or high >= n_ctx or bool((position_ids.diff() <= 0).any()):
+        raise InputError(
+            f"Positions go from {low} to {high}; they have to ascend, each below {n_ctx}, the length of the context."
+        )

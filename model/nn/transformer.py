@@ -1,6 +1,7 @@
 """The decoder-only transformer and the ways to run it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -15,7 +16,7 @@ from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooked import HookedModel
 from headlight.model.nn.hooks import NO_TAP, HookFunction, NamesFilter, Tap
-from headlight.model.nn.inputs import check_tokens
+from headlight.model.nn.inputs import check_positions, check_tokens
 from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.embeddings import Embed, EmbedProject, PosEmbed, TokenTypeEmbed, drop_tokens
 from headlight.model.nn.layers.mlm_head import build_mlm_head
@@ -66,6 +67,7 @@ class Transformer(HookedModel):
         stop_at_layer: int | None = None,
         n_past: int = 0,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
+        position_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "_ pos_read d_out"]:
         """Logits at every position, or the residual stream before block `stop_at_layer`.
 
@@ -73,16 +75,21 @@ class Transformer(HookedModel):
         that they get alone. `tap` sees, and may replace, every named activation on the way. With `n_past` the tokens
         follow as many that were run already, whose keys and values the tap puts before the new ones; the mask then
         covers both. `token_type_ids` says of each token which text it is in, where the model has an embedding of that;
-        by default as `token_types` has it.
+        by default as `token_types` has it. `position_ids` are the tokens' positions, ascending, where they are not
+        counted from the first: those of some tokens of a text.
 
         Raises:
-            InputError: no tokens, more than the context holds, ids outside the vocabulary, or a mask of another shape.
+            InputError: no tokens, more than the context holds, ids outside the vocabulary, or a mask or positions of
+                another shape.
         """
         sizes = {"n_ctx": self.cfg.n_ctx, "d_vocab": self.cfg.d_vocab, "n_past": n_past}
         check_tokens("prompt", tokens, attention_mask, **sizes)
         real = None if attention_mask is None else attention_mask.bool()
         n_pos = tokens.shape[1]
         positions = place(self.cfg.attention_dir, real, n_past + n_pos, tokens.device, n_pos)
+        if position_ids is not None:
+            check_positions(position_ids, tokens, n_ctx=self.cfg.n_ctx, n_past=n_past)
+            positions = replace(positions, query=position_ids, key=position_ids)
         types = None if self.token_type_embed is None else self._types(tokens, attention_mask, token_type_ids)
         resid = self._embedded(tokens, positions, tap, types)
         for layer, block in enumerate(self._blocks(stop_at_layer)):
@@ -221,6 +228,7 @@ class Transformer(HookedModel):
         attention_mask: Int[Tensor, "batch pos"] | None = None,
         stop_at_layer: int | None = None,
         token_type_ids: Int[Tensor, "batch pos"] | None = None,
+        position_ids: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "_ pos_read d_out"]:
         """The output of `forward` with hook functions `fn(activation, hook)` at names, lists or predicates.
 

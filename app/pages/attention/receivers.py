@@ -16,6 +16,8 @@ from headlight.model.attention.receiver_tables import placed, receivers_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
+THOUSANDTHS = 1000  # weights of single tokens on single tokens are small
+
 
 def draw(comparison: Comparison, head: Head | None, axis: Axis, unit: Unit) -> None:
     """The sentences coloured by their vertical scores and the heads by kurtosis, where there are enough sentences."""
@@ -57,9 +59,11 @@ def _sentences(
     scores = {
         side: placed(each.vertical.values[head] if of_head else each.mean, side, axis) for side, each in made.items()
     }
-    lines = named(comparison, {side: each.numpy() for side, each in with_difference(scores).items()}, "")
+    lines = named(comparison, {side: THOUSANDTHS * each.numpy() for side, each in with_difference(scores).items()}, "")
     token_values(
-        TokenValues(axis.labels, lines, title=f"vertical score of each {unit}", signed=comparison.b is not None),
+        TokenValues(
+            axis.labels, lines, title=f"vertical score of each {unit} (thousandths)", signed=comparison.b is not None
+        ),
         epoch=selection.epoch(),
         key=selection.widget_key("vertical_scores"),
     )
@@ -74,7 +78,11 @@ def _heads(comparison: Comparison, made: dict[str, ReceiverHeads], axis: Axis, u
             Column("Head", [head_name(head) for head in read]),
             Column("Kurtosis", [float(each.kurtosis.values[head]) for head in read], 1),
             Column(f"{unit.capitalize()} most attended to", [axis.labels[places.index(at)] for at in read.values()]),
-            Column("Its score", [float(each.vertical.values[head][at]) for head, at in read.items()], 5),
+            Column(
+                "Its score (thousandths)",
+                [THOUSANDTHS * float(each.vertical.values[head][at]) for head, at in read.items()],
+                2,
+            ),
         ]
         title = f"Heads by kurtosis of their vertical scores{'' if comparison.b is None else f', {side}'}"
         row_table(Table(drawn, title), key=selection.widget_key(f"receivers_{side}"), choosable=False)

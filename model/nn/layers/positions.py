@@ -45,7 +45,7 @@ class Positions:
 
     def mask_within(self, window: int | None) -> Mask:
         """Mask of a layer whose queries see this many tokens back, or half of them to either side."""
-        if window is None or self.key.shape[-1] <= (window if self.causal else window // 2):
+        if window is None or int(self.key.max()) < (window if self.causal else window // 2):
             return self.mask
         return self.once(window, lambda: self.mask & self._near(window))
 

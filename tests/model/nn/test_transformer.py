@@ -1,5 +1,7 @@
 """The forward pass against TransformerLens, sums that must agree, padding, gradients and refused input."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -210,3 +212,35 @@ def test_tokens_that_the_model_cannot_take_are_refused(tokens: Tensor, mask: Ten
 def test_text_needs_a_tokenizer() -> None:
     with pytest.raises(InputError, match="without a tokenizer"):
         random_model().to_tokens("a")
+
+
+ROTARY = {"positional_embedding_type": "rotary", "rotary_dim": 4}
+PLACES: dict[str, dict[str, Any]] = {
+    "learned": {},
+    "bidirectional": {"attention_dir": "bidirectional"},
+    "rotary": ROTARY,
+    "rotary in a window": ROTARY | {"window_size": 5, "attn_types": ("local", "global")},
+    "alibi": {"positional_embedding_type": "alibi"},
+    "relative bias": {"positional_embedding_type": "relative_positional_bias"},
+}
+
+
+@pytest.mark.parametrize("settings", PLACES.values(), ids=PLACES.keys())
+def test_tokens_at_their_positions_are_those_whose_attention_to_the_others_is_masked(settings: dict[str, Any]) -> None:
+    model, tokens, there = random_model(**settings), random_tokens()[:, :7], [0, 1, 4, 5, 6]
+
+    def hide(scores: Tensor, hook: object) -> None:
+        for query in there:
+            scores[..., query, 2:4] = -torch.inf
+
+    hooks = [(f"blocks.{layer}.attn.hook_attn_scores", hide) for layer in range(model.cfg.n_layers)]
+    masked = model.run_with_hooks(tokens, fwd_hooks=hooks)
+    alone = model(tokens[:, there], position_ids=torch.tensor(there).expand(len(tokens), -1))
+    torch.testing.assert_close(alone, masked[:, there], rtol=RTOL, atol=ATOL)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("positions", [[0, 1], [0, 2, 2], [-1, 0, 1], [0, 1, 10_000]])
+def test_positions_that_do_not_ascend_in_the_context_are_refused(positions: list[int]) -> None:
+    with pytest.raises(InputError, match="Positions"):
+        random_model()(random_tokens()[:1, :3], position_ids=torch.tensor([positions]))

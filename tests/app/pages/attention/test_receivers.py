@@ -33,14 +33,16 @@ def test_sentences_have_the_mean_of_the_receiver_heads_or_of_one(folder: str, dr
     run = runs.run(folder, TEN, True)
     at = page("attention", Comparison(run), unit="sentence", heads=((1, 2),))
     expected = receiver_heads(run, "sentence")
-    assert drawn.values[-1].values[0].tolist()[1:7] == expected.mean.tolist()[1:7]
+    assert drawn.values[-1].values[0].tolist()[1:7] == pytest.approx((1000 * expected.mean).tolist()[1:7])
     cells = {column.name: column.cells for column in drawn.tables[-1].columns}
     assert cells["Head"] == ["L{}H{}".format(*head) for head in expected.ranked]
     assert sorted(cells["Kurtosis"], reverse=True) == cells["Kurtosis"]
     most = cells["Sentence most attended to"][0]
     assert most == drawn.values[-1].labels[expected.most_read(expected.ranked[0])]
     options.change(at, "vertical", "L1H2")
-    assert drawn.values[-1].values[0].tolist()[1:7] == expected.vertical.values[1, 2].tolist()[1:7]
+    assert drawn.values[-1].values[0].tolist()[1:7] == pytest.approx(
+        (1000 * expected.vertical.values[1, 2]).tolist()[1:7]
+    )
 
 
 def test_a_b_has_its_own_heads_and_a_difference(folder: str, drawn: Drawn) -> None:
