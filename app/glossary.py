@@ -54,6 +54,10 @@ TERMS = {
         "Vertical score of a sentence: the mean attention weight from a token at least 4 sentences later to one of its "
         "tokens. The first token and special tokens are left out. The last 4 sentences have none (grey)."
     ),
+    "hidden_sentence": (
+        "KL(whole text || hidden) of the next token's distribution in nats, averaged over each later sentence's "
+        "tokens, where no later token attends to the hidden sentence in any head or layer. 0: nothing is lost."
+    ),
     "receiver_head": (
         "Kurtosis of a head's vertical scores over the sentences (excess, 0 of a normal distribution): high where a "
         "few sentences get most of its attention from afar. The 20 highest are the receiver heads (Bogdan et al. 2025)."

@@ -25,6 +25,11 @@ def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
     return Cost(4 * (kept + passing), operations / FLOPS)
 
 
+def logits_seconds(cfg: TransformerConfig, n_tokens: int) -> float:
+    """Estimated seconds of another pass and of two runs' logits at every token."""
+    return cost(cfg, n_tokens).seconds + 4 * n_tokens * cfg.d_model * cfg.d_vocab_out / FLOPS
+
+
 def cost_of(model: Transformer) -> Callable[[int], Cost]:
     """Estimated cost of a model's runs by number of tokens: the disk's time or the processor's."""
     reading = reading_seconds(model)

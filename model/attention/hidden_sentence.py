@@ -11,10 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.attention.axis import Unit, grouping
+from headlight.model.attention.axis import Axis, Unit, grouping
 from headlight.model.base.errors import InputError
 from headlight.model.measure import Measure
+from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.likelihood import kl_divergence
+from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.host import Steps, kept
 from headlight.model.runs.run import Run
 
@@ -52,6 +54,22 @@ def loss_without(run: Run, unit: Unit, hidden: int) -> Measure:
     sizes, sums = group[later:].bincount(minlength=n_units), torch.zeros(n_units).index_add(0, group[later:], kl)
     means[hidden + 1 :] = (sums / sizes)[hidden + 1 :]
     return Measure("KL(whole text || hidden)", "nats", ("sentence",), means)
+
+
+def losses_without(comparison: Comparison, unit: Unit, axis: Axis, hidden: int) -> dict[str, Measure]:
+    """The same of each run that has the sentence at a place of the axis, [place].
+
+    Raises:
+        InputError: there is no such place, or nothing of a run can be hidden.
+    """
+    if not 0 <= hidden < len(axis.labels):
+        raise InputError(f"There is no {unit} {hidden}; places go from 0 to {len(axis.labels) - 1}.")
+    losses = {}
+    for (side, run), positions in zip(comparison.sides.items(), axis.positions, strict=True):
+        if (at := positions[hidden]) is not None:
+            loss = loss_without(run, unit, at)
+            losses[side] = Measure(loss.name, loss.unit, ("place",), on_axis(loss.values, positions, torch.nan))
+    return losses
 
 
 def _stream_without(run: Run, is_there: Tensor, later: int) -> Float[Tensor, "later d_model"]:

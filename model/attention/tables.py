@@ -8,6 +8,7 @@ import torch
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Unit, axis_of
 from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.attention.hidden_sentence import losses_without
 from headlight.model.attention.receiver_heads import ReceiverHeads
 from headlight.model.attention.receiver_tables import receiver_tables, receivers_of
 from headlight.model.measure import Measure
@@ -37,7 +38,12 @@ SCORES = {
 
 
 def attention_tables(
-    comparison: Comparison, heads: Sequence[Head], show: Show = "weight", sink: Sink = "keep", unit: Unit = "token"
+    comparison: Comparison,
+    heads: Sequence[Head],
+    show: Show = "weight",
+    sink: Sink = "keep",
+    unit: Unit = "token",
+    hidden: int | None = None,
 ) -> Tables:
     """Tabulate attention: the cells of some heads, every head's scores, and the distances between heads and runs.
 
@@ -48,9 +54,11 @@ def attention_tables(
         heads: (layer, head) pairs whose cells are listed; row = query, column = key.
         show: quantity in the cells; words and sentences have weights only.
         sink: how the first token, on which many heads rest, is treated.
-        unit: whether rows and columns are tokens, words or sentences.
+        unit: whether rows and columns are tokens, words, sentences or turns.
+        hidden: the place of a unit, of which it is measured what later ones lose when it is hidden from them.
     """
-    return read_attention(comparison, heads, How(show if unit == "token" else "weight", sink), unit).tables(comparison)
+    how = How(show if unit == "token" else "weight", sink)
+    return read_attention(comparison, heads, how, unit, hidden).tables(comparison)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +66,8 @@ class AttentionReport:
     """Every head's scores [score, layer, head], the heads' cells [head, query, key], and how far heads are apart.
 
     `apart` [head, other head] is of run A, `divergence` [layer, head] of A and B; None where there are no two.
-    `receivers` are of A and of B, where these have enough sentences or turns.
+    `receivers` are of A and of B, where these have enough sentences or turns. `losses` [place] are what later ones lose
+    without the one that is `hidden`, if any.
     """
 
     heads: tuple[Head, ...]
@@ -69,6 +78,7 @@ class AttentionReport:
     apart: Measure | None
     divergence: Measure | None
     receivers: Mapping[str, ReceiverHeads]
+    losses: Mapping[str, Measure]
 
     @property
     def n_cells(self) -> int:
@@ -86,10 +96,14 @@ class AttentionReport:
             tables["sinks"] = columns(["head", "run", "place", "share that goes to the sink"], sinks)
         if self.divergence:
             tables["divergence"] = _divergence(self.divergence)
+        if self.losses:
+            tables["losses"] = _losses(self.losses)
         return tables | receiver_tables(self.receivers, self.heads, self.axis)
 
 
-def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token") -> AttentionReport:
+def read_attention(
+    comparison: Comparison, heads: Sequence[Head], how: How, unit: Unit = "token", hidden: int | None = None
+) -> AttentionReport:
     """Attention of the heads of one or two runs."""
     axis = axis_of(comparison, unit, comparison.align)
     return AttentionReport(
@@ -101,6 +115,7 @@ def read_attention(comparison: Comparison, heads: Sequence[Head], how: How, unit
         apart=fields.apart(comparison.a, heads) if heads else None,
         divergence=fields.divergence(comparison, axis) if comparison.b is not None else None,
         receivers=receivers_of(comparison, unit),
+        losses={} if hidden is None else losses_without(comparison, unit, axis, hidden),
     )
 
 
@@ -161,6 +176,11 @@ def _apart(heads: Sequence[Head], apart: Measure) -> Table:
     pairs = [(one, other) for one in range(len(heads)) for other in range(one + 1, len(heads))]
     rows = [(head_name(heads[one]), head_name(heads[other]), float(apart.values[one, other])) for one, other in pairs]
     return columns(["head", "other head", "Jensen-Shannon divergence (nats)"], rows)
+
+
+def _losses(losses: Mapping[str, Measure]) -> Table:
+    rows = [(side, place, value) for side, measure in losses.items() for (place,), value in finite(measure.values)]
+    return columns(["run", "place", "KL without the hidden one (nats)"], rows)
 
 
 def _divergence(divergence: Measure) -> Table:

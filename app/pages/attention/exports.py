@@ -16,6 +16,7 @@ from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
+from headlight.model.attention.hidden_sentence import cannot_hide
 from headlight.model.attention.receiver_tables import receiver_arrays
 from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_attention
 from headlight.model.measure.difference import Side
@@ -32,21 +33,32 @@ def script(comparison: Comparison, chosen: Selection) -> str:
     heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
     how = own.how
     purpose = f"{fields.TITLES[how.show][0].capitalize()} of {', '.join(map(head_name, heads)) or 'no head'}."
-    options = {"show": how.show, "sink": how.sink, "unit": own.unit}
+    options: dict[str, object] = {"show": how.show, "sink": how.sink, "unit": own.unit}
+    if (hidden := _hidden(comparison, chosen)) is not None:
+        options["hidden"] = hidden
     return report(purpose, comparison, chosen.align, "attention_tables", heads=heads, **options)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Cells of the chosen heads as on the page (measure, first token, words), and the scores of all heads."""
     heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
-    reading = read_attention(comparison, heads, own.how, own.unit)
+    reading = read_attention(comparison, heads, own.how, own.unit, _hidden(comparison, chosen))
     arrays = of_sides("scores", reading.scores) | of_sides("cells", reading.cells)
     arrays |= {"apart": reading.apart} if reading.apart else {}
     arrays |= {"divergence": reading.divergence} if reading.divergence else {}
+    arrays |= of_sides("losses", reading.losses)
     for name, measures in receiver_arrays(reading.receivers, reading.axis).items():
         arrays |= of_sides(name, measures)
     tables = reading.tables(comparison, with_cells=reading.n_cells <= MAX_ROWS)
     return Data("attention", _shows(own, heads), tables, arrays)
+
+
+def _hidden(comparison: Comparison, chosen: Selection) -> int | None:
+    """The place of the hidden sentence, if one is and can be."""
+    if any(map(cannot_hide, comparison.runs)):
+        return None
+    own = chosen.choices_of(Choices)
+    return own.hidden_on(axis_of(comparison, own.unit, chosen.align))
 
 
 def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:

@@ -1,6 +1,10 @@
 """Sentences that later ones attend to, and the heads that single them out: vertical scores and receiver heads."""
 
+from collections.abc import Mapping
+
 import streamlit as st
+from jaxtyping import Float
+from torch import Tensor
 
 from headlight.app import selection
 from headlight.app.components import Choice, Column, Table, TokenValues, row_table, token_values
@@ -10,7 +14,9 @@ from headlight.app.parts import options
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, with_difference
+from headlight.app.runs.cost import logits_seconds
 from headlight.model.attention.axis import Axis, Unit
+from headlight.model.attention.hidden_sentence import cannot_hide, losses_without
 from headlight.model.attention.receiver_heads import ReceiverHeads, no_receiver_heads
 from headlight.model.attention.receiver_tables import placed, receivers_of
 from headlight.model.runs.comparison import Comparison
@@ -43,29 +49,69 @@ def draw(comparison: Comparison, head: Head | None, axis: Axis, unit: Unit) -> N
         )
         if made:
             _sentences(comparison, made, head, axis, unit)
+            _losses(comparison, axis, unit)
             _heads(comparison, made, axis, unit)
 
 
 def _sentences(
     comparison: Comparison, made: dict[str, ReceiverHeads], head: Head | None, axis: Axis, unit: Unit
 ) -> None:
-    n_heads = len(made["A"].receivers)
-    of_head = head is not None and selection.current().choices_of(Choices).vertical == "head"
-    titles = {"receivers": f"{n_heads} receiver heads"} | ({"head": head_name(head)} if head else {})
+    own = selection.current().choices_of(Choices)
+    of_head = head is not None and own.vertical == "head"
     heading("Vertical scores", "vertical_score")
-    options.row(
-        options.bind(Choice, "vertical", "Scores in", page=Choices, options=titles), name="vertical", whole=True
-    )
+    if head is not None:
+        titles = {"receivers": f"{len(made['A'].receivers)} receiver heads", "head": head_name(head)}
+        choice = options.bind(Choice, "vertical", "Scores in", page=Choices, options=titles)
+        options.row(choice, name="vertical", whole=True)
     scores = {
         side: placed(each.vertical.values[head] if of_head else each.mean, side, axis) for side, each in made.items()
     }
-    lines = named(comparison, {side: THOUSANDTHS * each.numpy() for side, each in with_difference(scores).items()}, "")
-    token_values(
-        TokenValues(
-            axis.labels, lines, title=f"vertical score of each {unit} (thousandths)", signed=comparison.b is not None
-        ),
+    thousandths = {side: THOUSANDTHS * values for side, values in with_difference(scores).items()}
+    before = own.hidden_on(axis)
+    hidden = _coloured(comparison, axis, thousandths, f"vertical score of each {unit} (thousandths)", before)
+    if hidden != before:
+        selection.update(Choices, hidden=hidden)
+
+
+def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
+    """What later sentences lose without the one that was clicked."""
+    heading(f"What later {unit}s lose when one is hidden", "hidden_sentence", key="hidden_sentence")
+    if reason := next(filter(None, map(cannot_hide, comparison.runs)), ""):
+        st.caption(plain(reason))
+        return
+    hidden = selection.current().choices_of(Choices).hidden_on(axis)
+    if hidden is None:
+        seconds = sum(logits_seconds(run.cfg, len(run.tokens)) for run in comparison.runs)
+        st.caption(plain(f"Click a {unit} above to hide it from all later ones (a pass of at most {seconds:.0f} s)."))
+        return
+    made = progress.watched(
+        f"running without “{axis.labels[hidden]}”",
+        "tokens done",
+        "losses",
+        (*(run.key for run in comparison.runs), unit, hidden),
+        lambda: losses_without(comparison, unit, axis, hidden),
+    )
+    if made:
+        st.caption(plain(f"Hidden from all later {unit}s: “{axis.labels[hidden]}”"))
+        losses = {side: measure.values for side, measure in with_difference(made).items()}
+        _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", hidden, "losses")
+
+
+def _coloured(
+    comparison: Comparison,
+    axis: Axis,
+    values: Mapping[str, Float[Tensor, " place"]],
+    title: str,
+    chosen: int | None,
+    key: str = "vertical_scores",
+) -> int | None:
+    """The sentences coloured by values of A, B and B − A; returns the chosen one."""
+    lines = named(comparison, {side: each.numpy() for side, each in values.items()}, "")
+    return token_values(
+        TokenValues(axis.labels, lines, title=title, signed=comparison.b is not None),
+        chosen=chosen,
         epoch=selection.epoch(),
-        key=selection.widget_key("vertical_scores"),
+        key=selection.widget_key(key),
     )
 
 

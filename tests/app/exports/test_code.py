@@ -61,7 +61,7 @@ VARIANTS = [
     *({"show": show, "sink": sink} for show in ("score", "write", "disagreement") for sink in ("keep", "renormalise")),
     *({"show": show, "sink": "hide", "prompt_b": OTHER} for show in ("weight", "score", "disagreement")),
     {"unit": "sentence", "prompt_b": OTHER},
-    {"unit": "sentence", "prompt": " ".join(TEN), "prompt_b": " ".join(TEN[1:])},
+    {"unit": "sentence", "prompt": " ".join(TEN), "prompt_b": " ".join(TEN[1:]), "hidden": 2},
     {"unit": "word", "prompt_b": OTHER, "align": "position"},
     {"unit": "word", "sink": "renormalise"},
     {"edits": EDITS, "show": "weight"},

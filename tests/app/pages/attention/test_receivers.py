@@ -1,11 +1,13 @@
 """What the page draws of vertical scores: when, of which heads, and of A and B."""
 
+import numpy as np
 import pytest
 
 from headlight.app.components import Table, TokenValues
 from headlight.app.pages.attention import receivers
 from headlight.app.runs import runs
-from headlight.model import compare
+from headlight.model import AblateHeads, compare
+from headlight.model.attention.hidden_sentence import loss_without
 from headlight.model.attention.receiver_heads import receiver_heads
 from headlight.model.runs.comparison import Comparison
 from tests.app.conftest import Options
@@ -20,8 +22,13 @@ class Drawn:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.values: list[TokenValues] = []
         self.tables: list[Table] = []
-        monkeypatch.setattr(receivers, "token_values", lambda drawn, **_: self.values.append(drawn))
+        self.clicked: int | None = None
+        monkeypatch.setattr(receivers, "token_values", self._token_values)
         monkeypatch.setattr(receivers, "row_table", lambda drawn, **_: self.tables.append(drawn))
+
+    def _token_values(self, drawn: TokenValues, *, chosen: int | None, **_: object) -> int | None:
+        self.values.append(drawn)
+        return chosen if self.clicked is None else self.clicked
 
 
 @pytest.fixture
@@ -43,6 +50,21 @@ def test_sentences_have_the_mean_of_the_receiver_heads_or_of_one(folder: str, dr
     assert drawn.values[-1].values[0].tolist()[1:7] == pytest.approx(
         (1000 * expected.vertical.values[1, 2]).tolist()[1:7]
     )
+
+
+def test_a_clicked_sentence_is_hidden_from_later_ones(folder: str, drawn: Drawn) -> None:
+    run = runs.run(folder, TEN, True)
+    at = page("attention", Comparison(run), unit="sentence")
+    assert any("Click a sentence above to hide it" in said.value for said in at.caption)
+    assert len(drawn.values) == 1
+    drawn.clicked = 3
+    at.run()
+    assert any("Hidden from all later sentences: “" in said.value for said in at.caption)
+    losses = loss_without(run, "sentence", 3).values.numpy()
+    np.testing.assert_array_equal(drawn.values[-1].values[0], losses)
+    edited = runs.run(folder, TEN, True, (AblateHeads(((0, 1),)),))
+    at = page("attention", Comparison(edited), unit="sentence")
+    assert any("Remove the run's edits" in said.value for said in at.caption)
 
 
 def test_a_b_has_its_own_heads_and_a_difference(folder: str, drawn: Drawn) -> None:
