@@ -27,7 +27,7 @@ def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
 
 def logits_seconds(cfg: TransformerConfig, n_tokens: int) -> float:
     """Estimated seconds of another pass and of two runs' logits at every token."""
-    return cost(cfg, n_tokens).seconds + 4 * n_tokens * cfg.d_model * cfg.d_vocab_out / FLOPS
+    return cost(cfg, n_tokens).seconds + 4 * n_tokens * cfg.d_model * (cfg.d_vocab_out or cfg.d_vocab) / FLOPS
 
 
 def cost_of(model: Transformer) -> Callable[[int], Cost]:

@@ -16,8 +16,9 @@ _render = register(__file__)
 class TokenValues:
     """A line of tokens for each of the `lines`, by its name, each token coloured by its number there.
 
-    `title` is what the numbers are, with their unit. A place of which a line has no number (NaN) is grey. All lines
-    have one scale, from zero to the largest, or both ways from zero where they are `signed`.
+    `title` is what the numbers are, with their unit. A place of which a line has no number (NaN) is grey, and its
+    tooltip says what it `lacks`. All lines have one scale, from zero to the largest, or both ways from zero where they
+    are `signed`. The `unit` is what has a label; units longer than tokens get more of the page before they scroll.
     """
 
     labels: Sequence[str]
@@ -25,6 +26,8 @@ class TokenValues:
     title: str
     caption: str = ""
     signed: bool = False
+    lacks: str = "not in this run"
+    unit: str = "token"
 
     @property
     def values(self) -> Float[np.ndarray, "line place"]:
@@ -40,7 +43,14 @@ def token_values(drawn: TokenValues, *, chosen: int | None = None, epoch: int = 
     value = mount(
         _render,
         key=key,
-        props={"title": drawn.title, "caption": drawn.caption, "signed": drawn.signed, "lines": list(drawn.lines)},
+        props={
+            "title": drawn.title,
+            "caption": drawn.caption,
+            "signed": drawn.signed,
+            "lacks": drawn.lacks,
+            "unit": drawn.unit,
+            "lines": list(drawn.lines),
+        },
         arrays={"labels": json_array(list(drawn.labels)), "values": drawn.values},
         value=chosen,
         epoch=epoch,

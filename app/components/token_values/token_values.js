@@ -1,6 +1,7 @@
 // Tokens in reading order, each coloured by its number; one of them is chosen, by hand or by key.
 
-/** @typedef {{ title: string, signed: boolean, lines: string[] }} TokenValuesProps of token_values/__init__.py */
+/** @typedef {{ title: string, signed: boolean, lacks: string, unit: string, lines: string[] }} TokenValuesProps
+ * of token_values/__init__.py */
 
 /** @implements {Component} */
 class TokenValues {
@@ -32,6 +33,7 @@ class TokenValues {
     const largest = this.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
     this.scale = new ColourScale({ signed: props.signed, root: "sqrt", limit: scaleEnd(largest) });
     this.cursor = 0;
+    this.lines.classList.toggle("tall", props.unit !== "token");
     this.chips = props.lines.map((_, line) =>
       this.labels.map((label, place) => optionOf("chip", `value-${line}-${place}`, label)),
     );
@@ -102,8 +104,8 @@ class TokenValues {
   /** @param {number} line @param {number} place @returns {TooltipRow[]} */
   describe(line, place) {
     const value = this.value(line, place);
-    const text = Number.isNaN(value) ? "not in this run" : this.props.signed ? withSign(value) : plainNumber(value);
-    return [[`token ${place}`, this.labels[place]], [this.props.lines[line] || "value", text]];
+    const text = Number.isNaN(value) ? this.props.lacks : this.props.signed ? withSign(value) : plainNumber(value);
+    return [[`${this.props.unit} ${place}`, this.labels[place]], [this.props.lines[line] || "value", text]];
   }
 
   /** @param {number} line @param {number} step @param {HTMLElement} list */

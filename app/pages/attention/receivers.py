@@ -68,7 +68,7 @@ def _sentences(
     }
     thousandths = {side: THOUSANDTHS * values for side, values in with_difference(scores).items()}
     before = own.hidden_on(axis)
-    hidden = _coloured(comparison, axis, thousandths, f"vertical score of each {unit} (thousandths)", before)
+    hidden = _coloured(comparison, axis, thousandths, f"vertical score of each {unit} (thousandths)", unit, before)
     if hidden != before:
         selection.update(Choices, hidden=hidden)
 
@@ -94,7 +94,7 @@ def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
     if made:
         st.caption(plain(f"Hidden from all later {unit}s: “{axis.labels[hidden]}”"))
         losses = {side: measure.values for side, measure in with_difference(made).items()}
-        _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", hidden, "losses")
+        _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", unit, hidden, "losses")
 
 
 def _coloured(
@@ -102,13 +102,14 @@ def _coloured(
     axis: Axis,
     values: Mapping[str, Float[Tensor, " place"]],
     title: str,
+    unit: Unit,
     chosen: int | None,
     key: str = "vertical_scores",
 ) -> int | None:
     """The sentences coloured by values of A, B and B − A; returns the chosen one."""
     lines = named(comparison, {side: each.numpy() for side, each in values.items()}, "")
     return token_values(
-        TokenValues(axis.labels, lines, title=title, signed=comparison.b is not None),
+        TokenValues(axis.labels, lines, title, signed=comparison.b is not None, lacks="has none", unit=unit),
         chosen=chosen,
         epoch=selection.epoch(),
         key=selection.widget_key(key),
