@@ -62,6 +62,10 @@ TERMS = {
         "Kurtosis of a head's vertical scores over the sentences (excess, 0 of a normal distribution): high where a "
         "few sentences get most of its attention from afar. The 20 highest are the receiver heads (Bogdan et al. 2025)."
     ),
+    "fold": (
+        "Averaged: attention weights added up over a unit's key tokens and averaged over its query tokens. "
+        "Largest: the largest weight of one token of the unit on one token of the other; rows do not add up to 1."
+    ),
     "own_scale": (
         "On: each head's colours run to its own largest cell. Off: all heads share one scale, so that colours compare."
     ),

@@ -9,32 +9,33 @@ from headlight.app.components.shared.fetchable import Content
 from headlight.app.runs import runs
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Group, Unit
+from headlight.model.attention.folding import Fold
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.run import Run
 
 
-def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit) -> HeadPanel:
+def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit, fold: Fold = "average") -> HeadPanel:
     """One head in A, or in A and B."""
     if comparison.b is None:
-        return HeadPanel(coded(comparison, 0, head, axis, unit))
-    a, b = (coded(comparison, index, head, axis, unit).on_axis(axis.positions[index]) for index in (0, 1))
+        return HeadPanel(coded(comparison, 0, head, axis, unit, fold))
+    a, b = (coded(comparison, index, head, axis, unit, fold).on_axis(axis.positions[index]) for index in (0, 1))
     return HeadPanel(a, b)
 
 
-def fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+def fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "average") -> Fetchable:
     """Register any head's `panel` for a browser to fetch; its name stays the same while the runs do.
 
     It holds no run: one that is no more in the cache is not to be had.
     """
-    of = (*(run.key for run in comparison.runs), axis.positions, unit)
+    of = (*(run.key for run in comparison.runs), axis.positions, unit, fold)
     kept = st.session_state.get("fetchable")
     if kept is None or kept[0] != of:
-        kept = st.session_state["fetchable"] = (of, _fetchable(comparison, axis, unit))
+        kept = st.session_state["fetchable"] = (of, _fetchable(comparison, axis, unit, fold))
     return kept[1]
 
 
-def _fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
+def _fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "average") -> Fetchable:
     keys, alignment, n_layers, n_heads = (
         [run.key for run in comparison.runs],
         comparison.alignment,
@@ -48,20 +49,22 @@ def _fetchable(comparison: Comparison, axis: Axis, unit: Unit) -> Fetchable:
             return None
         a, b = panels if alignment else (*panels, None)
         with runs.turn_beside():
-            return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit))
+            return panel_content(panel(Comparison(a, b, alignment), (layer, head), axis, unit, fold))
 
     return Fetchable(content)
 
 
-def coded(comparison: Comparison, index: int, head: Head, axis: Axis, unit: Unit) -> HeadPattern:
+def coded(
+    comparison: Comparison, index: int, head: Head, axis: Axis, unit: Unit, fold: Fold = "average"
+) -> HeadPattern:
     """One head of run number `index` on that run's own tokens, words or sentences."""
     group = axis.groups[index]
-    return comparison.keep(("head", index, head, unit), lambda: of_run(comparison.runs[index], head, group))
+    return comparison.keep(("head", index, head, unit, fold), lambda: of_run(comparison.runs[index], head, group, fold))
 
 
-def of_run(run: Run, head: Head, group: Group | None = None) -> HeadPattern:
+def of_run(run: Run, head: Head, group: Group | None = None, fold: Fold = "average") -> HeadPattern:
     """One head of a run on its own tokens, or on `group`'s units of them."""
-    attended = fields.attention_of(run, head, group)
+    attended = fields.attention_of(run, head, group, fold)
     return HeadPattern(
         *head,
         weights=encode_weights(attended.weights.numpy(), attended.scores.isneginf().numpy()),

@@ -92,6 +92,8 @@ def inputs_of(made: Run) -> EditedInputs:
 class _Server(Host):
     """Server of all sessions: caches results, limits concurrent passes, and has the device."""
 
+    caches = True
+
     @property
     def device(self) -> torch.device:
         return torch.device(settings().device)

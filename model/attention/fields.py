@@ -9,10 +9,11 @@ from itertools import combinations
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headlight.model.attention.axis import Axis, Group
+from headlight.model.attention.axis import Axis, Group, Unit
+from headlight.model.attention.folding import FOLDS, Fold, kept_folded
 from headlight.model.attention.grouping import grouped
 from headlight.model.measure import Measure, alignment, attention
 from headlight.model.measure.difference import Side, subtract
@@ -38,10 +39,14 @@ SIGNED: tuple[Show, ...] = ("score", "disagreement")
 
 @dataclass(frozen=True)
 class How:
-    """The quantity in the cells, and the treatment of the first token, on which many heads rest."""
+    """The quantity in the cells, and the treatment of the first token, on which many heads rest.
+
+    `fold` says which of the weights between the tokens of two words, sentences or turns stands for them.
+    """
 
     show: Show = "weight"
     sink: Sink = "keep"
+    fold: Fold = "average"
 
 
 def first_token_note(how: How) -> str:
@@ -53,9 +58,25 @@ def first_token_note(how: How) -> str:
     return "first token hidden, the other weights of a row sum to 1"
 
 
-def title(show: Show) -> str:
+def how_between(unit: Unit, show: Show, sink: Sink, fold: Fold) -> How:
+    """What cells between units can hold: tokens have no fold, and units of several have weights alone.
+
+    The largest weights of a row sum to no 1, so that none are renormalised.
+    """
+    if unit == "token":
+        return How(show, sink)
+    return How("weight", "hide" if (fold, sink) == ("largest", "renormalise") else sink, fold)
+
+
+def name_of(show: Show, fold: Fold = "average") -> str:
+    """The quantity in the cells."""
+    name = TITLES[show][0]
+    return name if fold == "average" else f"largest {name} between two tokens"
+
+
+def title(show: Show, fold: Fold = "average") -> str:
     """The quantity in the cells, with its unit where it has one."""
-    name, unit = TITLES[show]
+    name, unit = name_of(show, fold), TITLES[show][1]
     return f"{name} ({unit})" if unit else name
 
 
@@ -86,17 +107,29 @@ class Attention:
         return normalizer.masked_fill(parted, torch.nan)
 
 
-def attention_of(run: Run, head: Head, group: Group | None = None) -> Attention:
+def attention_of(run: Run, head: Head, group: Group | None = None, fold: Fold = "average") -> Attention:
     """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
+    if group is not None:
+        return _between_units(run, head, group, fold)
     attended = attend(run, *head)
-    if group is None:
-        norms, scales = write_norms(run, *head), write_scales(run, head[0])
-        return Attention(attended.pattern, attended.scores, norms, attended.edited, scales, attended.sink)
-    weights = grouped(attended.pattern, group)
-    seen = run.rule(head[0]).mask[0, 0].float()  # a unit is seen where one of its tokens is, by one of the other's
-    masked = grouped(seen, group) == 0
+    norms, scales = write_norms(run, *head), write_scales(run, head[0])
+    return Attention(attended.pattern, attended.scores, norms, attended.edited, scales, attended.sink)
+
+
+def _between_units(run: Run, head: Head, group: Group, fold: Fold) -> Attention:
+    layer, number = head
+    of_layer = kept_folded(run, layer, group, fold)
+    weights = FOLDS[fold](attend(run, *head).pattern, group) if of_layer is None else of_layer[number]
+    masked = run.keep(
+        ("masked units", run.cfg.window(layer), tuple(group.tolist())), lambda: _masked(run, layer, group)
+    )
     nothing = torch.full_like(weights, torch.nan)
     return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
+
+
+def _masked(run: Run, layer: int, group: Group) -> Bool[Tensor, "unit unit"]:
+    """Whether no token of a unit sees one of another."""
+    return grouped(run.rule(layer).mask[0, 0].float(), group) == 0
 
 
 def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:
@@ -136,7 +169,7 @@ def on_axis(comparison: Comparison, side: Side, head: Head, how: How, axis: Axis
 
 
 def _placed(comparison: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
-    values = cells(attention_of(comparison.runs[index], head, axis.groups[index]), how)
+    values = cells(attention_of(comparison.runs[index], head, axis.groups[index], how.fold), how)
     positions = axis.positions[index]
     return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
 

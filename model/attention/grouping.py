@@ -64,6 +64,13 @@ def grouped(pattern: Float[Tensor, "*lead pos pos"], group: Int[Tensor, " pos"])
     return rows.new_zeros(*lead, len(sizes), len(sizes)).index_add_(-1, group, rows)
 
 
+def largest(pattern: Float[Tensor, "*lead pos pos"], group: Int[Tensor, " pos"]) -> Float[Tensor, "*lead group group"]:
+    """The largest weight of a token of one group on a token of another."""
+    sizes = group.bincount().tolist()
+    rows = torch.stack([of_group.amax(-2) for of_group in pattern.split(sizes, -2)], -2)
+    return torch.stack([of_group.amax(-1) for of_group in rows.split(sizes, -1)], -1)
+
+
 def _stands_alone(before: str, token: str, after: str) -> bool:
     """Whether a token is special or all punctuation, but no apostrophe between letters."""
     if token in ("'", "’") and before[-1:].isalnum() and after[:1].isalnum():

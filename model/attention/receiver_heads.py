@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.attention.axis import Group, Unit, grouping
+from headlight.model.attention.folding import sums
 from headlight.model.attention.vertical_scores import PROXIMITY, kurtosis, vertical_scores
 from headlight.model.measure import Measure
 from headlight.model.runs.edits import Head
-from headlight.model.runs.head import pattern_blocks
 from headlight.model.runs.host import Steps, kept
 from headlight.model.runs.run import Run
 
@@ -85,11 +85,7 @@ def receiver_heads(run: Run, unit: Unit) -> ReceiverHeads:
 def mean_weights(run: Run, layer: int, group: Group) -> Float[Tensor, "head unit unit"]:
     """Mean attention weight of each unit's tokens on each unit's tokens; a masked cell counts as 0."""
     sizes = group.bincount()
-    rows = torch.zeros(run.cfg.n_heads, len(sizes), len(group))
-    for queries, pattern in pattern_blocks(run, layer):
-        rows.index_add_(1, group[queries], pattern)
-    sums = rows.new_zeros(len(rows), len(sizes), len(sizes)).index_add_(2, group, rows)
-    return sums / sizes[:, None] / sizes
+    return sums(run, layer, group) / sizes[:, None] / sizes
 
 
 def _text_units(run: Run, unit: Unit) -> tuple[Int[Tensor, " text_unit"], Group]:

@@ -7,7 +7,8 @@ import torch
 
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Unit, axis_of
-from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.attention.fields import How, Show, Sink, how_between
+from headlight.model.attention.folding import Fold
 from headlight.model.attention.hidden_sentence import losses_without
 from headlight.model.attention.receiver_heads import ReceiverHeads
 from headlight.model.attention.receiver_tables import receiver_tables, receivers_of
@@ -44,6 +45,7 @@ def attention_tables(
     sink: Sink = "keep",
     unit: Unit = "token",
     hidden: int | None = None,
+    fold: Fold = "average",
 ) -> Tables:
     """Tabulate attention: the cells of some heads, every head's scores, and the distances between heads and runs.
 
@@ -56,8 +58,10 @@ def attention_tables(
         sink: how the first token, on which many heads rest, is treated.
         unit: whether rows and columns are tokens, words, sentences or turns.
         hidden: the place of a unit, of which it is measured what later ones lose when it is hidden from them.
+        fold: whether a cell between two units adds up the weights on keys and averages over queries, or is the largest
+            weight of one token on one token.
     """
-    how = How(show if unit == "token" else "weight", sink)
+    how = how_between(unit, show, sink, fold)
     return read_attention(comparison, heads, how, unit, hidden).tables(comparison)
 
 
@@ -121,7 +125,7 @@ def read_attention(
 
 def cells_of(comparison: Comparison, heads: Sequence[Head], how: How, axis: Axis) -> dict[str, Measure]:
     """Each head's cells [head, query, key], of A, B and B - A; NaN is masked, hidden or absent."""
-    title, _ = fields.TITLES[how.show]
+    title = fields.name_of(how.show, how.fold)
     cells = {}
     for name, side in sides_of(comparison.b is not None).items():
         values = torch.stack([fields.on_axis(comparison, side, head, how, axis) for head in heads])

@@ -51,8 +51,11 @@ def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Conca
 class Host:
     """Host of a notebook or script: computes everything on the model itself, without a cache.
 
-    A server passes its runs a subclass with a cache, a bound on concurrent passes and a device.
+    A server passes its runs a subclass with a cache, a bound on concurrent passes and a device. `caches` says whether
+    what is computed for all heads at once is there for the next of them.
     """
+
+    caches = False
 
     @property
     def device(self) -> torch.device:

@@ -54,7 +54,7 @@ def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis)
                 column_config={key: _column(key) for key in columns if key},
                 hide_index=True,
                 placeholder="",
-                alt=f"{fields.title(how.show)} of {head_name(head)} {caption}: row: query, column: key",
+                alt=f"{fields.title(how.show, how.fold)} of {head_name(head)} {caption}: row: query, column: key",
             )
 
 
@@ -69,7 +69,8 @@ def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axi
 def said_of_cells(how: How) -> str:
     """Describe the cells, and why some are empty."""
     note = fields.first_token_note(how)
-    return f"{fields.title(how.show)}. Row: query. Empty: masked or absent{f', or hidden ({note})' if note else ''}."
+    hidden = f", or hidden ({note})" if note else ""
+    return f"{fields.title(how.show, how.fold)}. Row: query. Empty: masked or absent{hidden}."
 
 
 def _column(key: str) -> ColumnConfig:

@@ -6,7 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 from headlight.app.selection.choices import Extent, PageChoices, below
 from headlight.app.selection.codecs import PAIR
 from headlight.model.attention.axis import Axis, Unit
-from headlight.model.attention.fields import How, Show, Sink
+from headlight.model.attention.fields import How, Show, Sink, how_between
+from headlight.model.attention.folding import Fold
 from headlight.model.runs.edits import Head
 
 Vertical = Literal["receivers", "head"]
@@ -26,6 +27,7 @@ class Choices(PageChoices):
     show: Show = "weight"
     sink: Sink = "keep"
     unit: Unit = "token"
+    fold: Fold = "average"
     top: int | None = None
     pair: Annotated[tuple[Head, ...], PAIR] = ()
     numbers: bool = False
@@ -36,7 +38,7 @@ class Choices(PageChoices):
     @property
     def how(self) -> How:
         """Measure in the cells; words and sentences have weights alone."""
-        return How(self.show if self.unit == "token" else "weight", self.sink)
+        return how_between(self.unit, self.show, self.sink, self.fold)
 
     def hidden_on(self, axis: Axis) -> int | None:
         """The place that is hidden, where the axis has it and is one of sentences or turns."""

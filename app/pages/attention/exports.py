@@ -32,10 +32,12 @@ def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints the chosen heads' cells, every head's scores, and how far heads are apart."""
     heads, own = heads_of(comparison, chosen), chosen.choices_of(Choices)
     how = own.how
-    purpose = f"{fields.TITLES[how.show][0].capitalize()} of {', '.join(map(head_name, heads)) or 'no head'}."
+    purpose = f"{fields.name_of(how.show, how.fold).capitalize()} of {', '.join(map(head_name, heads)) or 'no head'}."
     options: dict[str, object] = {"show": how.show, "sink": how.sink, "unit": own.unit}
     if (hidden := _hidden(comparison, chosen)) is not None:
         options["hidden"] = hidden
+    if how.fold != "average":
+        options["fold"] = how.fold
     return report(purpose, comparison, chosen.align, "attention_tables", heads=heads, **options)
 
 
@@ -65,7 +67,7 @@ def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
     """The page's options, in words."""
     how = own.how
     return {
-        "cells": fields.TITLES[how.show][0],
+        "cells": fields.name_of(how.show, how.fold),
         "unit": UNITS[how.show],
         "heads": [head_name(head) for head in heads],
         "places are": f"{own.unit}s",
@@ -80,8 +82,8 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     axis, how, selected = axis_of(comparison, own.unit, chosen.align), own.how, heads_of(comparison, chosen)
     side: Side = (chosen.side or "difference") if comparison.b is not None else "a"
     pooled = thumbnails.thumbnails(comparison, side, how, axis)
-    tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show)
-    panels = [panel(comparison, head, axis, own.unit) for head in _held(comparison, selected, axis)]
+    tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show, how.fold)
+    panels = [panel(comparison, head, axis, own.unit, how.fold) for head in _held(comparison, selected, axis)]
     turns = turn_starts(comparison, axis)
     openable = openable_heads(
         pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how, turns=turns

@@ -42,6 +42,7 @@ from headlight.model.runs.edits import Head, head_name
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 TURNS = {"turn": "turns"}  # of a conversation
+FOLDS = {"average": "averaged", "largest": "largest"}
 LONG = 200  # tokens, beyond which sentences are offered
 
 
@@ -66,8 +67,8 @@ def render(comparison: Comparison) -> None:
         if not chosen:
             grid.say_none_is_chosen()
             return
-        panels = [panel(comparison, head, axis, own.unit) for head in chosen]
-        _heads(panels, axis, limits, fetchable(comparison, axis, own.unit))
+        panels = [panel(comparison, head, axis, own.unit, own.how.fold) for head in chosen]
+        _heads(panels, axis, limits, fetchable(comparison, axis, own.unit, own.how.fold))
         _ask_why(chosen)
     with strip:
         finding.draw(comparison, chosen[0], axis)
@@ -127,6 +128,7 @@ def _options(comparison: Comparison) -> None:
         options.bind(Listed, "sink", page=Choices, width=165, **grid.CHOICES["sink"]),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=units, width=130, folded=True),
+        options.bind(Choice, "fold", "Between units", page=Choices, options=FOLDS) if own.unit != "token" else None,
         options.bind(Switch, "own_scale", "Scale per head", folded=True),
     )
     if own.unit != "token" and own.show != "weight":
@@ -158,7 +160,7 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
     supported = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
     chosen = grid.draw(
         pictures,
-        fields.title(drawn_as.show),
+        fields.title(drawn_as.show, drawn_as.fold),
         comparison.b is not None,
         before,
         "grid",

@@ -64,6 +64,7 @@ VARIANTS = [
     {"unit": "sentence", "prompt": " ".join(TEN), "prompt_b": " ".join(TEN[1:]), "hidden": 2},
     {"unit": "word", "prompt_b": OTHER, "align": "position"},
     {"unit": "word", "sink": "renormalise"},
+    {"unit": "word", "fold": "largest", "sink": "renormalise"},
     {"edits": EDITS, "show": "weight"},
     {"heads": ()},
     {"heads": ((2, 0),), "prompt_b": OTHER, "align": "position"},

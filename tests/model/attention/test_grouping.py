@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.model.attention.grouping import grouped, sentences, words
+from headlight.model.attention.grouping import grouped, largest, sentences, words
 
 
 def texts(str_tokens: list[str], group: torch.Tensor) -> list[str]:
@@ -84,6 +84,11 @@ def test_grouped_adds_up_keys_and_averages_queries(begins: list[bool], seed: int
             cells = pattern[:, :, group == i][..., group == j]
             torch.testing.assert_close(result[..., i, j], cells.sum(dim=-1).mean(dim=-1))
     torch.testing.assert_close(result.sum(dim=-1), torch.ones_like(result[..., 0]))
+
+
+def test_largest_by_hand() -> None:
+    pattern = torch.tensor([[1.0, 0, 0], [0.7, 0.3, 0], [0.2, 0.3, 0.5]])
+    assert largest(pattern, torch.tensor([0, 1, 1])).tolist() == [[1, 0], [pytest.approx(0.7), 0.5]]
 
 
 def test_tokens_that_are_words_keep_their_pattern() -> None:
