@@ -6,6 +6,7 @@ from dataclasses import fields
 
 from headlight.model.base.errors import ConfigError, nearest
 
+MAX_FLOAT32 = 3.4028234663852886e38  # torch reads no larger number for a float32 tensor
 TOO_LARGE = 2**31  # for any size; no model comes near it, and floating point can still take what is below
 
 

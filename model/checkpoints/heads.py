@@ -154,7 +154,7 @@ def without_own_heads(
 def named_class(raw_config: Mapping[str, Any]) -> str:
     """The class that config.json names; empty where it names none."""
     named = raw_config.get("architectures")
-    return str(named[0]) if isinstance(named, list) and named else ""
+    return named[0] if isinstance(named, list) and named and isinstance(named[0], str) else ""
 
 
 def has_value_head(tensors: Mapping[str, Tensor]) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from headlight.model.base.checks import check_choice, check_dropout, check_size, positive
+from headlight.model.base.checks import MAX_FLOAT32, check_choice, check_dropout, check_size, positive
 from headlight.model.base.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_new", "silu", "quick_gelu", "relu2"]
@@ -242,6 +242,9 @@ class TransformerConfig:
         for name in (*CAPS, "clip_qkv", "rotary_base_local", "mlp_limit", "query_growth"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive(name, getattr(self, name)))
+        for name in ("clip_qkv", "mlp_limit"):
+            if (limit := getattr(self, name)) is not None:  # a larger one clips nothing either, and torch reads none
+                object.__setattr__(self, name, min(limit, MAX_FLOAT32))
         check_dropout(self.dropout)
         check_choice("act_fn", self.act_fn, get_args(MLPActivation))
         check_choice("mlm_act_fn", self.mlm_act_fn, (*get_args(Activation), None))

@@ -109,7 +109,7 @@ class ClippedGatedMLP(GatedMLP):
     def __init__(self, cfg: TransformerConfig, d_mlp: int) -> None:
         super().__init__(cfg, d_mlp)
         assert cfg.mlp_limit is not None  # else it would be a GatedMLP
-        self.limit = min(cfg.mlp_limit, torch.finfo(torch.float32).max)  # a larger one clips nothing either
+        self.limit = cfg.mlp_limit
 
     def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
         return self.act_fn(gate.clamp(max=self.limit)) * (linear.clamp(-self.limit, self.limit) + 1)

@@ -92,7 +92,8 @@ def _refusal(folder: Path) -> str:
         if model.tokenizer is not None:
             tokens = model.tokenizer.to_tokens(PROMPT)
             assert len(model.tokenizer.labels(tokens)) == tokens.shape[1]
-            assert model(tokens).shape == (*tokens.shape, model.cfg.d_vocab)
+            width = model.cfg.d_model if model.cfg.output == "none" else model.cfg.d_vocab_out
+            assert model(tokens).shape == (*tokens.shape, width)
     except HeadlightError as error:
         return str(error)
     return ""
