@@ -44,8 +44,7 @@ def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> 
     expect(opened.page.get_by_text("10 sequences of 25 different random tokens, each twice")).to_be_visible()
     first = next(row for row in table(opened) if row)
     assert first[0] in ("L1H0", "L1H1")
-    assert first[3:5] == ["1 of 16", "↻ induction"]
-    assert first[7] == "pattern and ablation"
+    assert first[2:5] == ["1 of 16", "↻ induction", "pattern and ablation"]
     told = hover(opened, 1, 0)
     assert "of 16" in told
     assert "induction" in told

@@ -166,7 +166,7 @@ def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
     """The map of A and, beside it or a deep model's under it, the table; returns the room above the table."""
     heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
     is_deep = grid.is_deep(ranking.subject.shape)
-    left, right = (st.container(), st.container()) if is_deep else st.columns([3, 8], gap="medium")
+    left, right = (st.container(), st.container()) if is_deep else st.columns([1, 2], gap="medium")
     with left:
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
