@@ -120,8 +120,8 @@ def measure_many_heads(browser: Browser, folder: Path, floor: Subject) -> Figure
     return figure_of("32 x 32 heads", n_tokens, "scrolling → next frame", Goal(1000 / 60, 1000 / 30), scrolled)
 
 
-def opened(browser: Browser, subject: Subject, query: str = "?page=attention") -> Window:
-    """A new window with its grid drawn; an address with a page is no first visit, over which a card would stand."""
+def opened(browser: Browser, subject: Subject, query: str = "?prompt=one+two+one+two") -> Window:
+    """A new window with its grid drawn; a link to a result is no first visit, over which a card would stand."""
     window = Window(browser)
     window.open(f"{subject.url}/{query}")
     window.drawn("grid", 0)
