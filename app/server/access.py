@@ -32,10 +32,9 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, or refuse."""
-        if scope["type"] not in ("http", "websocket") or scope["path"].endswith((HEALTH, STREAMLIT_HEALTH)):
-            await self.app(scope, receive, send)
-            return
-        answer = _answer_instead(scope)
+        is_health = scope["type"] == "http" and scope["path"].endswith((HEALTH, STREAMLIT_HEALTH))
+        is_open = is_health or scope["type"] not in ("http", "websocket")
+        answer = None if is_open else _answer_instead(scope)
         if answer is None:
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from headlight.app.server.access import COOKIE, NO_TOKEN, NO_USER
 from tests.serving import headlight
@@ -25,6 +26,10 @@ def _get(url: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]
 
 
 def _is_refused(url: str, **headers: str) -> bool:
+    """Whether a session is, also by the end of an address that is open to all."""
+    with pytest.raises(InvalidStatus) as by_health, connect(f"{url.replace('http', 'ws', 1)}/_stcore/stream/healthz"):
+        pass
+    assert by_health.value.response.status_code == 401
     with pytest.raises(InvalidStatus) as refused, Client(url, headers=headers):
         pass
     return refused.value.response.status_code == 401

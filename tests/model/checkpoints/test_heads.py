@@ -18,6 +18,7 @@ from transformers import LlamaForCausalLM, LlamaForSequenceClassification, PreTr
 
 from headlight.model import load
 from headlight.model.base.errors import HeadlightError
+from headlight.model.checkpoints.heads import named_class
 from headlight.model.text.outputs import LabelNames
 from tests.model.checkpoints.architectures.llama import SIZES
 from tests.model.checkpoints.test_folders import edit_config
@@ -246,3 +247,9 @@ def test_a_body_is_saved_by_a_language_model_s_own_class_too(tmp_path: Path) -> 
     theirs.save_pretrained(tmp_path)
     edit_config(tmp_path, architectures=["LlamaModel"])
     torch.testing.assert_close(load(tmp_path)(TOKENS), outputs_of(theirs, TOKENS), rtol=RTOL, atol=ATOL)
+
+
+@pytest.mark.parametrize("classes", [[None], [5], [["GPT2LMHeadModel"]], [], None, "GPT2LMHeadModel"])
+def test_a_class_that_is_no_text_is_none(classes: object) -> None:
+    """One called None would be somebody's own class, and a model with tied embeddings would lose its head."""
+    assert named_class({"architectures": classes}) == ""
