@@ -19,7 +19,7 @@ from headlight.app.figures import bar_list, plots, several
 from headlight.app.figures.bar_list import Row
 from headlight.app.figures.layout import Axis, Plot, figure
 from headlight.app.figures.plots import Bars
-from headlight.app.figures.text import number
+from headlight.app.figures.text import alike
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -220,21 +220,18 @@ def attribution(
 
 def waterfall(steps: Sequence[tuple[str, float, float]], total: str, unit: str = "logits") -> Plot:
     """A plot of direct effects, each part with the sum before and after it."""
-    listed = [
-        Row(name, [(start, end)], _signed(end - start), "rest" if name.startswith("the other ") else "")
-        for name, start, end in steps
-    ]
     end = steps[-1][2]
+    *texts, last = alike([*(end - start for _, start, end in steps), end], signed=True)
+    listed = [
+        Row(name, [(start, end)], text, "rest" if name.startswith("the other ") else "")
+        for (name, start, end), text in zip(steps, texts, strict=True)
+    ]
     return bar_list.rows(
-        [*listed, Row(total, [(0.0, end)], _signed(end), "sum")],
+        [*listed, Row(total, [(0.0, end)], last, "sum")],
         title="Direct logit attribution",
         unit=unit,
         what="direct effect on target − distractor",
     )
-
-
-def _signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value)
 
 
 def patching_map(

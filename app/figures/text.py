@@ -1,6 +1,7 @@
 """Escape labels and numbers for Plotly, which would read markup, entities and TeX in untrusted text."""
 
 import html
+import math
 from collections.abc import Sequence
 
 LONGEST, LONGEST_ROW = 20, 28  # characters of a label along an axis, and of a row's; hovering tells it in full
@@ -24,6 +25,13 @@ def letters(labels: Sequence[str], most: int = LONGEST) -> int:
 def number(value: float) -> str:
     """Four digits, with a minus sign."""
     return f"{value:.4g}".replace("-", "−")
+
+
+def alike(values: Sequence[float], signed: bool = False) -> list[str]:
+    """Numbers that stand below each other, with one number of decimals: three digits of the largest."""
+    largest = max(map(abs, values), default=0.0)
+    decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if 0 < largest < math.inf else 0
+    return [f"{value:{'+' if signed and value > 0 else ''}.{decimals}f}".replace("-", "−") for value in values]
 
 
 def quantity(value: float, unit: str) -> str:

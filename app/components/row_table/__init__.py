@@ -17,7 +17,8 @@ class Column:
     """Column: a name and the cells under it, with its explanation.
 
     A cell is text, several texts side by side, a number, or None or NaN where nothing is known. Numbers have so many
-    `decimals`, or four digits where that is None; a plus sign above zero if they are `signed`; and text `after` them.
+    `decimals`, or where that is None as many as three digits of the largest have, and two digits where they would read
+    as zero; a plus sign above zero if they are `signed`; and text `after` them.
     """
 
     name: str

@@ -16,6 +16,14 @@ const ROOM = { cell: 3, name: 5, mark: 4 };
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
 const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
+// Of numbers in a column, which has one number of decimals: three digits of the largest, and none where all are whole.
+/** @type {(numbers: number[]) => number} */
+function decimalsOf(numbers) {
+  if (numbers.every(Number.isInteger)) return 0;
+  const largest = numbers.filter(Number.isFinite).reduce((most, number) => Math.max(most, Math.abs(number)), 0);
+  return clamp(2 - Math.floor(Math.log10(largest)), 0, 6);
+}
+
 /** @implements {Component} */
 class RowTable {
   /** @type {TableColumn[]} */
@@ -87,7 +95,9 @@ class RowTable {
     this.columns = columns.map((column, place) => {
       /** @type {TableCell[]} */
       const cells = readJson(arrays[`cells${place}`].values);
-      return { ...column, cells, isNumber: column.decimals !== null || cells.some((cell) => typeof cell === "number") };
+      const numbers = cells.filter((cell) => typeof cell === "number");
+      const isNumber = column.decimals !== null || numbers.length > 0;
+      return { ...column, cells, isNumber, decimals: column.decimals ?? decimalsOf(numbers) };
     });
     const count = this.columns[0].cells.length;
     this.inSight = whole ? Math.max(1, count) : IN_SIGHT;
@@ -147,8 +157,9 @@ class RowTable {
   /** @param {TableColumn} column @param {TableCell} cell */
   text({ decimals, signed, after }, cell) {
     if (typeof cell !== "number") return Array.isArray(cell) ? cell.join("  ") : (cell ?? "–");
-    const digits = Number.isInteger(cell) ? withMinus(String(cell)) : plainNumber(cell);
-    return `${signed && cell > 0 ? "+" : ""}${decimals === null ? digits : withMinus(cell.toFixed(decimals))}${after}`;
+    const digits = cell.toFixed(decimals ?? 0);
+    const isLost = cell !== 0 && Number(digits) === 0; // a number that is not zero does not read as zero
+    return `${signed && cell > 0 ? "+" : ""}${isLost ? inDigits(cell, 2) : withMinus(digits)}${after}`;
   }
 
   paint() {

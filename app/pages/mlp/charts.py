@@ -1,8 +1,10 @@
 """Plot of the page *MLP*: bars of the first neurons, and the sums of other neurons and biases."""
 
+from dataclasses import replace
+
 from headlight.app.figures import Plot, Row, bar_list
+from headlight.app.figures.text import alike
 from headlight.app.pages.mlp.neuron_view import NeuronView
-from headlight.app.parts.labels import signed
 from headlight.model.neurons.tables import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
 from headlight.model.runs.edits import neuron_name
 
@@ -15,7 +17,7 @@ def neurons(view: NeuronView) -> Plot:
     values = view.of_listed(name).tolist()
     measured = view.of_listed(MEASURED).tolist() if view.question.measured and name != MEASURES["activation"] else []
     listed = [
-        Row(neuron_name(neuron), spans(value, measured[at : at + 1]), said(value, measured[at : at + 1]))
+        Row(neuron_name(neuron), spans(value, measured[at : at + 1]))
         for at, (neuron, value) in enumerate(zip(view.neurons, values, strict=True))
     ]
     target, distractor = view.comparison.a.outputs.labels([view.question.target, view.question.distractor])
@@ -23,8 +25,10 @@ def neurons(view: NeuronView) -> Plot:
     at = view.comparison.labels[view.question.place]
     side = "" if view.comparison.b is None else f", {view.called}"
     is_effect = name != MEASURES["activation"]
+    rest = _rest(view, name, values, len(measured) > 0) if is_effect else []
+    texts = alike([*(row.spans[-1][1] for row in listed), *(row.spans[0][1] for row in rest)], signed=True)
     return bar_list.rows(
-        [*listed, *(_rest(view, name, values, len(measured) > 0) if is_effect else [])],
+        [replace(row, text=text) for row, text in zip([*listed, *rest], texts, strict=True)],
         title=f"Neurons of {where} at {at}{side}",
         unit="logits" if is_effect else "activation",
         what=f"{name} on {target} − {distractor}" if is_effect else name,
@@ -35,11 +39,6 @@ def neurons(view: NeuronView) -> Plot:
 def spans(value: float, measured: list[float]) -> list[tuple[float, float]]:
     """Bars of a neuron: its measure, and the measured effect of its ablation."""
     return [(0.0, each) for each in (value, *measured)]
-
-
-def said(value: float, measured: list[float]) -> str:
-    """Text beside a neuron's bars: the last of its numbers."""
-    return signed((value, *measured)[-1])
 
 
 def _rest(view: NeuronView, name: str, values: list[float], twice: bool) -> list[Row]:
@@ -56,7 +55,4 @@ def _rest(view: NeuronView, name: str, values: list[float], twice: bool) -> list
     else:
         rows.append((f"all {NEURONS}", total, "sum"))
     beside = [(0.0, 0.0)] * twice  # only neurons were measured
-    return [
-        Row(label, [(0.0, value), *beside], signed(value), "sum" if kind == "sum" else "rest")
-        for label, value, kind in rows
-    ]
+    return [Row(label, [(0.0, value), *beside], kind="sum" if kind == "sum" else "rest") for label, value, kind in rows]

@@ -5,6 +5,7 @@ from typing import Literal
 
 from headlight.app.components import CellAxis, CellMap
 from headlight.app.figures import Row
+from headlight.app.figures.text import alike
 from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
@@ -41,9 +42,11 @@ def score(sides: Mapping[str, Matrix], side: str, title: str = SCORE, caption: s
 def fall_rows(effects: Mapping[str, float], total: str) -> list[Row]:
     """Each part's effect from where the one before it ended, down to their sum."""
     steps = fall(effects)
-    rows = [Row(step.name, [(step.start, step.end)], signed(step.end - step.start), _kind(step)) for step in steps]
-    end = steps[-1].end
-    return [*rows, Row(total, [(0.0, end)], signed(end), "sum")]
+    *texts, last = alike([*(step.end - step.start for step in steps), steps[-1].end], signed=True)
+    rows = [
+        Row(step.name, [(step.start, step.end)], text, _kind(step)) for step, text in zip(steps, texts, strict=True)
+    ]
+    return [*rows, Row(total, [(0.0, steps[-1].end)], last, "sum")]
 
 
 def _kind(step: Step) -> Literal["", "rest"]:
@@ -66,7 +69,8 @@ def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], ti
 def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
     """Tokens with a write's effect on their logits."""
     labels = run.outputs.labels(list(ids))
-    return [Row(label, [(0.0, value)], signed(value)) for label, value in zip(labels, by, strict=True)]
+    texts = alike(by, signed=True)
+    return [Row(label, [(0.0, value)], text) for label, value, text in zip(labels, by, texts, strict=True)]
 
 
 def outcome_rows(changes: Sequence[Change]) -> list[Row]:

@@ -15,9 +15,9 @@ COLUMNS = [
     Column("count", COUNTS),
     Column("<b>note</b>", NOTES),
 ]
-# What a cell can be besides: its four digits, a sign, what stands after it, several texts, and what is no number.
+# What a cell can be besides: with its column's decimals, a sign, what stands after it, several texts, and no number.
 KINDS = [
-    Column("digits", [0.123456, 20480, float("nan")]),
+    Column("digits", [4.1504, 0.00042, float("nan")]),
     Column("signed", [1.5, -1.5, 0.0], decimals=1, signed=True),
     Column("rank", [1, 2, 3], after=" of 16"),
     Column("tokens", [["·the", HOSTILE], ["a"], []]),

@@ -53,12 +53,12 @@ def chosen(page: Page) -> list[str | None]:
     return [each.text_content() for each in page.locator("tr[aria-selected=true]").locator("td:nth-child(1)").all()]
 
 
-def test_a_cell_has_four_digits_a_sign_what_stands_after_it_or_several_texts(open_table: Open) -> None:
+def test_a_cell_has_its_columns_decimals_a_sign_what_stands_after_it_or_several_texts(open_table: Open) -> None:
     page = open_table(kinds="yes")
     rows = [row.locator("td").all_text_contents() for row in page.locator("tbody tr").all()]
     assert rows == [
-        ["0.1235", "+1.5", "1 of 16", f"·the{HOSTILE}"],
-        ["20480", "−1.5", "2 of 16", "a"],
+        ["4.15", "+1.5", "1 of 16", f"·the{HOSTILE}"],
+        ["0.00042", "−1.5", "2 of 16", "a"],
         ["–", "0.0", "3 of 16", ""],
     ]
     assert page.locator("td .one").all_text_contents() == ["·the", HOSTILE, "a"]

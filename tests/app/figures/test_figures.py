@@ -143,7 +143,7 @@ def test_attribution_is_strongest_first_each_from_where_the_last_one_ended() -> 
     assert list(figure.layout.yaxis.ticktext) == ["a", "b", "the other 2", "target − distractor"]
     np.testing.assert_allclose(bars.base, [0, 3, 2, 0])
     np.testing.assert_allclose(bars.x, [3, -1, 0.75, 2.75])
-    assert list(bars.text) == ["+3", "−1", "+0.75", "+2.75"]
+    assert list(bars.text) == ["+3.00", "−1.00", "+0.75", "+2.75"]
     assert list(bars.marker.color) == [colours.BLUE, colours.ORANGE, colours.GREY, colours.GREY]
 
 
