@@ -51,6 +51,7 @@ from headlight.app.runs.thumbnails import Thumbnails, largest
 from headlight.app.selection import Selection
 from headlight.model.attention.fields import How
 from headlight.model.base.errors import InputError
+from headlight.model.base.files import write_bytes
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.run import Run
@@ -87,14 +88,15 @@ class Shown:
 
         Raises:
             InputError: the file's ending is none of these.
+            WriteError: the file cannot be written.
         """
         path = Path(path)
         if path.suffix == ".html":
-            path.write_bytes(self.page)
+            write_bytes(path, self.page)
         elif (kind := WRITERS.get(path.suffix)) is not None:
             palette = style.DARK if dark else style.LIGHT
             draw = partial(pictures.picture, self.drawings, palette)
-            path.write_bytes(style.file(draw, palette, kind))
+            write_bytes(path, style.file(draw, palette, kind))
         else:
             raise InputError(f"{path.name} ends in none of .html, .svg, .pdf and .png. Choose one of these endings.")
         return path

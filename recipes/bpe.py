@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from headlight.model.base.errors import TrainingError, exit_on_error
+from headlight.model.base.files import replacing_together
 from headlight.model.training.parallel_text import learned_bpe
 from headlight.recipes.corpus import grammar_documents
 from headlight.recipes.grammar.words import single_tokens
@@ -70,8 +71,6 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
     The class is transformers' generic one: its `GPT2Tokenizer` would put GPT-2's own splitting in place of ours.
     """
     check_place(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / FILE))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END_OF_TEXT,
@@ -79,7 +78,9 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
         "unk_token": END_OF_TEXT,
         "clean_up_tokenization_spaces": False,
     }
-    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    with replacing_together(folder / FILE, folder / CONFIG) as (file, settings):
+        tokenizer.save(str(file))
+        settings.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
 @exit_on_error()

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from headlight.model.base.files import replacing
 from headlight.model.checkpoints.loading import load
 from headlight.model.features.opening import open_dictionary, shipped_dictionaries
 from headlight.model.features.splice import Splice
@@ -54,7 +55,7 @@ def compared(one: Dictionaries, other: Dictionaries) -> list[Agreement]:
 
 def write_agreement(folder: Path, rows: list[Agreement]) -> None:
     """Keep the agreement beside the dictionaries."""
-    with (folder / SEEDS).open("w", newline="", encoding="utf-8") as file:
+    with replacing(folder / SEEDS) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("hook", "cosine", "alike"))
         writer.writerows((row.hook, f"{row.cosine:.4f}", f"{row.alike:.4f}") for row in rows)

@@ -6,7 +6,6 @@
 
 import argparse
 import copy
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from jaxtyping import Float, UInt16
 from torch import Tensor
 
 from headlight.model.base.errors import exit_on_error
+from headlight.model.base.files import write_bytes
 from headlight.model.checkpoints.gpt2_export import save_gpt2
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import HookFunction, HookPoint, NamesFilter
@@ -204,7 +204,7 @@ def main(name: str, cfg: TransformerConfig, save: Callable[[Transformer, Path], 
             folder = arguments.run / STEPS / str(step)
             save_folded(model, folder, save)
             for path in arguments.out.glob("tokenizer*.json"):
-                shutil.copy(path, folder)
+                write_bytes(folder / path.name, path.read_bytes())
 
     with faster_products():
         train(model, MiniRecipe(arguments.seed, prose), arguments.run, keep)

@@ -9,6 +9,7 @@ import json
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
+from headlight.model.base.files import write_text
 from headlight.model.checkpoints.families.headlight import save_transformer
 from headlight.model.checkpoints.loading import EMBEDDED
 from headlight.model.nn.transformer import Transformer
@@ -53,4 +54,4 @@ if __name__ == "__main__":
         save_transformer(model, EMBEDDED / name)
         rows = [[*head, does] for head, does in HEADS[name].items()]
         lines = ",\n".join(map(json.dumps, rows))
-        (EMBEDDED / name / "heads.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        write_text(EMBEDDED / name / "heads.json", f"[\n{lines}\n]\n")

@@ -134,6 +134,21 @@ THIRD_PARTY = {
     "app.view_file": {"numpy", "jaxtyping", "safetensors lazily"},
 }
 
+# Files are changed by `model.base.files` alone: what writes otherwise does it inside `with replacing(...)`, whose file
+# takes its place when it is whole, in a folder of its own, or in one of these functions.
+CHANGES_FILES = re.compile(
+    r"\.(write_text|write_bytes|touch|unlink|rmdir|rename|symlink_to|hardlink_to|chmod|tofile)$"
+    r"|^(os\.(remove|unlink|rename|replace|truncate|link|symlink)|shutil\.\w+|torch\.save|np\.save\w*|save_file|mkdtemp)$|GGUFWriter$"
+)
+WHOLE = ("replacing(", "replacing_together(", "TemporaryDirectory(")
+MAY_CHANGE_FILES = {
+    "model.lens.files._save": "inside replacing_together",
+    "model.directions.files._write_gguf": "inside replacing",
+    "model.corpus.packing.packed": "in memory",
+    "app.exports.data._npz": "in memory",
+    "model.checkpoints.downloads": "asks how much room there is",
+}
+
 
 @dataclass(frozen=True)
 class Import:
@@ -268,6 +283,38 @@ def test_the_flags_of_a_scan_are_told_without_waiting_for_torch() -> None:
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "headlight.model.corpus.settings" in run.stdout.split()
     assert not {"torch", "numpy", "headlight.app.scanning"} & set(run.stdout.split())
+
+
+def _changes_files(module: str) -> Iterator[str]:
+    """The functions in which a module changes files otherwise than inside `WHOLE`."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)]
+    whole = {id(inner) for block in blocks if _is_whole(block) for inner in ast.walk(block)}
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] or [tree]
+    for function in functions:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and id(node) not in whole and _changes(node):
+                yield f"{module}.{getattr(function, 'name', '')}"
+
+
+def _is_whole(block: ast.With) -> bool:
+    return any(name in ast.unparse(item) for item in block.items for name in WHOLE)
+
+
+def _changes(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    modes = [each.value for each in (*call.args, *(k.value for k in call.keywords)) if isinstance(each, ast.Constant)]
+    writes = any(isinstance(mode, str) and re.fullmatch(r"[wax]b?\+?|rb?\+", mode) for mode in modes)
+    return bool(CHANGES_FILES.search(name)) or (name.endswith("open") and writes)
+
+
+def test_files_are_changed_in_one_place() -> None:
+    found = {name.partition(".")[2] for module in MODULES for name in _changes_files(module)}
+    assert "model.base.files.write_bytes" not in found  # it is inside `replacing`
+    assert any(name.startswith("model.base.files.") for name in found)
+    others = {name for name in found if not _within(f"headlight.{name}", {"model.base.files", *MAY_CHANGE_FILES})}
+    assert not others
+    assert not {name for name in MAY_CHANGE_FILES if not any(each.startswith(name) for each in found)}
 
 
 def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:

@@ -151,20 +151,76 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         WriteError: the disk is full, or the folder cannot be written to.
     """
-    beside = path.with_name(f".{path.name}{PART}")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
-        beside.touch(exist_ok=False)
-        mode = beside.stat().st_mode
+    with replacing_together(path) as (beside,):
+        yield beside
+
+
+@contextmanager
+def replacing_together(head: Path, *others: Path) -> Iterator[tuple[Path, ...]]:
+    """Replace files that are read together, as `replacing` does each: nobody reads an old one beside a new one.
+
+    Where there are others, `head` is removed before they are replaced and comes last. A process that is killed in
+    between leaves files without it, which are refused.
+
+    Args:
+        head: the file without which the others are not read.
+        others: the others.
+
+    Raises:
+        WriteError: the disk is full, or a folder cannot be written to.
+    """
+    pairs = [(path, path.with_name(f".{path.name}{PART}")) for path in (*others, head)]
+    with writing(head):
         try:
-            yield beside
-            beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
-            with beside.open("rb+") as file:
-                os.fsync(file.fileno())  # on the disk before its name is: a power cut finds the old or the new one
-            beside.replace(path)
+            modes = [_create(beside) for _, beside in pairs]
+            yield tuple(beside for _, beside in (pairs[-1], *pairs[:-1]))
+            for (_, beside), mode in zip(pairs, modes, strict=True):
+                beside.chmod(mode)  # as any new file's: safetensors leaves it to nobody but the owner to read
+                with beside.open("rb+") as file:
+                    os.fsync(file.fileno())  # on the disk before its name is: a power cut leaves the old or the new one
+            if others:
+                head.unlink(missing_ok=True)
+            for path, beside in pairs:
+                beside.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            for _, beside in pairs:
+                beside.unlink(missing_ok=True)
+
+
+def _create(beside: Path) -> int:
+    """Create an empty file, and return its mode."""
+    beside.parent.mkdir(parents=True, exist_ok=True)
+    beside.unlink(missing_ok=True)  # of a run that was killed; a link that lies there is not written through
+    beside.touch(exist_ok=False)
+    return beside.stat().st_mode
+
+
+def remove(path: Path) -> None:
+    """Remove a file, which may be gone already, or an empty folder.
+
+    Raises:
+        WriteError: it cannot be removed.
+    """
+    try:
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise WriteError(
+            f"{path.name} cannot be removed ({error.strerror}). Remove it by hand, or run the same again."
+        ) from error
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder has no files but those that were being written when their process was killed."""
+    return all(path.match(f".*{PART}") for path in folder.iterdir())
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove the files that were being written in a folder when their process was killed."""
+    for beside in folder.glob(f".*{PART}"):
+        remove(beside)
 
 
 @contextmanager
@@ -192,3 +248,9 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file that appears whole or not at all."""
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+    with replacing(path) as beside:
+        beside.write_bytes(data)

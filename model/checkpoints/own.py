@@ -1,6 +1,7 @@
 """Folders in our own format: config.json with a config's fields, and model.safetensors."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,10 @@ def _non_defaults(cfg: TransformerConfig | Seq2SeqConfig) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value != defaults[name]}
 
 
-def save(model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path) -> None:
-    """Write config.json and model.safetensors, each of which appears whole or not at all."""
+def save(
+    model: Transformer | Seq2SeqTransformer, model_type: str, folder: Path, texts: Mapping[str, str] | None = None
+) -> None:
+    """Write config.json, model.safetensors and further texts by their names; all are replaced, or none."""
     settings = {"model_type": model_type} | _non_defaults(model.cfg)
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    write_folder(folder, state, json.dumps(settings, indent=2) + "\n")
+    write_folder(folder, state, json.dumps(settings, indent=2) + "\n", texts)

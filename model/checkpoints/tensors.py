@@ -17,7 +17,7 @@ from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
 from headlight.model.base.file_copies import mappable
-from headlight.model.base.files import read_json, reason, refuse_pointer, replacing
+from headlight.model.base.files import read_json, reason, refuse_pointer, replacing_together
 from headlight.model.checkpoints.family import Opening
 from headlight.model.checkpoints.room import check_room, kept_in
 from headlight.model.compute.quantised import converted, stored_bytes
@@ -130,8 +130,8 @@ def vectors_in_float32(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
-    """Write model.safetensors and config.json, each atomically; a model of the same kind is replaced.
+def write_folder(folder: Path, tensors: dict[str, Tensor], config: str, texts: Mapping[str, str] | None = None) -> None:
+    """Write model.safetensors and config.json, and further texts by their names; a model of the same kind is replaced.
 
     Raises:
         CheckpointError: the folder holds a model of another kind, or another program's config.json.
@@ -139,8 +139,10 @@ def write_folder(folder: Path, tensors: dict[str, Tensor], config: str) -> None:
     kind, there = json.loads(config)["model_type"], folder / "config.json"
     if there.exists() and (before := read_json(there).get("model_type")) != kind:
         raise CheckpointError(f"{folder} holds a {before!r}, which a {kind!r} does not replace. Give another folder.")
-    with replacing(folder / "config.json") as settings, replacing(folder / "model.safetensors") as weights:
-        settings.write_text(config, encoding="utf-8")
+    contents = {"config.json": config} | dict(texts or {})
+    with replacing_together(*(folder / name for name in (*contents, "model.safetensors"))) as (*besides, weights):
+        for beside, text in zip(besides, contents.values(), strict=True):
+            beside.write_text(text, encoding="utf-8")
         save_file(tensors, weights, metadata={"format": "pt"})
 
 

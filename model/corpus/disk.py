@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from headlight.model.base.errors import ScanError, WriteError
-from headlight.model.base.files import replacing
+from headlight.model.base.files import write_bytes
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -13,7 +13,6 @@ def write_whole(path: Path, data: bytes) -> None:
         ScanError: the disk is full or the folder cannot be written to; what was there before is there still.
     """
     try:
-        with replacing(path) as beside:
-            beside.write_bytes(data)
+        write_bytes(path, data)
     except WriteError as error:
         raise ScanError(str(error)) from error

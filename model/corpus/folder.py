@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headlight.model.base.errors import HeadlightError, ScanError
-from headlight.model.base.files import PART, read_json
+from headlight.model.base.files import PART, read_json, remove
 from headlight.model.corpus.tree import CONFIG, HEADS, SCATTER
 
 WORK, IDENTITY = ".scan", "identity.json"
@@ -81,9 +81,9 @@ def clear(folder: Path, *within: str) -> None:
     """Remove a scan's files from its named subfolders, and those that are empty afterwards."""
     for name in within:
         for path in _written(folder, name):
-            path.unlink()
+            remove(path)
         if name and (folder / name).is_dir() and not any((folder / name).iterdir()):
-            (folder / name).rmdir()
+            remove(folder / name)
 
 
 def _written(folder: Path, *within: str) -> Iterator[Path]:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headlight.model.base.files import PART, read_json
+from headlight.model.base.files import read_json, remove, remove_parts
 from headlight.model.corpus.calibration import Calibration
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.folder import IDENTITY, WORK, check_folder, clear
@@ -49,8 +49,7 @@ class State:
                 arrays = unpacked(path.read_bytes(), f"{WORK}/{path.name}")
                 self.results = ScanResults.from_arrays(arrays, self._cfg, self._settings)
                 self.next = self._saved = int(arrays["next"])
-        for leftover in self._folder.glob(f".*{PART}"):
-            leftover.unlink()
+        remove_parts(self._folder)
         self.fold()
 
     @property
@@ -93,7 +92,7 @@ class State:
         if self.next > self._saved:
             write_whole(self._folder / "state.npz", self.results.to_bytes(next=self.next))
             for number in range(self._saved, self.next):
-                self._shard(number).unlink(missing_ok=True)
+                remove(self._shard(number))
             self._saved = self.next
 
     def end(self) -> None:

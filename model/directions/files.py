@@ -23,7 +23,16 @@ from safetensors.torch import save
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError, InputError
-from headlight.model.base.files import MAX_JSON, open_file, parse_json, reason, refuse_pointer, replacing, write_text
+from headlight.model.base.files import (
+    MAX_JSON,
+    open_file,
+    parse_json,
+    reason,
+    refuse_pointer,
+    replacing,
+    write_bytes,
+    write_text,
+)
 from headlight.model.checkpoints.gguf.header import SUFFIX as GGUF
 from headlight.model.checkpoints.gguf.header import package, read_header
 from headlight.model.checkpoints.gguf.tensors import read_tensors
@@ -53,9 +62,11 @@ def save_direction(direction: Direction, path: str | Path) -> None:
         raise InputError(f"{file.name} ends in {file.suffix!r}; a direction is written as {', '.join(SUFFIXES)}.")
     if file.suffix == JSON:
         write_text(file, json.dumps(neuronpedia_json(direction), indent=1))
-        return
-    with replacing(file) as beside:
-        _WRITERS[file.suffix](direction, beside)
+    elif file.suffix == SAFE:
+        write_bytes(file, safetensors_bytes(direction))
+    else:
+        with replacing(file) as beside:
+            _write_gguf(direction, beside)
 
 
 def open_direction(path: str | Path, model: Transformer | None = None, name: str = "") -> Direction:
@@ -112,10 +123,6 @@ def safetensors_bytes(direction: Direction, more: Mapping[str, str] | None = Non
     return save({f"layer.{layer}": direction.vectors[layer].contiguous() for layer in direction.layers}, texts)
 
 
-def _write_safetensors(direction: Direction, path: Path) -> None:
-    path.write_bytes(safetensors_bytes(direction))
-
-
 def _write_gguf(direction: Direction, path: Path) -> None:
     vectors = {layer - 1: direction.vectors[layer] for layer in direction.layers if layer > 1}
     if not vectors:
@@ -135,9 +142,6 @@ def _write_gguf(direction: Direction, path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-_WRITERS = {SAFE: _write_safetensors, GGUF: _write_gguf}
 
 
 def _read_safetensors(path: Path) -> tuple[Vectors, Texts]:

@@ -4,13 +4,16 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 
 from headlight.model.base.errors import InputError
-from headlight.model.base.files import writing
+from headlight.model.base.files import remove, write_bytes
 from headlight.model.directions.files import SAFE, SUFFIXES, metadata_of, safetensors_bytes
 from headlight.model.runs.direction import Direction
 
 KEPT = {"kept_by": "headlight"}  # in the metadata of a file that may be removed
+
+_keeping = Lock()
 
 
 def file_name(name: str) -> str:
@@ -28,15 +31,12 @@ def keep_direction(direction: Direction, folder: str | Path) -> Path:
     """
     path = Path(folder) / file_name(direction.name)
     data = safetensors_bytes(direction, KEPT)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-        except FileExistsError:
+    with _keeping:  # of two sessions that keep a name at once one is refused
+        if os.path.lexists(path):
             raise InputError(
                 f"There is already a file {path.name}, which is left as it is. Keep the direction by another name."
-            ) from None
+            )
+        write_bytes(path, data)
     return path
 
 
@@ -63,5 +63,4 @@ def remove_kept(path: Path) -> None:
     """
     if not is_kept(path):
         raise InputError(f"{path.name} was not kept by Headlight, and is not removed here. Remove it by hand.")
-    with writing(path):
-        path.unlink()
+    remove(path)

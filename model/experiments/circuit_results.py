@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from headlight.model.base.errors import ScanError
-from headlight.model.base.files import read_json
+from headlight.model.base.files import is_empty, read_json, remove, remove_parts
 from headlight.model.circuits.evaluation import SHARES, TENSORS, Evaluation, circuits_by_share, join_evaluations
 from headlight.model.circuits.set_scores import EdgeScores, join_scores
 from headlight.model.circuits.settings import CircuitSettings
@@ -27,7 +27,7 @@ from headlight.model.circuits.study_plan import StudyPlan, measure_rows, plan_st
 from headlight.model.circuits.wiring import Wiring, wiring
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.identity import check_same, config_digest, model_identity
-from headlight.model.corpus.packing import refusing_damage
+from headlight.model.corpus.packing import packed, refusing_damage
 from headlight.model.experiments.results import digest
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.transformer import Transformer
@@ -35,6 +35,8 @@ from headlight.model.prompt_sets.encoding import TokenRow, TokenSet, batches
 
 CONFIG = "study.json"
 SCORES, MEASURED = "score-*.npz", "measure-*.npz"
+TABLES = "curve", "areas", "circuit", "overlaps", "rows"  # which the command writes beside them, and the circuit
+BESIDE = (*(f"{table}.csv" for table in TABLES), "circuit.json", "circuit.pt")
 KIND = "headlight circuit"
 ANOTHER = "Give a new folder, or that of this circuit, by --out."
 NOT_IDENTITY = ("share",)  # all sizes are measured, so that another one may be looked at
@@ -67,7 +69,7 @@ class CircuitFolder:
             with refusing_damage(CONFIG, "Give a new folder by --out."):
                 written = read_json(folder / CONFIG)["identity"]
             check_same(written, self._identity, folder, "circuit")
-        elif folder.is_dir() and any(folder.iterdir()):
+        elif folder.is_dir() and not is_empty(folder):
             raise ScanError(f"{folder} holds files and no circuit's study. {ANOTHER}")
 
     def run(self, watch: Callable[[int], None] = lambda n_rows: None) -> CircuitStudy:
@@ -81,7 +83,6 @@ class CircuitFolder:
             InputError: the prompts' mean metric is the baseline's.
         """
         plan, settings = self.plan, self._settings
-        self._folder.mkdir(parents=True, exist_ok=True)
         config = {
             "kind": KIND,
             "identity": self._identity,
@@ -91,6 +92,7 @@ class CircuitFolder:
             "measured": [row.number for row in plan.held_out],
         }
         write_whole(self._folder / CONFIG, json.dumps(config).encode())
+        remove_parts(self._folder)
         scores = self._scores(watch)
         circuits = circuits_by_share(scores, SHARES, settings.selection)
 
@@ -123,9 +125,7 @@ class CircuitFolder:
         for batch in batches(rows, AT_ONCE):
             path = self._folder / pattern.replace("*", f"{batch[0].number:08}")
             if not path.is_file():
-                content = io.BytesIO()
-                np.savez(content, **{name: tensor.numpy() for name, tensor in make(batch).items()})
-                write_whole(path, content.getvalue())
+                write_whole(path, packed({name: tensor.numpy() for name, tensor in make(batch).items()}))
             parts.append(_read(path))
             watch(len(batch))
         return parts
@@ -208,9 +208,11 @@ def clear(folder: Path) -> None:
     Raises:
         ScanError: the folder holds something else.
     """
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or is_empty(folder):
         return
     if not (folder / CONFIG).is_file():
         raise ScanError(f"{folder} holds files and no circuit's study. {ANOTHER}")
-    for path in (*folder.glob(SCORES), *folder.glob(MEASURED), folder / CONFIG):
-        path.unlink(missing_ok=True)
+    remove_parts(folder)
+    beside = (folder / name for name in BESIDE)
+    for path in (*folder.glob(SCORES), *folder.glob(MEASURED), *beside, folder / CONFIG):
+        remove(path)

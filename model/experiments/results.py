@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from headlight.model.base.errors import ScanError
-from headlight.model.base.files import read_json
+from headlight.model.base.files import is_empty, read_json, remove, remove_parts
 from headlight.model.corpus.disk import write_whole
 from headlight.model.corpus.engines import Engine
 from headlight.model.corpus.identity import check_same, model_identity
@@ -84,7 +84,7 @@ class Experiment:
             raise ScanError(f"{self._folder} is no folder, and an experiment writes one. {ANOTHER}")
         if (self._folder / CONFIG).is_file():
             check_same(_config(self._folder)["identity"], self._identity, self._folder, "experiment")
-        elif self._folder.is_dir() and any(self._folder.iterdir()):
+        elif self._folder.is_dir() and not is_empty(self._folder):
             raise ScanError(f"{self._folder} holds files and no experiment. {ANOTHER}")
 
     def plan(self) -> Plan:
@@ -135,14 +135,14 @@ class Experiment:
             "rows": [row.number for row in plan.rows],
             "left_out": {str(number): why for number, why in plan.left_out.items()},
         }
-        self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / CONFIG, json.dumps(config).encode())
+        remove_parts(self._folder)
 
     def _finish(self, parts: Sequence[BatchValues]) -> None:
         """All batches in one file, and then without those of each."""
         write_whole(self._folder / VALUES, to_bytes(joined(parts)))
         for path in self._folder.glob(BATCHES):
-            path.unlink()
+            remove(path)
 
 
 def clear(folder: Path) -> None:
@@ -151,11 +151,12 @@ def clear(folder: Path) -> None:
     Raises:
         ScanError: the folder holds something else.
     """
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or is_empty(folder):
         return
     _config(folder)
+    remove_parts(folder)
     for path in (*folder.glob(BATCHES), folder / VALUES, folder / TABLE, folder / CONFIG):
-        path.unlink(missing_ok=True)
+        remove(path)
 
 
 def read_results(folder: Path) -> Results:

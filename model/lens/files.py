@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from headlight.model.base.errors import CheckpointError
-from headlight.model.base.files import open_file, read_json, replacing, write_text
+from headlight.model.base.files import open_file, read_json, replacing_together
 from headlight.model.base.source import BLOCK
 from headlight.model.base.torch_files import read_torch
 from headlight.model.checkpoints.tensors import FLOATS, read_safetensors
@@ -177,7 +177,7 @@ def _digest(*files: Path) -> str:
 
 
 def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tensor], name: str) -> None:
-    """Write a tuned lens as the `tuned-lens` package does, its translators by their names there, in float16."""
+    """Write a tuned lens as the `tuned-lens` package does, its translators by their names there, and as safetensors."""
     config = {
         "base_model_name_or_path": name,
         "d_model": model.cfg.d_model,
@@ -187,26 +187,24 @@ def write_tuned(folder: Path, model: Transformer, translators: Mapping[str, Tens
         "unembed_hash": unembedding_hash(model),
         "lens_type": LENS_TYPE,
     }
-    write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
     state = {name: tensor.detach().half().contiguous() for name, tensor in translators.items()}
-    _save(state, folder / PARAMS)
-    _save_safe(state, folder / PARAMS)
+    pickled = folder / PARAMS
+    with replacing_together(folder / CONFIG, pickled, pickled.with_suffix(SAFE)) as (settings, params, safe):
+        settings.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        _save(state, params)
+        save_file(state, safe)
 
 
 def write_jacobian(folder: Path, jacobians: Mapping[int, Tensor], n_prompts: int, d_model: int) -> None:
-    """Write a Jacobian lens as the `jlens` package does, for the states in `jacobians`."""
+    """Write a Jacobian lens as the `jlens` package does, for the states in `jacobians`, and as safetensors."""
     by_layer = {state - 1: J.half().contiguous() for state, J in sorted(jacobians.items())}
     content = {"J": by_layer, "n_prompts": n_prompts, "source_layers": list(by_layer), "d_model": d_model}
-    _save(content, folder / JACOBIANS)
-    _save_safe({str(layer): J for layer, J in by_layer.items()}, folder / JACOBIANS, {"n_prompts": str(n_prompts)})
-
-
-def _save_safe(tensors: dict[str, Tensor], pickled: Path, metadata: dict[str, str] | None = None) -> None:
-    """Write what a pickle holds as safetensors beside it."""
-    with replacing(pickled.with_suffix(SAFE)) as beside:
-        save_file(tensors, beside, metadata)
+    pickled = folder / JACOBIANS
+    with replacing_together(pickled.with_suffix(SAFE), pickled) as (safe, beside):
+        _save(content, beside)
+        save_file({str(layer): J for layer, J in by_layer.items()}, safe, {"n_prompts": str(n_prompts)})
 
 
 def _save(content: object, path: Path) -> None:
-    with replacing(path) as beside, beside.open("wb") as file:
+    with path.open("wb") as file:  # a name would go into the file
         torch.save(content, file)

@@ -126,8 +126,9 @@ class Tokenizer(Vocabulary):
             check_patterns(read_checked(path), path.name)
             return cls(Backend.from_file(str(path)))
 
-    def save(self, path: Path) -> None:
-        """Write the tokenizer as one file that `from_file` and the `tokenizers` library read.
+    @property
+    def text(self) -> str:
+        """The content of tokenizer.json, which `from_file` and the `tokenizers` library read.
 
         Raises:
             CheckpointError: transformers has it in Python alone.
@@ -137,7 +138,15 @@ class Tokenizer(Vocabulary):
                 "This tokenizer's ids are made by transformers in Python, so that no one file holds it. Copy the files "
                 "of the model's own folder that are no weights, and set model.tokenizer to None before saving."
             )
-        write_text(path, self._backend.to_str(pretty=True) + "\n")
+        return self._backend.to_str(pretty=True) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer as one file.
+
+        Raises:
+            CheckpointError: transformers has it in Python alone.
+        """
+        write_text(path, self.text)
 
     @property
     def settings(self) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The csv log of a run: one row a measurement."""
 
 import csv
+import io
 from collections import defaultdict
 from pathlib import Path
 from time import perf_counter
@@ -8,7 +9,7 @@ from time import perf_counter
 from tqdm import tqdm
 
 from headlight.model.base.errors import TrainingError
-from headlight.model.base.files import replacing, write_text, writing
+from headlight.model.base.files import write_bytes, write_text
 
 LOG = "log.csv"
 TRAINING_LOG = "training_log.csv"  # beside the weights that the run ended in
@@ -55,12 +56,13 @@ def append_row(folder: Path, row: Row) -> None:
         WriteError: the disk is full, or the folder cannot be written to.
     """
     path = folder / LOG
-    new = not path.exists() or path.stat().st_size == 0
-    with writing(path), path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
+    lines = path.read_text(encoding="utf-8") if path.exists() else ""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, fieldnames=list(row), lineterminator="\n")
+    if not lines:
+        writer.writeheader()
+    writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
+    write_text(path, lines + file.getvalue())
     tqdm.write("  ".join(f"{name} {value:.4g}" for name, value in row.items()))
 
 
@@ -98,5 +100,4 @@ def drop_rows_after(folder: Path, step: int) -> None:
 
 def keep_log(run: Path, folder: Path) -> None:
     """Copy a run's log to what it made, where it tells whose the folder is; so it comes before all else there."""
-    with replacing(folder / TRAINING_LOG) as beside:
-        beside.write_bytes((run / LOG).read_bytes())
+    write_bytes(folder / TRAINING_LOG, (run / LOG).read_bytes())

@@ -93,6 +93,9 @@ def test_a_circuit_is_scored_into_a_folder_and_goes_on(pairs: Path, capsys: pyte
     assert "--restart" in capsys.readouterr().err
     assert main([*flags[:-1], "0.3", "--restart"]) == 1
     assert "share is 0.3; choose one of 0.001" in capsys.readouterr().err
+    written = sorted(path.name for path in out.iterdir())
+    assert main([*flags, "--restart"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == written
 
 
 def test_what_cannot_be_measured_is_said(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headlight.model.base.files import read_json, write_text
+from headlight.model.base.files import read_json
 from headlight.model.checkpoints.family import Checkpoint, Family, Opening, shapes_of, skeleton
 from headlight.model.checkpoints.own import WEIGHTS, config_of, save
 from headlight.model.checkpoints.tensors import check_depth, read_safetensors, taken
@@ -37,8 +37,8 @@ def save_transformer(model: Transformer, folder: str | Path) -> None:
         model: the model.
         folder: is created if needed; a model of the same kind in it is replaced.
     """
-    folder = Path(folder)
-    save(model, MODEL_TYPE, folder)
+    texts = dict[str, str]()
     if (tokenizer := model.tokenizer) is not None:
-        tokenizer.save(folder / "tokenizer.json")
-        write_text(folder / "tokenizer_config.json", json.dumps(tokenizer.settings, indent=2) + "\n")
+        settings = json.dumps(tokenizer.settings, indent=2) + "\n"
+        texts = {"tokenizer.json": tokenizer.text, "tokenizer_config.json": settings}
+    save(model, MODEL_TYPE, Path(folder), texts)

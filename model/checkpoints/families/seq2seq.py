@@ -44,10 +44,8 @@ def save_seq2seq(model: Seq2SeqTransformer, folder: str | Path) -> None:
 
     Args:
         model: the model.
-        folder: is created if needed; each file is written atomically.
+        folder: is created if needed; a model of the same kind in it is replaced.
     """
-    folder = Path(folder)
-    save(model, MODEL_TYPE, folder)
-    for side, tokenizer in (("source", model.source_tokenizer), ("target", model.target_tokenizer)):
-        if tokenizer is not None:
-            tokenizer.save(folder / f"{side}_tokenizer.json")
+    sides = {"source": model.source_tokenizer, "target": model.target_tokenizer}
+    texts = {f"{side}_tokenizer.json": each.text for side, each in sides.items() if each is not None}
+    save(model, MODEL_TYPE, Path(folder), texts)

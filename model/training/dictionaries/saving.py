@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from headlight.model.base.files import replacing
+from headlight.model.base.files import replacing_together
 from headlight.model.features.sae_lens import CONFIG, WEIGHTS
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.training.dictionaries.recipe import Place
@@ -30,6 +30,6 @@ def save(sparse: Sparse, place: Place, model_name: str, model_cfg: TransformerCo
     origin = {"model_name": model_name, "sae_lens_version": FORMAT, "transformer_config": settings}
     reshape = "hook_z" if place.hook_in.endswith("hook_z") else "none"
     cfg |= {"dtype": "float32", "reshape_activations": reshape, "metadata": {**origin, **named}}
-    with replacing(folder / CONFIG) as config, replacing(folder / WEIGHTS) as weights:
+    with replacing_together(folder / CONFIG, folder / WEIGHTS) as (config, weights):
         save_file({name: tensor.to(torch.float16).contiguous() for name, tensor in tensors.items()}, weights)
         config.write_text(json.dumps(cfg, indent=1) + "\n", encoding="utf-8")
