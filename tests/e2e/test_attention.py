@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -68,6 +69,40 @@ def test_a_click_on_a_thumbnail_opens_that_head_and_another_click_closes_it(app:
     app.click_head(2, 3, of=grid)
     expect(app.panels).to_have_count(1)
     expect(app.panels.locator("figcaption")).to_contain_text("L0H0")
+
+
+# Where pictures begin that move over the page, and where they go.
+FLIGHTS = """() => {
+    window.flights = [];
+    new MutationObserver(changes => changes.flatMap(({ addedNodes }) => [...addedNodes]).forEach(node => {
+        if (node.className !== "flying") return;
+        const [flight] = node.getAnimations();
+        flight.pause();
+        const at = time => (flight.currentTime = time, node.getBoundingClientRect().toJSON());
+        window.flights.push([at(0), at(349)]);
+        flight.finish();
+    })).observe(document.body, { childList: true });
+}"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_thumbnail_grows_into_its_panel_unless_less_motion_is_wanted(
+    app: Driver, motion: Literal["no-preference", "reduce"]
+) -> None:
+    app.page.emulate_media(reduced_motion=motion)
+    app.open(prompt=PROMPT, heads="0.0")
+    app.page.evaluate(FLIGHTS)
+    app.click_head(2, 3, of=(4, 4))
+    expect(app.panels).to_have_count(2)
+    app.settle()
+    flights, board = app.page.evaluate("window.flights"), app.board.bounding_box()
+    app.page.emulate_media(reduced_motion=None)
+    assert len(flights) == (motion == "no-preference")
+    for start, end in flights:
+        assert board["x"] < start["x"] < start["x"] + start["width"] < board["x"] + board["width"]
+        plot = app.panels.nth(1).locator(".plot").bounding_box()
+        assert plot["x"] < end["x"] < end["x"] + end["width"] < plot["x"] + plot["width"]
+        assert end["width"] > 2 * start["width"]
 
 
 @pytest.fixture

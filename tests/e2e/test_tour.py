@@ -49,26 +49,71 @@ def _expect_framed(driver: Driver, part: str) -> None:
     raise AssertionError(f"The frame is {off} pixels beside {part}.")
 
 
+# The rows of the first panel's matrix whose picture nothing covers, of so many.
+DRAWN_ROWS = """([panel, count]) => {
+    const marks = panel.querySelector("canvas.marks"), context = marks.getContext("2d");
+    const left = parseFloat(getComputedStyle(panel.querySelector("figcaption")).marginLeft) * devicePixelRatio;
+    const size = marks.width - left - parseFloat(getComputedStyle(panel.querySelector("figcaption")).marginRight);
+    const isCovered = row => context.getImageData(left + 0.7 * size, 6 + ((row + 0.5) * size) / count, 1, 1).data[3] > 250;
+    return Array.from({ length: count }, (_, row) => row).filter(row => !isCovered(row)).length;
+}"""
+
+
 def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> None:
     newcomer.open()
     card = _minute(newcomer)
+    card.get_by_role("button", name="Pause").click()
     card.get_by_role("button", name="“key”").click()
     expect(card).to_contain_text("So does the model: “key”, with 96%")
+    expect(newcomer.page.locator(".cover.others")).to_contain_text("kite <1%")
     newcomer.page.keyboard.press(" ")
     expect(card).to_contain_text("from “small”, puts 85% of its attention on “key”")
     newcomer.page.keyboard.press(" ")
+    panel = newcomer.panels.first.element_handle()
+    rows = [newcomer.page.evaluate(DRAWN_ROWS, [panel, 24])]
     expect(card).to_contain_text("“small” → “key” 0.85")
+    rows.append(newcomer.page.evaluate(DRAWN_ROWS, [panel, 24]))
+    assert rows[0] < rows[1] == 24
     newcomer.page.keyboard.press(" ")
     expect(card).to_contain_text("16 such heads, in 4 layers")
     newcomer.page.keyboard.press(" ")
     card.get_by_role("button", name="Switch off L1H0 and L1H1").click()
     expect(card).to_contain_text("“key” falls from 96% to 0.1%. The model now guesses “club”.")
     expect(newcomer.page.locator(".cover.guess")).to_have_text("key 0.1%")
+    expect(newcomer.page.locator(".cover.others")).to_contain_text("club 7%")
+    expect(newcomer.page.locator(".cover.off")).to_have_count(2)
     card.get_by_role("button", name="Next").click()
     expect(newcomer.prompt).to_be_focused()
+    expect(newcomer.page.locator(".shade")).to_be_hidden()
     card.get_by_role("button", name="Singular or plural?").click()
     expect(card).to_have_count(0)
     newcomer.page.wait_for_url(lambda url: "page=lens" in url)
+
+
+def test_the_first_minute_goes_on_by_itself_until_it_is_paused(newcomer: Driver) -> None:
+    newcomer.open()
+    card = _minute(newcomer)
+    expect(card).to_contain_text("What would you say?")
+    expect(card).to_contain_text("The model says “key”")
+    card.get_by_role("button", name="Pause").click()
+    newcomer.page.mouse.move(0, 0)  # on the card it would hold the time as well
+    passed = card.locator(".step.now").get_attribute("style")
+    newcomer.page.wait_for_timeout(500)
+    assert card.locator(".step.now").get_attribute("style") == passed
+    card.get_by_role("button", name="Play").click()
+    newcomer.page.mouse.move(0, 0)
+    expect(card).to_contain_text("To guess, each token looks back")
+
+
+def test_the_first_minute_stands_still_where_less_motion_is_wanted(newcomer: Driver) -> None:
+    newcomer.page.emulate_media(reduced_motion="reduce")
+    newcomer.open()
+    card = _minute(newcomer)
+    expect(card.get_by_text("Pause")).to_be_hidden()
+    for _ in range(3):
+        card.get_by_role("button", name="Next").click()
+    expect(card).to_contain_text("“small” → “key” 0.85")  # at once
+    assert newcomer.page.evaluate(DRAWN_ROWS, [newcomer.panels.first.element_handle(), 24]) == 24
 
 
 @pytest.mark.parametrize("query", [{"prompt": "A text that somebody has sent"}, {"lesson": "induction"}])

@@ -2,9 +2,6 @@
 const SMALL_PITCH = 40; // CSS pixels
 const PATIENCE = 200; // milliseconds
 
-/** @type {() => Promise<void>} */
-const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
-
 /**
  * @typedef {object} HeadGridProps of head_grid/__init__.py
  * @property {string[][] | null} captions by layer and head, as figures and marks are
@@ -26,6 +23,7 @@ class HeadGrid {
   listeners = {
     head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head),
     role: (/** @type {string | null} */ role) => this.dim(role),
+    thumbnail: (/** @type {HeadIndex} */ head) => this.crop(head),
   };
   bars = new HeadBars();
   /** @type {Theme} */
@@ -228,6 +226,16 @@ class HeadGrid {
     const [left, top] = layout.corner(index);
     const box = { left, top, width: layout.width, height: layout.height };
     for (const [name, length] of Object.entries(box)) frame.style.setProperty(name, `${length / devicePixelRatio}px`);
+  }
+
+  // A head's picture and where it stands; null where it is not shown.
+  /** @type {(head: HeadIndex) => Crop | null} */
+  crop(head) {
+    const { layout, canvas } = this;
+    const index = layout?.indices.get(headName(head));
+    if (index === undefined || !canvas.isConnected) return null;
+    const [left, top] = layout.corner(index);
+    return cropOf(canvas, left, top, layout.width, layout.height);
   }
 
   /** @type {(event: MouseEvent) => HeadIndex | null} */

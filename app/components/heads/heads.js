@@ -17,7 +17,14 @@ class Heads {
     pin: (/** @type {Pin | null} */ pin) => this.pin(pin, false),
     head: (/** @type {HeadIndex | null} */ head) => this.panels.forEach((panel) => panel.underline(head)),
     chosen: (/** @type {HeadIndex[] | null} */ heads) => this.choose(heads),
+    rows: (/** @type {number | null} */ rows) => {
+      this.rows = rows;
+      this.drawMarks();
+    },
+    matrix: (/** @type {HeadIndex} */ head) => this.panelOf(head)?.crop() ?? null,
   };
+  /** @type {number | null} */
+  rows = null; // that are drawn so far, while the first minute draws them one by one
   /** @type {Comparison[]} */
   comparisons = [];
   /** @type {Panel[]} */
@@ -77,10 +84,27 @@ class Heads {
   // Shows the user's choice of heads before Python has answered.
   /** @param {HeadIndex[] | null} heads */
   async choose(heads) {
-    if (await this.fetched.choose(heads)) {
-      this.arrange();
-      this.view.drawAnew();
-    }
+    if (!(await this.fetched.choose(heads))) return;
+    const before = new Set(this.panels);
+    this.arrange();
+    this.view.drawAnew();
+    for (const panel of this.panels) if (!before.has(panel)) this.grow(panel);
+  }
+
+  // Out of the thumbnail that was clicked, once its place is known.
+  /** @param {Panel} panel */
+  async grow(panel) {
+    await nextFrame();
+    const from = /** @type {Crop | undefined} */ (this.view.link.send("thumbnail", panel.layerHead).find(Boolean));
+    if (!from || !panel.box.isConnected) return;
+    panel.plot.style.opacity = "0";
+    await fly(from, panel.rect);
+    panel.plot.style.opacity = "";
+  }
+
+  /** @param {HeadIndex} head */
+  panelOf(head) {
+    return this.panels.find(({ layerHead }) => headName(layerHead) === headName(head));
   }
 
   // Makes a panel for each matrix; existing ones stay as they are drawn.

@@ -136,6 +136,7 @@ class Panel {
     this.readout.textContent = this.readoutText();
     const context = contextOf(this.marks);
     context.clearRect(0, 0, layout.width, layout.height);
+    this.coverRows(context, theme);
     /** @type {(Partial<Marks> & { colour: Rgb })[]} */
     const marks = [
       { ...pinned, colour: theme.pin },
@@ -147,6 +148,32 @@ class Panel {
       for (const query of queries) drawAxisMark(context, theme, this.matrix, "query", axes.query.labels, query, colour);
       for (const key of keys) drawAxisMark(context, theme, this.matrix, "key", axes.key.labels, key, colour);
     }
+  }
+
+  // Those that are not drawn so far.
+  /** @param {CanvasRenderingContext2D} context @param {Theme} theme */
+  coverRows(context, theme) {
+    if (this.owner.rows === null) return;
+    const { left, top, width, height } = this.matrix;
+    const covered = clamp(axisSpan(this.matrix, "query").at(this.owner.rows), 0, height);
+    context.fillStyle = cssColour(theme.background);
+    context.fillRect(left, top + covered, width, height - covered);
+  }
+
+  // Where its matrix stands in the window.
+  get rect() {
+    const { x, y } = this.plot.getBoundingClientRect();
+    const { left, top, width, height } = this.layout.matrix;
+    return new DOMRect(x + left, y + top, width, height);
+  }
+
+  // Its matrix and where that stands; null while it has no pixels.
+  /** @returns {Crop | null} */
+  crop() {
+    if (!this.visible || !this.canvas.isConnected) return null;
+    const { left, top, width, height } = this.layout.matrix;
+    const [x, y, across, down] = [left, top, width, height].map((length) => length * devicePixelRatio);
+    return cropOf(this.canvas, x, y, across, down);
   }
 
   readoutText() {

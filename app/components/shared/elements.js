@@ -79,6 +79,9 @@ function opens(button, pane) {
   button.ariaExpanded = "false";
 }
 
+/** @type {() => Promise<void>} */
+const nextFrame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+
 // Has something done at the next frame, once however often it is asked for.
 /** @param {() => void} act */
 function atNextFrame(act) {

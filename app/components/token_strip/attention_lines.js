@@ -1,7 +1,6 @@
 // Lines between tokens, as wide as the attention between them. They move when it changes.
 const FAINTEST = 0.02; // of the scale's end: what is less has no line
 const MORPH = 200; // milliseconds
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** @typedef {{ left: number, right: number, top: number, bottom: number, row: number }} ChipPlace within the strip */
 /** @typedef {{ id: string, from: HTMLElement, to: HTMLElement, share: number, colour: Rgb, text: string }} TokenLink */
@@ -64,7 +63,7 @@ class AttentionLines {
     const first = strong.reduce((most, link) => (link.share > (most?.share ?? 0) ? link : most), /** @type {TokenLink | null} */ (null));
     const line = first && this.wanted.get(first.id);
     this.largest = line && first ? [line, first.text] : null;
-    this.began = isMoving && !STILL.matches ? performance.now() : -Infinity;
+    this.began = isMoving && !QUIET.matches ? performance.now() : -Infinity;
     if (this.frame === null) this.step();
   }
 
@@ -102,7 +101,7 @@ class AttentionLines {
       const wanted = this.wanted.get(id);
       const before = this.start.get(id);
       const to = wanted ?? { .../** @type {DrawnLine} */ (before), share: 0 };
-      const from = before ?? { ...to, share: 0 };
+      const from = before ?? { ...to, toX: to.x, toY: to.y, share: 0 }; // a new one grows out of the token that looks
       mixed.set(id, {
         x: mix(from.x, to.x),
         y: mix(from.y, to.y),

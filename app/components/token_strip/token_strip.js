@@ -25,6 +25,7 @@ class TokenStrip {
     pin: (/** @type {Pin | null} */ pin) => this.setPin(pin),
     plain: (/** @type {boolean} */ isPlain) => {
       this.isPlain = isPlain;
+      this.view.root.classList.toggle("plain", isPlain);
       this.colour();
     },
   };

@@ -1,6 +1,5 @@
 // Sentences of the first minute, and the parts of the page that it shows.
-/** @type {PartOf} */
-const whole = ({ left, top, width, height }) => [left, top, width, height];
+const HOVERS = matchMedia("(hover: hover)"); // with a mouse, and so a keyboard
 
 /** @type {(label: string) => string} */
 const bare = (label) => label.replace("␣", "");
@@ -34,4 +33,20 @@ const stripParts = () => ({
   chips: inside("strip", ".chip"),
 });
 
-const board = () => inside("grid", ".board")[0];
+/** @type {RectOf} */
+const predicted = () => stripParts().prediction?.getBoundingClientRect();
+
+// A part of the page by its key; of the chosen heads the first alone.
+/** @type {(part: string) => DOMRect | undefined} */
+const rectOfPart = (part) => (part === "panel" ? inside("heads", ".panel")[0] : document.querySelector(`.st-key-headlight-${part}`))?.getBoundingClientRect();
+
+// What the model guesses instead, under its first guess.
+/** @param {Stage} stage @param {Guess[]} guesses */
+function coverWithGuesses(stage, guesses) {
+  const rectOf = () => {
+    const rect = predicted();
+    return rect && new DOMRect(rect.left, rect.bottom + 4, 0, 20 * guesses.length);
+  };
+  const cover = stage.cover(rectOf, "others");
+  cover.append(...guesses.map(([label, , shown]) => element("div", "", `${bare(label)} ${shown}`)));
+}

@@ -1,12 +1,10 @@
 // What the first minute shows: parts of the page in a shade that dims all others, what lies over them, and its card.
-const QUIET = matchMedia("(prefers-reduced-motion: reduce)");
-
-/** @typedef {(rect: DOMRect) => [left: number, top: number, width: number, height: number]} PartOf */
+/** @typedef {() => DOMRect | null | undefined} RectOf */
 
 class Stage {
   /** @type {string[]} */
-  shown = []; // the parts, the first of which the card stands under
-  /** @type {Map<HTMLElement, [target: () => Element | null | undefined, part: PartOf]>} */
+  shown = []; // the parts, the first of which the card stands under; none leaves the whole page bright
+  /** @type {Map<HTMLElement, RectOf>} */
   covers = new Map();
   /** @type {Timer[]} */
   timers = [];
@@ -47,10 +45,10 @@ class Stage {
     step();
   }
 
-  /** @param {() => Element | null | undefined} target @param {PartOf} part */
-  cover(target, part, kind = "", text = "") {
+  /** @param {RectOf} rectOf */
+  cover(rectOf, kind = "", text = "") {
     const cover = element("div", `cover ${kind}`, text);
-    this.covers.set(cover, [target, part]);
+    this.covers.set(cover, rectOf);
     this.layer.append(cover);
     this.follow();
     return cover;
@@ -64,28 +62,28 @@ class Stage {
 
   // What is spoken of moves with the page: so it is looked at again and again.
   follow() {
-    const holes = this.shown.map((part) => document.querySelector(`.st-key-headlight-${part}`)?.getBoundingClientRect());
-    const seen = holes.filter((hole) => hole !== undefined);
+    const seen = this.shown.map((part) => rectOfPart(part)).filter((rect) => rect !== undefined);
     const paths = seen.map(({ left, top, right, bottom }) => `M${left - 8} ${top - 6}H${right + 8}V${bottom + 6}H${left - 8}Z`);
     this.shade.style.clipPath = `path(evenodd, "M0 0H${innerWidth}V${innerHeight}H0Z ${paths.join(" ")}")`;
-    for (const [cover, [target, part]] of this.covers) {
-      const rect = target()?.getBoundingClientRect();
+    this.shade.hidden = this.shown.length === 0;
+    for (const [cover, rectOf] of this.covers) {
+      const rect = rectOf();
       cover.hidden = !rect;
       if (!rect) continue;
-      const [left, top, width, height] = part(rect);
+      const { left, top, width, height } = rect;
       Object.assign(cover.style, { left: `${left}px`, top: `${top}px`, minWidth: `${width}px`, height: `${height}px` });
     }
     this.placeCard(seen);
   }
 
-  // Under the first part at the left, or where the grid is spoken of, to the right of it.
+  // Under the first part at the left, to the right of the grid where that is spoken of, or in the corner.
   /** @param {DOMRect[]} holes */
   placeCard(holes) {
     const { offsetWidth: width, offsetHeight: height } = this.card;
-    if (innerWidth < 700 || holes.length === 0) return void (this.card.style.translate = "");
-    const grid = this.shown.includes("grid") ? document.querySelector(".st-key-headlight-grid")?.getBoundingClientRect() : null;
-    const left = grid ? grid.right + 40 : Math.max(28, holes[0].left);
-    const top = grid ? grid.top + 60 : holes[0].bottom + 16;
+    if (innerWidth < 700) return void (this.card.style.translate = "");
+    const grid = this.shown.includes("grid") ? rectOfPart("grid") : null;
+    const left = grid ? grid.right + 40 : holes.length ? Math.max(28, holes[0].left) : innerWidth;
+    const top = grid ? grid.top + 60 : holes.length ? holes[0].bottom + 16 : innerHeight;
     this.card.style.translate = `${clamp(left, 16, innerWidth - width - 16)}px ${clamp(top, 70, innerHeight - height - 16)}px`;
   }
 }

@@ -12,6 +12,10 @@ const LONGEST_WAIT = 8000; // for a first picture; without one the steps begin
 
 /** @implements {Component} */
 class Tour {
+  listeners = {
+    hover: (/** @type {Hovered | null} */ cell) => this.minute.point(Boolean(cell)),
+    chosen: (/** @type {HeadIndex[] | null} */ heads) => heads && this.minute.opened(),
+  };
   /** @type {number | null} */
   at = null; // the step that is shown
   requests = 0;

@@ -1,0 +1,51 @@
+// The time of a frame, which passes while one only looks on.
+const TICK = 100; // milliseconds
+
+class FrameClock {
+  passed = 0; // milliseconds
+  time = Infinity;
+  isPaused = false;
+  isDoing = false; // what the frame speaks of, on the page
+  /** @type {Timer} */
+  ticking;
+
+  /** @param {HTMLElement} card @param {() => void} look at each tick @param {() => void} end of the frame's time */
+  constructor(card, look, end) {
+    this.card = card;
+    this.look = look;
+    this.end = end;
+  }
+
+  start() {
+    this.isPaused = this.isDoing = false;
+    this.ticking = setInterval(() => this.tick(), TICK);
+  }
+
+  stop() {
+    clearInterval(this.ticking);
+  }
+
+  // A frame of so many seconds begins; one without an end waits.
+  begin(seconds = Infinity) {
+    this.passed = 0;
+    this.time = 1000 * seconds;
+  }
+
+  // Whoever has asked for less motion goes on by hand, as does who points at the card or types.
+  get isHeld() {
+    const types = document.activeElement?.matches("input, textarea, select");
+    const points = this.card.matches(":focus-within") || (HOVERS.matches && this.card.matches(":hover"));
+    return this.isPaused || this.isDoing || QUIET.matches || document.hidden || types || points;
+  }
+
+  tick() {
+    this.look();
+    if (this.time === Infinity || this.isHeld) return;
+    this.passed += TICK;
+    if (this.passed >= this.time) this.end();
+  }
+
+  get share() {
+    return this.time === Infinity ? 1 : this.passed / this.time;
+  }
+}
