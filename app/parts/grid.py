@@ -34,6 +34,7 @@ HOW_TO_CHOOSE = "One row per layer, one thumbnail per head. Click a thumbnail to
 HOW_TO_PIN = "Row: the query. Column: the key, a {key}. Click a cell to pin it, drag to zoom."
 
 
+BROAD = 20  # more heads a layer take the larger half of the page
 DEEP, FEW_LAYERS = 1.5, 12  # more layers to a head stand across, unless they are few: the grid has the page's width
 MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B, whose heads have three pictures each
 
@@ -43,7 +44,7 @@ def places(compares: bool, shape: tuple[int, int]) -> tuple[DeltaGenerator, Delt
 
     They stand side by side, or where a model of so many layers by heads is deep, one below the other.
     """
-    kind = "-deep" if is_deep(shape) else "-ab" if compares else ""
+    kind = "-deep" if is_deep(shape) else "-broad" if is_broad(shape) else "-ab" if compares else ""
     with st.container(key=f"headlight-atlas{kind}"):
         return st.container(), st.container(), st.container()
 
@@ -52,6 +53,11 @@ def is_deep(shape: tuple[int, int]) -> bool:
     """Whether a model of so many layers by heads has its layers across."""
     n_layers, n_heads = shape
     return n_layers >= FEW_LAYERS and n_layers > DEEP * n_heads
+
+
+def is_broad(shape: tuple[int, int]) -> bool:
+    """Whether a model of so many layers by heads has more heads than the smaller half of the page has room for."""
+    return not is_deep(shape) and shape[1] > BROAD
 
 
 def chosen_title(looked_at: str) -> tuple[str, str]:

@@ -40,11 +40,11 @@ def table(app: Driver) -> list[list[str]]:
     return [row.locator("td").all_inner_texts() for row in app.page.locator(".listed tbody tr").all()]
 
 
-def test_the_heads_of_the_card_are_named_with_their_evidence(opened: Driver) -> None:
+def test_the_heads_of_the_card_are_named_with_their_labels(opened: Driver) -> None:
     expect(opened.page.get_by_text("10 sequences of 25 different random tokens, each twice")).to_be_visible()
     first = next(row for row in table(opened) if row)
     assert first[0] in ("L1H0", "L1H1")
-    assert first[2:5] == ["1 of 16", "↻ induction", "pattern and ablation"]
+    assert first[2:4] == ["1 of 16", "↻ induction"]
     told = hover(opened, 1, 0)
     assert "of 16" in told
     assert "induction" in told

@@ -81,7 +81,7 @@ class Choice extends Control {
     this.radios = options.map((text) => {
       const radio = element("input");
       Object.assign(radio, { type: "radio", name, value: text, onchange: () => this.choose(text) });
-      const segment = element("label", "segment");
+      const segment = element("label", "segment bordered");
       segment.append(radio, element("span", "", text));
       group.append(segment);
       return radio;

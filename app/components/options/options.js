@@ -37,7 +37,7 @@ class Options {
     this.row = element("div", "options");
     this.more = element("div", "more");
     this.opener = buttonOf("More options", () => {});
-    this.opener.className = "opener";
+    this.opener.className = "opener bordered";
     opens(this.opener, this.more);
     view.root.append(this.row, this.more);
     this.row.onkeydown = (event) => this.press(event);

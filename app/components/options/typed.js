@@ -27,6 +27,7 @@ class Suggested extends Line {
   /** @param {LineLook} look */
   make(look) {
     const line = super.make(look);
+    line.className = "opens-list";
     /** @type {string[]} */
     this.offered = look.offered;
     /** @type {Record<string, string>} */
@@ -194,7 +195,7 @@ class Button extends Control {
 
   /** @param {ButtonLook} look */
   make(look) {
-    this.input = element("button");
+    this.input = element("button", look.kind === "button" ? "bordered" : "");
     Object.assign(this.input, { type: "button", onclick: () => this.choose(null) });
     this.becomes(look);
     return this.input;

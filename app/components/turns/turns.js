@@ -30,7 +30,9 @@ class Turns {
     this.thinks.onchange = () => this.change({ thinks: THOUGHTS[this.thinks.selectedIndex][1] });
     this.thought = this.labelled("Thinking", this.thinks);
     const footer = element("div", "footer");
-    footer.append(buttonOf("Add turn", () => this.add()), this.labelled("Then", this.ending), this.thought);
+    const add = buttonOf("Add turn", () => this.add());
+    add.className = "bordered";
+    footer.append(add, this.labelled("Then", this.ending), this.thought);
     view.root.append(this.list, footer);
     view.root.setAttribute("role", "group");
   }
@@ -143,7 +145,7 @@ class TurnRow {
     this.up = buttonOf("↑", () => turns.move(this.place, -1));
     this.down = buttonOf("↓", () => turns.move(this.place, 1));
     this.out = buttonOf("×", () => turns.takeOut(this.place));
-    const box = element("div", "box");
+    const box = element("div", "box bordered");
     box.append(this.text);
     this.element.append(this.role, box, this.up, this.down, this.out);
     this.turns = turns;

@@ -165,8 +165,9 @@ def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
 def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
     """The map of A and, beside it or a deep model's under it, the table; returns the room above the table."""
     heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
-    is_deep = grid.is_deep(ranking.subject.shape)
-    left, right = (st.container(), st.container()) if is_deep else st.columns([1, 2], gap="medium")
+    shape = ranking.subject.shape
+    shares = [3, 2] if grid.is_broad(shape) else [1, 2]
+    left, right = (st.container(), st.container()) if grid.is_deep(shape) else st.columns(shares, gap="medium")
     with left:
         clicked = _map(head_map(ranking, now, limit_of([ranking])), "finder")
         if clicked != (now.heads or ()):
@@ -269,13 +270,14 @@ def _table(ranking: HeadRanking, chosen: Selection) -> None:
     cells = table(ranking, own.finder_top or FIRST, own.finder_role)
     score, ends = SCORES[ranking.score].title, cells.pop("95% interval")
     cells[score] = [_with_interval(*each, ".3f") for each in zip(cells[score], ends, strict=True)]
-    for done in ABLATIONS.values():  # the mean and its interval in one cell: beside them there is room for the evidence
+    cells.pop("evidence")  # a label without support has a question mark, and the numbers of ablation stand beside it
+    for done in ABLATIONS.values():  # the mean and its interval in one cell
         means, intervals = cells[f"{done} (nats)"], cells.pop(f"{done} 95%")
         cells[f"{done} (nats)"] = [_with_interval(*each) for each in zip(means, intervals, strict=True)]
     row_table(
         Table(
             _columns(cells, ranking.n_ranked, explained, []),
-            title="Top heads by the score, with its 95% interval, rank, label and evidence",
+            title="Top heads by the score, with its 95% interval, rank, label and the effects of ablation",
         ),
         key=selection.widget_key("finder_table"),
         choosable=False,

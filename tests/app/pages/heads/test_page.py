@@ -50,9 +50,9 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Column]]:
     return drawn
 
 
-def evidence(table: Sequence[Column]) -> str:
-    """What supports the label of the first head."""
-    return str(next(column.cells[0] for column in table if column.name == "evidence"))
+def first_of(table: Sequence[Column], name: str) -> object:
+    """The first head's cell under a name that begins so."""
+    return next(column.cells[0] for column in table if column.name.startswith(name))
 
 
 @pytest.fixture
@@ -71,12 +71,11 @@ def test_what_takes_long_waits_for_a_click(
     (induction,) = (role for role in grids[-1].roles if role.key == "induction")
     assert (induction.title, induction.heads) == ("↻ induction", [(1, 0), (1, 1)])
     assert [label.partition(" (")[0] for label in offered(page)] == ["Ablate 6 heads"]
-    assert evidence(tables[-1]) == "pattern; not ablated yet"
+    assert (first_of(tables[-1], "label"), first_of(tables[-1], "zeroed")) == ("↻ induction", None)
     press(page, "Ablate")
     assert offered(page) == []
-    assert evidence(tables[-1]) == "pattern and ablation"
-    (told,) = (str(column.cells[0]) for column in tables[-1] if column.name.startswith("zeroed"))
-    mean, low, high = map(float, re.findall(r"[+−]\d+\.\d+", told))
+    assert first_of(tables[-1], "label") == "↻ induction"
+    mean, low, high = map(float, re.findall(r"[+−]\d+\.\d+", str(first_of(tables[-1], "zeroed"))))
     assert 0 < low < mean < high
 
 
