@@ -8,6 +8,7 @@ from dataclasses import fields
 
 from headlight.app.commands import add_engine_flags, add_settings, add_source_flags, run_command
 from headlight.app.server.flags import flag
+from headlight.model.base.allocator import reuse_freed_memory
 from headlight.model.experiments.settings import ExperimentSettings
 
 CIRCUIT = "circuit"  # beside the measures
@@ -66,4 +67,5 @@ def _run(flags: Namespace) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    reuse_freed_memory()
     sys.exit(main())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from headlight.app.commands import add_engine_flags, add_settings, add_source_flags, run_command
+from headlight.model.base.allocator import reuse_freed_memory
 from headlight.model.corpus.settings import ScanSettings
 
 DESCRIPTION = """Find out what every attention head does over a whole corpus.
@@ -44,4 +45,5 @@ def _run(flags: Namespace) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    reuse_freed_memory()
     sys.exit(main())

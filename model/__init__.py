@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headlight.model.attention.tables import attention_tables
     from headlight.model.attribution.explanation import CellQuestion
     from headlight.model.attribution.tables import why_tables
+    from headlight.model.base.allocator import return_freed_memory, reuse_freed_memory
     from headlight.model.base.errors import HeadlightError
     from headlight.model.base.source import Source
     from headlight.model.checkpoints.families.headlight import save_transformer
@@ -90,6 +91,10 @@ _NAMES = {
     "attention.tables": ("attention_tables",),
     "attribution.explanation": ("CellQuestion",),
     "attribution.tables": ("why_tables",),
+    "base.allocator": (
+        "return_freed_memory",
+        "reuse_freed_memory",
+    ),
     "base.errors": ("HeadlightError",),
     "base.source": ("Source",),
     "checkpoints.families.headlight": ("save_transformer",),
@@ -289,6 +294,8 @@ __all__ = [
     "read_tree",
     "reading_tables",
     "residual_tables",
+    "return_freed_memory",
+    "reuse_freed_memory",
     "run_experiment",
     "run_prompt",
     "save_direction",

@@ -17,7 +17,7 @@ from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.gate import Gate
 from headlight.app.runs.limits import GIB, ByteCache, held_bytes
 from headlight.app.runs.passes import Layers
-from headlight.app.server import memory, metrics
+from headlight.app.server import metrics
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
 from headlight.model.base.errors import HeadlightError, InputError
@@ -54,7 +54,6 @@ class HoldsModel(Protocol):
 
 @cache
 def _gate() -> Gate:
-    memory.return_freed_memory()
     if settings().threads:
         torch.set_num_threads(settings().threads)
     at_once, waiting = settings().runs_at_once, settings().runs_waiting

@@ -1,31 +1,19 @@
-"""Memory of the process: freed memory returns to the system, and the collector skips permanent objects."""
+"""Memory of the server: freed memory is bounded while it rests, and the collector skips permanent objects."""
 
 import gc
 import sys
 import time
-from ctypes import CDLL
 from threading import Event, Thread
 
-M_MMAP_THRESHOLD = -3  # malloc.h
-LARGE = 2**20  # bytes
+from headlight.model.base.allocator import MIB, return_freed_memory
+
+SPARE = 256 * MIB  # of freed memory that the server keeps for the next run
 MANY = 100  # modules, as a large library brings them; to look through everything for a few takes longer than it saves
 
 COLLECT_EVERY = 5.0  # seconds
 
 _n_modules = 0
 _has_run = Event()
-
-
-def return_freed_memory() -> None:
-    """Have large tensors' memory returned to the system as soon as they are freed.
-
-    glibc takes what it has seen freed once for worth keeping, up to 32 MB apiece and for each thread apart: 150 MB more
-    for a run of 1024 tokens of GPT-2. Other systems' allocators have no such setting.
-
-    Source: mallopt(3), "dynamic mmap threshold".
-    """
-    if sys.platform == "linux" and (mallopt := getattr(CDLL(None), "mallopt", None)) is not None:
-        mallopt(M_MMAP_THRESHOLD, LARGE)
 
 
 def spare_modules() -> None:
@@ -48,7 +36,7 @@ def spare_modules() -> None:
 
 
 def collect_regularly() -> None:
-    """Collect garbage every few seconds in which scripts have run, from now on.
+    """Collect garbage every few seconds in which scripts have run, from now on, and return freed memory.
 
     Streamlit would collect after each script, which goes through the objects of all sessions: with sixty of them a
     third of the time in which Python runs (config.toml switches that off).
@@ -60,5 +48,6 @@ def collect_regularly() -> None:
             _has_run.wait()
             _has_run.clear()
             gc.collect()
+            return_freed_memory(SPARE)
 
     Thread(target=collect, name="collector", daemon=True).start()

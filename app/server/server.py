@@ -27,6 +27,7 @@ from headlight.app.server.preload import preload
 from headlight.app.server.protection import HEALTH, Protection
 from headlight.app.server.settings import MAIN, is_loopback, settings
 from headlight.app.server.uploads import bound_uploads
+from headlight.model.base.allocator import reuse_freed_memory
 from headlight.model.base.file_copies import copy_files
 
 HEAD, PICTURE, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{name}/{theme:place}", "/fetch/{rest:path}"
@@ -101,6 +102,7 @@ def _refused(request: Request) -> Response:
 @asynccontextmanager
 async def _prepared(app: App) -> AsyncIterator[None]:
     """Make this process ready for many sessions, before the first of them is served."""
+    reuse_freed_memory()
     raise_files_limit()
     preload()
     copy_files()

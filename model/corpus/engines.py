@@ -10,6 +10,7 @@ from itertools import islice
 from multiprocessing import connection
 from typing import Any, Protocol, runtime_checkable
 
+from headlight.model.base.allocator import reuse_freed_memory
 from headlight.model.base.errors import ScanError
 
 Done = tuple[int, bytes]  # a shard's number, and what it gave
@@ -102,6 +103,7 @@ _worker: Worker | None = None
 def _begin(worker: Worker) -> None:
     global _worker
     _worker = worker
+    reuse_freed_memory()
     parent = multiprocessing.parent_process()
     assert parent is not None  # this is a worker
     # It does not outlive a scan that was killed: nobody would take what it computes, and its model stays in memory.

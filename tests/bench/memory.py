@@ -8,9 +8,12 @@ resident before.
 import math
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from urllib.request import urlopen
 
+from headlight.app.server.memory import COLLECT_EVERY
 from headlight.model import embedded_models
 from tests.bench.bench import Bench
 from tests.bench.figures import Figure, Goal
@@ -18,7 +21,7 @@ from tests.serving import headlight
 from tests.sessions.client import Client
 
 PAGES = ("residual", "lens", "attention")
-GOAL, GROWTH = Goal(250), Goal(1.1)
+GOAL, GROWTH, FREED = Goal(250), Goal(1.1), Goal(512)
 MB = 1e6
 LEAST = 1.0  # MB, by which a process differs from itself
 
@@ -38,9 +41,15 @@ def extra_memory(process: int, work: Callable[[], object]) -> tuple[float, float
     return resident(process, "VmHWM") - before, resident(process, "VmRSS") - before
 
 
-def children() -> set[int]:
-    """The processes that this one has started."""
-    return {int(each) for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+def kept_bytes(url: str) -> float:
+    """Bytes of the results that a server keeps, as its figures tell."""
+    lines = urlopen(f"{url}/metrics").read().decode().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("headlight_cache_bytes "))
+
+
+def children(process: int) -> set[int]:
+    """The processes that a process has started."""
+    return {int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()}
 
 
 def visit(client: Client, n_tokens: int) -> None:
@@ -69,13 +78,18 @@ def measure(bench: Bench) -> Iterator[Figure]:
     """What prompts of several lengths take, each the first of its kind, and how that grows."""
     longest = max(bench.setting.lengths)
     lengths = [longest // 8, longest // 4, longest // 2, longest]
-    before, found = children(), []
+    before, found = children(os.getpid()), []
     flags = ("--model", str(with_tokenizer(bench.folder)), "--threads", str(bench.setting.threads))
     with headlight(bench.made, *flags) as url, Client(url) as client:
-        (server,) = children() - before
+        (guard,) = children(os.getpid()) - before
+        (server,) = children(guard)
         visit(client, 16)
+        before_all = resident(server, "VmRSS") - kept_bytes(url) / MB
         for n_tokens in lengths:
             found.append(extra_memory(server, lambda n_tokens=n_tokens: visit(client, n_tokens))[0])  # type: ignore[misc]
+        time.sleep(2 * COLLECT_EVERY)
+        freed = resident(server, "VmRSS") - before_all - kept_bytes(url) / MB
+    yield Figure("memory", "freed memory that is not returned after all of these", (freed,), "MB", FREED)
     for n_tokens, extra in zip(lengths, found, strict=True):
         goal = GOAL if n_tokens == longest else None
         yield Figure("memory", f"run of {n_tokens} tokens as the page keeps it", (extra,), "MB", goal)

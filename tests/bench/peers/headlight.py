@@ -8,7 +8,7 @@ from unittest.mock import patch
 import torch
 from torch import Tensor
 
-from headlight.model import load
+from headlight.model import load, reuse_freed_memory
 from headlight.model.checkpoints import tensors
 from headlight.model.compute import affine
 from headlight.model.decoding import greedy
@@ -25,6 +25,7 @@ class Peer:
 
     def __init__(self, device: str) -> None:
         self.device = device
+        reuse_freed_memory()
 
     def version(self) -> str:
         return f"Headlight with torch {torch.__version__}"
