@@ -102,11 +102,6 @@ TERMS = {
     ),
     "norm": "The L2 norm of the residual stream: the square root of the sum of its squared entries.",
     "cosine": "Cosine similarity of the residual stream at two layers. 1: the same direction. 0: orthogonal.",
-    "label_parts": (
-        "What was written, carried through norms at this run's scales, a pooler's activation function as the ratio of "
-        "what it gave to what it took in this run, and the last layer's weights of target minus distractor. Heads and "
-        "other parts sum to the model's own difference."
-    ),
     "sentence_cosine": (
         "Cosine of the embeddings of A and B: the mean of all tokens' last hidden states, or the one token that the "
         "encoder's files name. Parts: what was written times the other sentence's direction, through norms at the "
@@ -345,8 +340,8 @@ TERMS = {
         "that token: step by step back through the circuit."
     ),
     "why_what": (
-        "What the cell adds to the query's residual stream: weight × value × W_O. Through the final LayerNorm at "
-        "this run's scale and the unembedding: the tokens that it promotes and suppresses."
+        "What the cell adds to the query's residual stream: weight × value × W_O. Through the norms behind it at this "
+        "run's scales and the unembedding: the tokens or labels that it promotes and suppresses."
     ),
     "why_matters": (
         "Direct effect: the loss from removing only this output from the final residual stream. Total effect: the "
@@ -360,8 +355,9 @@ TERMS = {
         "removes what is specific to this prompt."
     ),
     "why_attribution": (
-        "Direct logit attribution: what each part adds to target − distractor through the final LayerNorm, whose "
-        "scale is this run's, and the unembedding. All parts add up to the model's own logit difference."
+        "Direct logit attribution: what each part adds to target − distractor through the norms behind it, whose "
+        "scales are this run's, and the unembedding; a pooler's activation function counts as the ratio of what it "
+        "gave to what it took. All parts add up to the model's own logit difference."
     ),
     "edits": (
         "An edit is an intervention on run A's forward pass. A with all active edits is B, on every page, with B − A "

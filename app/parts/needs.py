@@ -64,16 +64,6 @@ def ov_circuit(comparison: Comparison) -> str:
     return language_model(comparison) or sums(comparison)
 
 
-def attribution(comparison: Comparison) -> str:
-    """Require the same, for a page of such sums alone: its message says what to do instead."""
-    if obstacle := logits(comparison):
-        return obstacle
-    reason = sums(comparison)
-    if reason and all(run.label_names for run in comparison.runs):
-        return f"{reason} Residual stream has what each head adds to a label at this run's scales."
-    return f"{reason} Use Patching, which needs no such sum, or open another model." if reason else ""
-
-
 def neurons(comparison: Comparison) -> str:
     """Two outputs, MLPs whose neurons all tokens share, and in B neurons of the same names as in A."""
     if obstacle := logits(comparison) or next(filter(None, (no_neurons(run.cfg) for run in comparison.runs)), ""):

@@ -6,7 +6,6 @@ from dataclasses import replace
 import torch
 
 from headlight.model.attention import residual
-from headlight.model.attention.label_parts import label_parts
 from headlight.model.attention.sentence_cosine import no_cosine, sentence_cosine
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
@@ -18,38 +17,21 @@ from headlight.model.runs.run import Run
 from headlight.model.runs.tables import Rows, Table, Tables, columns, finite, number, tokens_of
 
 
-def residual_tables(comparison: Comparison, place: int | None = None, labels: tuple[int, int] | None = None) -> Tables:
+def residual_tables(comparison: Comparison, place: int | None = None) -> Tables:
     """Tabulate the residual stream: norms at every layer and place, cosines between layers, and components.
 
     Args:
         comparison: one run, or two to compare.
         place: where the components are listed, by default the last place that all runs have.
-        labels: target and distractor of a classifier, the parts of whose difference are listed.
     """
     place = comparison.default_place if place is None else place
     sentences = {} if no_cosine(comparison) else {"sentence cosine": cosine_table(comparison)}
-    parts = {} if labels is None else {"label parts": label_table(comparison, place, *labels)}
-    return (
-        sentences
-        | parts
-        | {
-            "tokens": tokens_of(comparison),
-            "norms": _norms(comparison, stream_norms(comparison)),
-            "cosines": _cosines(comparison, layer_cosines(comparison)),
-            "components": _components(comparison, component_norms(comparison), component_shares(comparison), place),
-        }
-    )
-
-
-def label_table(comparison: Comparison, place: int, target: int, distractor: int) -> Table:
-    """Contribution of each head and other part to the difference of two labels at a place."""
-    rows = Rows()
-    for side, (run, at) in comparison.sides_at(place).items():
-        parts = label_parts(run, target, distractor, at)
-        rows += [(side, "difference", "", float(parts.difference.values))]
-        rows += [(side, "head", head_name((layer, head)), value) for (layer, head), value in finite(parts.heads.values)]
-        rows += [(side, "part", *each) for each in zip(parts.rest_names, parts.rest.values.tolist(), strict=True)]
-    return columns(["run", "kind", "name", "part of the difference"], rows)
+    return sentences | {
+        "tokens": tokens_of(comparison),
+        "norms": _norms(comparison, stream_norms(comparison)),
+        "cosines": _cosines(comparison, layer_cosines(comparison)),
+        "components": _components(comparison, component_norms(comparison), component_shares(comparison), place),
+    }
 
 
 def cosine_table(comparison: Comparison) -> Table:

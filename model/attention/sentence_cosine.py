@@ -24,6 +24,7 @@ from headlight.model.runs.head import patterns
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import norm_behind, norm_of, write_scales
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import scales_of
 
 Rows = Float[Tensor, "pos d_model"]
 DENSE_BIASES = "biases of Dense"  # the layers behind the pooling
@@ -194,12 +195,6 @@ class _Back:
     def of(self, written: Rows) -> float:
         """Contribution of a vector that was written there."""
         return float((written.double() * self.direction).sum())
-
-
-def scales_of(stream: Rows, norm: Norm) -> Float[Tensor, " pos"]:
-    """Divisor of a norm at each position."""
-    centred = stream.double() - stream.double().mean(-1, keepdim=True) if norm.centred else stream.double()
-    return (centred.square().mean(-1) + norm.eps).sqrt()
 
 
 def _read_back(direction: Rows, norm: Norm, scales: Float[Tensor, " pos"]) -> Rows:

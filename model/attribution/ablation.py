@@ -7,9 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logits import Question, read_of
-from headlight.model.attribution.parts import before_cap_at, parts_at, z_of
+from headlight.model.attribution.logits import Question, effects_of
+from headlight.model.attribution.parts import before_cap_at, z_of
 from headlight.model.attribution.resume import end_of, resume_from
 from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure
@@ -21,6 +20,7 @@ from headlight.model.runs.head import attend, head_weights
 from headlight.model.runs.host import Steps, kept
 from headlight.model.runs.linear import written
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import at_the_end
 
 CUTS = ("edge cut", "edge cut, row renormalised")
 ZERO, MEAN, RESAMPLED = "head zero-ablated", "head mean-ablated", "head resample-ablated"
@@ -119,18 +119,27 @@ def _own_z(run: Run, cell: Cell) -> Float[Tensor, "pos d_value"]:
 def _direct(
     run: Run, cell: Cell, question: Question, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
 ) -> Float[Tensor, " variant"]:
-    """The change of the head's write at the position, read off the final stream; none where it only cut elsewhere."""
-    position = question.position
+    """The change of the head's writes where the logits are read; none if it only cut elsewhere."""
+    layer, W_O = cell.layer, head_weights(run, cell.layer, cell.head).W_O
+
+    def changed(position: int) -> Float[Tensor, "variant d_model"]:
+        change = _changes(run, cell, position, replaced) @ W_O
+        return at_the_end(run, layer, written(run, layer, change, position), position)
+
+    return effects_of(run, question, changed)
+
+
+def _changes(
+    run: Run, cell: Cell, position: int, replaced: Mapping[str, Float[Tensor, "#pos d_value"]]
+) -> Float[Tensor, "variant d_value"]:
+    """By how much each intervention changes the head's z at a position."""
     z = z_of(run, cell.layer, [position])[0, cell.head]
     weight = attend(run, cell.layer, cell.head).pattern[cell.query, cell.key]
     without = z - weight * run.values_of(cell.layer, cell.head)[cell.key]
     rest = 1 - weight
     cut = [without, without / rest if rest > 0 else torch.zeros_like(z)] if cell.query == position else [z, z]
     outputs = [rows[min(position, len(rows) - 1)] for rows in replaced.values()]
-    change = (torch.stack([*cut, *outputs]) - z) @ head_weights(run, cell.layer, cell.head).W_O
-    change = written(run, cell.layer, change, position)
-    read = read_of(run, question)
-    return direct_effects.direct_effects(change, parts_at(run, position).stream, read.norm, read.direction).values
+    return torch.stack([*cut, *outputs]) - z
 
 
 def _cut(

@@ -33,6 +33,11 @@ class Explained:
         return self.cell.layer, self.cell.head
 
     @property
+    def is_read(self) -> bool:
+        """Whether the logits are read at the cell's query, or at all tokens."""
+        return self.run.cfg.pools_mean or self.cell.query == self.question.position
+
+    @property
     def why(self) -> Why:
         """The cell's score in parts."""
         return explain_cell(self.run, self.cell)

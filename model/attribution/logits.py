@@ -1,6 +1,6 @@
 """Direct logit attribution of a run: the direct effect of every component on the difference of two logits."""
 
-import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.parts import Part, parts_at
+from headlight.model.attribution.output_layers import output_layers
+from headlight.model.attribution.parts import Part, parts_at, stream_at
 from headlight.model.measure import Measure
 from headlight.model.measure.contrast import contrast, measured_outputs
 from headlight.model.measure.head_steps import Norm
@@ -16,10 +17,12 @@ from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.edits import Head
 from headlight.model.runs.head import attend, head_weights
 from headlight.model.runs.host import kept
-from headlight.model.runs.linear import check_reading, norm_of, written
+from headlight.model.runs.linear import check_logits, norm_of, written
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import at_the_end
 
-CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
+FINAL_NORM_BIAS, UNEMBEDDING_BIAS = CONSTANTS = ("final LayerNorm's bias", "unembedding's bias")
+OUTPUT_BIASES = "output layers' biases"
 
 
 @dataclass(frozen=True)
@@ -35,26 +38,53 @@ class Question:
 class Read:
     """Readout of the target's logit minus the distractor's from a stream: final norm, direction and bias.
 
-    A soft cap of logits comes after that: it keeps no sums.
+    Where they are read from the mean of all tokens, that is what a single one's stream adds. `layers_bias` is what
+    biases of a pooler or another layer before the unembedding add. A soft cap of logits comes after that: it keeps no
+    sums.
     """
 
     norm: Norm | None
     direction: Float[Tensor, " d_model"]
     bias: float
+    layers_bias: float = 0.0
 
 
 def read_of(run: Run, question: Question) -> Read:
-    """The final norm, and the target's column of the unembedding, as the model scales it, less the distractor's.
+    """The final norm, and the target's column of the unembedding less the distractor's, as the model scales it.
+
+    Layers before the unembedding count as they are at the question's position in this run.
 
     Raises:
-        InputError: the model's logits are no sums over what wrote to the stream.
+        InputError: the model has no logits.
     """
-    check_reading(run.model)
+    check_logits(run.model)
     unembed = run.model.unembed
     pair = measured_outputs(len(unembed.b_U), question.target, question.distractor)
     columns, biases = widened(unembed.W_U[:, pair].detach()), unembed.b_U[pair].detach().double()
-    direction = contrast(columns) * run.cfg.logits_scale
-    return Read(final_norm(run), direction, float(contrast(biases)))
+    direction, layers_bias = contrast(columns) * run.cfg.logits_scale, 0.0
+    for layer in reversed(output_layers(run, question.position)):
+        direction, constant = layer.back(direction.double())
+        layers_bias += constant
+    if run.cfg.pools_mean:
+        direction = direction / len(run.tokens)
+    return Read(final_norm(run), direction, float(contrast(biases)), layers_bias)
+
+
+def read_positions(run: Run, question: Question) -> list[int]:
+    """Positions whose final streams the logits are read from."""
+    return list(range(len(run.tokens))) if run.cfg.pools_mean else [question.position]
+
+
+def effects_of(
+    run: Run, question: Question, parts: Callable[[int], Float[Tensor, "part d_model"]]
+) -> Float[Tensor, " part"]:
+    """Direct effects on target minus distractor of parts of the final stream, summed over positions that are read."""
+    read = read_of(run, question)
+    values = [
+        direct_effects.direct_effects(parts(position), stream_at(run, position), read.norm, read.direction).values
+        for position in read_positions(run, question)
+    ]
+    return torch.stack(values).sum(0)
 
 
 def final_norm(run: Run) -> Norm | None:
@@ -95,31 +125,52 @@ class Effects:
 def logit_attribution(run: Run, question: Question) -> Effects:
     """Attribute the difference of two logits at a position to the model's components."""
     read, final = read_of(run, question), parts_at(run, question.position)
-    direct = direct_effects.direct_effects(final.vectors, final.stream, read.norm, read.direction).values
-    constants = direct_effects.constant_effects(read.norm, read.direction, read.bias).values
-    has_bias = read.norm is not None and read.norm.b is not None, bool(run.model.unembed.b_U.any())
-    values = torch.cat([direct, constants[[*has_bias]]])
-    difference = direct_effects.difference_of(final.stream, read.norm, read.direction, read.bias)
+    direct = effects_of(run, question, lambda position: parts_at(run, position).vectors)
+    of_norm, of_unembedding = direct_effects.constant_effects(read.norm, read.direction, read.bias).values
+    norm_has_bias = read.norm is not None and read.norm.b is not None
+    constants = {
+        FINAL_NORM_BIAS: of_norm * len(read_positions(run, question)) if norm_has_bias else None,
+        OUTPUT_BIASES: read.layers_bias if output_layers(run, question.position) else None,
+        UNEMBEDDING_BIAS: of_unembedding if run.model.unembed.b_U.any() else None,
+    }
+    present = {name: float(value) for name, value in constants.items() if value is not None}
+    values = torch.cat([direct, torch.tensor([*present.values()], dtype=direct.dtype)])
+    lens = _lens(run, question)
     layers = torch.tensor([-1 if part.layer is None else part.layer for part in final.parts])
-    so_far = [constants.sum() + direct[layers < layer].sum() for layer in range(run.cfg.n_layers + 1)]
-    streams = (stream[question.position] for stream in run.streams())
+    so_far = [sum(present.values()) + direct[layers < layer].sum() for layer in range(run.cfg.n_layers + 1)]
     return Effects(
-        parts=(*final.parts, *map(Part, itertools.compress(CONSTANTS, has_bias))),
+        parts=(*final.parts, *map(Part, present)),
         values=Measure("direct effect", "logits", ("part",), values),
-        difference=difference,
-        residual=Measure("sum of the parts − difference", "logits", (), values.sum() - difference.values),
+        difference=Measure("logit difference", "logits", (), lens.values[-1]),
+        residual=Measure("sum of the parts − difference", "logits", (), values.sum() - lens.values[-1]),
         accumulated=Measure("accumulated direct effect", "logits", ("layer",), torch.stack(so_far)),
-        lens=direct_effects.lens_differences(streams, read.norm, read.direction, read.bias),
+        lens=lens,
     )
+
+
+def _lens(run: Run, question: Question) -> Measure:
+    """Target minus distractor (logits) [layer] as the model's own last steps read each layer's stream."""
+    position = question.position
+    if not run.cfg.pools_mean and not output_layers(run, position):
+        read = read_of(run, question)
+        streams = (stream[position] for stream in run.streams())
+        return direct_effects.lens_differences(streams, read.norm, read.direction, read.bias)
+    logits = [run.model.before_cap(run.model.read_from(stream[None], position))[0, 0] for stream in run.streams()]
+    pair = measured_outputs(len(logits[0]), question.target, question.distractor)
+    return Measure("logit lens", "logits", ("layer",), contrast(torch.stack(logits)[:, pair].double()))
 
 
 @kept
 @torch.inference_mode()
 def attribution_by_source(run: Run, head: Head, question: Question) -> Measure:
     """A head's direct effect on target minus distractor at the position, by source token [key]."""
-    read, stream = read_of(run, question), parts_at(run, question.position).stream
-    effect = direct_effects.direct_effects(writes_of(run, head, question.position), stream, read.norm, read.direction)
-    return Measure(effect.name, effect.unit, ("key",), effect.values)
+    values = effects_of(run, question, lambda position: writes_at_the_end(run, head, position))
+    return Measure("direct effect", "logits", ("key",), values)
+
+
+def writes_at_the_end(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:
+    """A head's writes at a query, by key, as they are in the final stream."""
+    return at_the_end(run, head[0], writes_of(run, head, query), query)
 
 
 def writes_of(run: Run, head: Head, query: int) -> Float[Tensor, "key d_model"]:

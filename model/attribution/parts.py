@@ -6,18 +6,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.measure.score_parts import normalized
 from headlight.model.nn.blocks import Block
 from headlight.model.nn.hooks import NO_TAP
+from headlight.model.nn.layers.embeddings import EmbedProject
 from headlight.model.nn.layers.mlp import MoE
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.layers.scores import mix
 from headlight.model.runs.edits import head_name
 from headlight.model.runs.head import patterns
 from headlight.model.runs.host import kept
-from headlight.model.runs.linear import attention_bias, check_split, has_attention_bias, norm_bias, written
-from headlight.model.runs.run import Run
+from headlight.model.runs.linear import attention_bias, has_attention_bias, norm_bias, norm_of, written
+from headlight.model.runs.run import EMBEDDINGS, Run
+from headlight.model.runs.stream_norms import norms_before, stream_norms, through_norms
 
 EDITS = "the run's edits"
+WRITERS = {"attn_out": "attention", "mlp_out": "MLP"}
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,9 @@ def stream_at(run: Run, position: int, layer: int | None = None) -> Float[Tensor
 def parts_at(run: Run, position: int, layer: int | None = None) -> Parts:
     """The components of the stream at a position before a layer, or after all of them.
 
-    Of a run with edits one more part is what these have changed beside what is written.
-
-    Raises:
-        InputError: the model's stream is no sum of parts.
+    Where norms of the stream itself stand behind what was written, they count at this run's scales, and their biases
+    are components too. Of a run with edits one more part is what these have changed beside what is written.
     """
-    check_split(run.model)
     n_layers = run.cfg.n_layers if layer is None else layer
     return with_edits(run, *_written_before(run, position, n_layers), stream_at(run, position, n_layers))
 
@@ -88,29 +89,71 @@ def names_at(run: Run, position: int, layer: int) -> tuple[Part, ...]:
     return _written_before(run, position, layer)[0]
 
 
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Components written at once, as they are added to the stream behind so many of its norms."""
+
+    parts: tuple[Part, ...]
+    vectors: Float[Tensor, "part d_model"]
+    n_norms: int = 0
+
+
 def _written_before(run: Run, position: int, layer: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
-    parts, vectors = _all_parts(run, position)
-    n_parts = sum(part.layer is None or part.layer < layer for part in parts)
-    return parts[:n_parts], vectors[:n_parts]
+    last = norms_before(run, layer)
+    groups = [group for group in _groups(run, position) if group.parts[0].layer is None or group.parts[0].layer < layer]
+    vectors = [through_norms(run, group.vectors, position, group.n_norms, last) for group in groups]
+    return tuple(part for group in groups for part in group.parts), torch.cat(vectors)
 
 
 @kept
-def _all_parts(run: Run, position: int) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
-    parts = [Part(name) for name, _ in run.embeddings()]
-    vectors = [embedding[position] for _, embedding in run.embeddings()]
+def _groups(run: Run, position: int) -> tuple[_Group, ...]:
+    """All components, in the order of writing."""
+    norms = {(norm.layer, norm.part): (index, norm) for index, norm in enumerate(stream_norms(run))}
+    groups, n_norms = [_embedded(run, position)], 0
     for layer in range(run.cfg.n_layers):
-        parts += [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
-        W_O = widened(run.model.block(layer).attn.W_O.detach())
-        writes = torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O)
-        vectors += written(run, layer, writes, position)
-        if has_attention_bias(run.model, layer):
-            parts.append(Part(f"L{layer} attention bias", layer))
-            vectors.append(attention_bias(run, layer, position))
-        if not run.cfg.attn_only:
-            by_name = _mlp_parts(run, layer, position)
-            parts += [Part(name, layer) for name in by_name]
-            vectors += by_name.values()
-    return tuple(parts), torch.stack(vectors)
+        for written_part, _ in run.cfg.written:
+            parts, vectors = _written(run, layer, written_part, position)
+            groups.append(_Group(parts, vectors, n_norms))
+            if (layer, written_part) not in norms:
+                continue
+            index, norm = norms[layer, written_part]
+            n_norms = index + 1
+            if norm.norm.b is not None:
+                of_bias = Part(f"L{layer} {WRITERS[written_part]}'s norm bias", layer)
+                groups.append(_Group((of_bias,), norm.norm.b[None].double(), n_norms))
+    return tuple(groups)
+
+
+def _written(
+    run: Run, layer: int, written_part: str, position: int
+) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
+    """The components of one of a layer's writes, by its hook name."""
+    if written_part != "attn_out":
+        by_name = _mlp_parts(run, layer, position)
+        return tuple(Part(name, layer) for name in by_name), torch.stack([*by_name.values()])
+    parts = [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]
+    W_O = widened(run.model.block(layer).attn.W_O.detach())
+    vectors = written(run, layer, torch.einsum("hd,hdm->hm", z_of(run, layer, [position])[0], W_O), position)
+    if has_attention_bias(run.model, layer):
+        parts.append(Part(f"L{layer} attention bias", layer))
+        vectors = torch.cat([vectors, attention_bias(run, layer, position)[None]])
+    return tuple(parts), vectors
+
+
+def _embedded(run: Run, position: int) -> _Group:
+    """The embeddings; where they are normalised or widened together, each at the scale of this run."""
+    model, parts = run.model, tuple(name for name, of in EMBEDDINGS.items() if of in run.cache)
+    vectors = torch.stack([run.cache[EMBEDDINGS[name]][position] for name in parts])
+    if (norm := norm_of(model.embed_ln)) is not None:
+        vectors = normalized(vectors, vectors.sum(0), norm)
+        if norm.b is not None:
+            parts, vectors = (*parts, "embeddings' norm bias"), torch.cat([vectors, norm.b.double()[None]])
+    if isinstance(model.embed_project, EmbedProject):
+        W, b = widened(model.embed_project.W.detach()).double(), model.embed_project.b.detach().double()
+        vectors = vectors.double() @ W
+        if b.any():
+            parts, vectors = (*parts, "embeddings' projection bias"), torch.cat([vectors, b[None]])
+    return _Group(tuple(map(Part, parts)), vectors.to(run.cache["embed"]))
 
 
 def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, " d_model"]]:

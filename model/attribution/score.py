@@ -62,11 +62,7 @@ class Why:
 
 @kept
 def explain_cell(run: Run, cell: Cell) -> Why:
-    """The score of a cell, part by part.
-
-    Raises:
-        InputError: the model's stream is no sum of parts.
-    """
+    """The score of a cell, part by part."""
     return explain_parts(run, cell, parts_at(run, cell.query, cell.layer), parts_at(run, cell.key, cell.layer))
 
 

@@ -93,7 +93,7 @@ def capped_difference(at: Explained) -> float:
 
 def edge_effect(at: Explained) -> float:
     """The edge's direct effect on the prediction; 0 if it writes at another position."""
-    return float(at.written.effect.values) if at.cell.query == at.question.position else 0.0
+    return float(at.written.effect.values) if at.is_read else 0.0
 
 
 def effect_by_name(at: Explained) -> dict[str, float]:

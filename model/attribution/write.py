@@ -1,6 +1,6 @@
 """An edge's write: the tokens that it promotes and suppresses, and its direct effect on a logit difference."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -8,10 +8,19 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.logits import Question, final_norm, read_of, unembedding, writes_of
-from headlight.model.attribution.parts import parts_at
+from headlight.model.attribution.logits import (
+    Question,
+    final_norm,
+    read_of,
+    unembedding,
+    writes_at_the_end,
+    writes_of,
+)
+from headlight.model.attribution.output_layers import output_layers
+from headlight.model.attribution.parts import stream_at
 from headlight.model.attribution.score import Cell
 from headlight.model.measure import Measure
+from headlight.model.measure.score_parts import normalized
 from headlight.model.runs.host import kept
 from headlight.model.runs.run import Run
 
@@ -34,12 +43,13 @@ class Written:
 @torch.inference_mode()
 def explain_write(run: Run, cell: Cell, question: Question) -> Written:
     """The cell's write: weight times value, through W_O."""
-    write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
-    read, stream = read_of(run, question), parts_at(run, cell.query).stream
-    effect = direct_effects.direct_effects(write[None], stream, read.norm, read.direction)
+    head = cell.layer, cell.head
+    read, stream = read_of(run, replace(question, position=cell.query)), stream_at(run, cell.query)
+    write = writes_at_the_end(run, head, cell.query)[[cell.key]]
+    effect = direct_effects.direct_effects(write, stream, read.norm, read.direction)
     return Written(
-        norm=Measure("L2 norm of the write", "L2 norm", (), write.norm()),
-        tokens=direct_effects.promoted(write, stream, read.norm, unembedding(run), MAX_PROMOTED),
+        norm=Measure("L2 norm of the write", "L2 norm", (), writes_of(run, head, cell.query)[cell.key].norm()),
+        tokens=direct_effects.most_moved(_token_effects(run, cell), MAX_PROMOTED),
         effect=Measure(effect.name, effect.unit, (), effect.values[0]),
     )
 
@@ -62,5 +72,10 @@ def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
 
 
 def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:
-    write = writes_of(run, (cell.layer, cell.head), cell.query)[cell.key]
-    return direct_effects.token_effects(write, parts_at(run, cell.query).stream, final_norm(run), unembedding(run))
+    """The cell's direct effect on every output, read at its own query."""
+    write = writes_at_the_end(run, (cell.layer, cell.head), cell.query)[[cell.key]]
+    rows = normalized(write, stream_at(run, cell.query), final_norm(run))
+    for layer in output_layers(run, cell.query):
+        rows = layer.forward(rows)
+    W_U = unembedding(run)
+    return (rows[0] / len(run.tokens) if run.cfg.pools_mean else rows[0]).to(W_U) @ W_U

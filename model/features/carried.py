@@ -12,6 +12,7 @@ from headlight.model.features.single_feature import direction_of
 from headlight.model.measure import Measure
 from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.host import kept
+from headlight.model.runs.linear import check_reading
 from headlight.model.runs.run import Run
 
 
@@ -43,6 +44,7 @@ def carried(run: Run, dictionary: Dictionary, question: Question) -> Carried | N
     Raises:
         InputError: the model's logits are no sums over what wrote to the stream.
     """
+    check_reading(run.model)
     read, stream = read_of(run, question), stream_at(run, question.position)
     if layer_after(dictionary) is not None:
         stream_parts = feature_parts(run, dictionary, question.position)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.logits import Question, read_of, writes_of
-from headlight.model.attribution.parts import EDITS, Part, Parts, parts_at, stream_at
+from headlight.model.attribution.parts import EDITS, Part, Parts, stream_at
 from headlight.model.attribution.score import NORM_BIAS, Cell, Why, explain_parts
 from headlight.model.base.errors import InputError
 from headlight.model.features.splice import flat
@@ -24,6 +24,7 @@ from headlight.model.runs.head import attend, head_weights
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import has_bias, written
 from headlight.model.runs.run import Run, once_more
+from headlight.model.runs.stream_norms import at_the_end
 
 ERROR = "the dictionary's error"
 DECODER_BIAS = "the decoder's bias"
@@ -177,5 +178,6 @@ def moved_effects(run: Run, head: Head, dictionary: Dictionary, question: Questi
     """
     moved = moved_by_features(run, head, question.position, dictionary)
     with torch.inference_mode():
-        read, stream = read_of(run, question), parts_at(run, question.position).stream
-        return direct_effects.direct_effects(moved.vectors, stream, read.norm, read.direction)
+        read, stream = read_of(run, question), stream_at(run, question.position)
+        vectors = at_the_end(run, head[0], moved.vectors, question.position)
+        return direct_effects.direct_effects(vectors, stream, read.norm, read.direction)

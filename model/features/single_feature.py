@@ -19,7 +19,7 @@ from headlight.model.runs.dictionary import Dictionary
 from headlight.model.runs.head import head_weights
 from headlight.model.runs.host import kept
 from headlight.model.runs.kept import STREAMS
-from headlight.model.runs.linear import check_reading, norm_before, norm_of, writes_at_unit_scale
+from headlight.model.runs.linear import check_reading, check_split, norm_before, norm_of, writes_at_unit_scale
 from headlight.model.runs.run import Run
 from headlight.model.weights import composition
 from headlight.model.weights.composition import Through
@@ -63,6 +63,7 @@ def made_by(run: Run, dictionary: Dictionary, feature: int, position: int) -> Ma
     Raises:
         InputError: the model's stream is no sum of parts.
     """
+    check_split(run.model)
     read = _parts_read(run, dictionary, position)
     if read is None:
         return None

@@ -114,6 +114,6 @@ def score_parts(
         matrix=Measure("part of the score", "score", axes, matrix),
         query_parts=Measure("query's part of the score", "score", axes[:1], matrix.sum(1)),
         key_parts=Measure("key's part of the score", "score", axes[1:], matrix.sum(0)),
-        score=Measure("pre-softmax score", "score", (), torch.tensor(score)),
+        score=Measure("pre-softmax score", "score", (), torch.tensor(score, dtype=torch.float64)),
         residual=Measure("sum of the parts − score", "score", (), matrix.sum() - score),
     )

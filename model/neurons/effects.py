@@ -22,7 +22,7 @@ from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.edits import Neuron
 from headlight.model.runs.edits.interventions import check_neuron
 from headlight.model.runs.host import Steps, kept
-from headlight.model.runs.linear import mlp_read_back, norm_bias
+from headlight.model.runs.linear import check_reading, mlp_read_back, norm_bias
 from headlight.model.runs.run import Run
 
 BEHIND = ("ln2_post.hook_scale", "ln2_post.hook_normalized", "hook_mlp_out")
@@ -51,6 +51,7 @@ def direct_effects(run: Run, question: Question) -> DirectEffects:
     Raises:
         InputError: the model has no neurons, or logits that are no sums over what wrote to the stream.
     """
+    check_reading(run.model)
     read, position = read_of(run, question), question.position
     towards = attribution.towards(stream_at(run, position), read.norm, read.direction)
     posts = activations_at(run, position).values.values

@@ -45,9 +45,14 @@ class AttnOnlyBlock(nn.Module):
         output = self.attn(normalized, positions, tap.within("attn"))
         return tap("hook_attn_out", self._written(self.ln1_post(output, tap.within("ln1_post"))))
 
+    def norm_after(self, part: str) -> nn.Module:
+        """The norm of the stream itself once a part, by its hook name, was added to it."""
+        return NoNorm()
+
     def after(self, part: str, resid: Stream) -> Stream:
         """The stream after a part was added to it."""
-        return resid
+        normalized: Stream = self.norm_after(part)(resid, NO_TAP)
+        return normalized
 
     def _written(self, output: Stream) -> Stream:
         return self.dropout(output if self.residual_scale == 1.0 else output * self.residual_scale)
@@ -140,9 +145,9 @@ class PostNormBlock(Block):
         """Input of the MLP: the stream after attention, which is already normalised."""
         return resid_mid
 
-    def after(self, part: str, resid: Stream) -> Stream:
-        """The stream normalised, once a part was added to it."""
-        return (self.ln1 if part == "attn_out" else self.ln2)(resid, NO_TAP)
+    def norm_after(self, part: str) -> nn.Module:
+        """The norm behind attention, or behind the MLP."""
+        return self.ln1 if part == "attn_out" else self.ln2
 
 
 class CrossBlock(Block):

@@ -42,7 +42,8 @@ class Reduce(Tap):
             kind = name.split(".", 2)[-1]  # in whichever layer
             if kind not in self._shelves:
                 n_layers = self._n_layers if name.startswith("blocks.") else 1
-                self._shelves[kind] = iter(torch.empty(n_layers, *activation.shape[1:]))
+                dtype = torch.promote_types(activation.dtype, torch.float32)
+                self._shelves[kind] = iter(torch.empty(n_layers, *activation.shape[1:], dtype=dtype))
             self.kept[name] = next(self._shelves[kind]).copy_(activation[0])
         elif self._is_edited_stream(name):
             self.kept[name] = activation[0].cpu().clone()

@@ -174,19 +174,24 @@ def no_split(model: Transformer) -> str:
         return ""
     return (
         "This model normalises the stream itself after each addition, so that what a part wrote is rescaled by every "
-        "later layer: its stream has no split into parts that add up to it."
+        "later layer: its stream is no plain sum of parts."
     )
+
+
+def no_logits(model: Transformer) -> str:
+    """Reason why a model has no logits; a sentence for the user, or empty."""
+    return "This model has no head, and so no logits." if model.cfg.output == "none" else ""
 
 
 def no_reading(model: Transformer) -> str:
     """Reason why no logit is a sum over writes to the final stream; a sentence for the user, or empty."""
-    if model.cfg.output == "none":
-        return "This model has no head, and so no logits."
+    if reason := no_logits(model):
+        return reason
     if model.cfg.mlm_act_fn is None and model.cfg.pooler_act_fn is None:
         return no_split(model)
     return (
         "Between this model's last stream and its logits stands a layer with an activation function, so that no logit "
-        "is a sum over what was written to the stream."
+        "is a plain sum over what was written to the stream."
     )
 
 
@@ -207,4 +212,14 @@ def check_reading(model: Transformer) -> None:
         InputError: it says why.
     """
     if reason := no_reading(model):
+        raise InputError(reason)
+
+
+def check_logits(model: Transformer) -> None:
+    """Refuse a model without a head.
+
+    Raises:
+        InputError: it says why.
+    """
+    if reason := no_logits(model):
         raise InputError(reason)

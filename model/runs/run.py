@@ -200,16 +200,24 @@ class Run:
 
     def streams(self, positions: slice = slice(None)) -> Iterator[Stream]:
         """The residual stream at these positions before the first layer and after each one."""
+        yield from (resid for _, part, resid in self.sums(positions) if part is None)
+
+    def sums(self, positions: slice = slice(None)) -> Iterator[tuple[int, str | None, Stream]]:
+        """The stream before each layer, and its sum with each of the layer's writes by hook name, before any norm.
+
+        What comes before a layer has None for a write; the last is the stream after all layers.
+        """
         resid = functools.reduce(torch.add, (part[positions] for _, part in self.embeddings()))
         for layer in range(self.cfg.n_layers):
             resid = self._edited(f"blocks.{layer}.hook_resid_pre", positions, resid)
-            yield resid
+            yield layer, None, resid
             for part, state in self.cfg.written:
                 resid = resid + self.cache[part, layer][positions]
                 if state is not None:
                     resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)
+                yield layer, part, resid
                 resid = self.model.block(layer).after(part, resid[None])[0]
-        yield resid
+        yield self.cfg.n_layers, None, resid
 
     def mid(self, layer: int, pre: Stream) -> Stream:
         """The stream to which a layer's attention has been added, from that before the layer."""

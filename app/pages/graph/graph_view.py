@@ -92,8 +92,10 @@ class RunGraphView(GraphView):
 
 def needs(comparison: Comparison) -> str:
     """Requirements: logits that are sums over writes to the stream, and MLPs that can be split into units."""
-    if obstacle := parts_needs.attribution(comparison):
+    if obstacle := parts_needs.logits(comparison):
         return obstacle
+    if reason := parts_needs.sums(comparison):
+        return f"{reason} Use Why, which holds norms and activation functions at this run's values, or Patching."
     for run in comparison.runs:
         if run.cfg.has_one_output:
             return f"{run.source.name} has a single output, of which there is no graph. Its parts are on Why."

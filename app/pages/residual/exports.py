@@ -4,7 +4,7 @@ from headlight.app.components import MapCell
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import BarsByPlace, Drawing, Drawings, of_side, on_paper, on_screen
 from headlight.app.exports.script import report
-from headlight.app.pages.residual import charts, labels, sentences
+from headlight.app.pages.residual import charts, sentences
 from headlight.app.pages.residual.maps import GROUP, cosine_map, norm_map
 from headlight.app.parts import needs
 from headlight.app.parts.pair import place_of
@@ -32,14 +32,7 @@ def script(comparison: Comparison, chosen: Selection) -> str:
         chosen.align,
         "residual_tables",
         place=place_of(comparison, chosen),
-        **_labels(comparison, chosen),
     )
-
-
-def _labels(comparison: Comparison, chosen: Selection) -> dict[str, tuple[int, int]]:
-    """The two labels of which the page has the parts, where it has them."""
-    of = labels.pair(comparison, chosen)
-    return {} if of is None else {"labels": (of.target, of.distractor)}
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
@@ -54,7 +47,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
         "components": component_names(comparison),
         "layers": comparison.layer_labels,
     }
-    return Data("residual", shows, residual_tables(comparison, place, **_labels(comparison, chosen)), arrays)
+    return Data("residual", shows, residual_tables(comparison, place), arrays)
 
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
@@ -72,7 +65,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     return Drawings(
         "Residual stream",
         comparison,
-        [*of_sentences, *_of_labels(comparison, chosen), maps, _bars(comparison, place), cosines, *plots],
+        [*of_sentences, maps, _bars(comparison, place), cosines, *plots],
     )
 
 
@@ -82,14 +75,6 @@ def _of_sentences(comparison: Comparison) -> list[list[Drawing]]:
         [on_screen(drawn) for drawn in sentences.maps(comparison, side, parts)]
         for side, parts in sentences.parts_of(comparison).items()
     ]
-
-
-def _of_labels(comparison: Comparison, chosen: Selection) -> list[list[Drawing]]:
-    """Contributions to the difference of two labels, a row a side."""
-    if (of := labels.pair(comparison, chosen)) is None:
-        return []
-    sides = labels.parts_of(comparison, of, chosen)
-    return [[on_screen(drawn) for drawn in labels.maps(side, parts)] for side, parts in sides.items()]
 
 
 def _bars(comparison: Comparison, place: int) -> list[Drawing]:

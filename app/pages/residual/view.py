@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import Listed, cell_map
 from headlight.app.pages.residual import charts as own
-from headlight.app.pages.residual import labels, sentences
+from headlight.app.pages.residual import sentences
 from headlight.app.pages.residual.maps import GROUP, norm_map
 from headlight.app.parts import charts, needs, options, tables
 from headlight.app.parts.markdown import plain
@@ -35,7 +35,6 @@ def render(comparison: Comparison) -> None:
     """Draw norms by layer and place, each component's write, and the change of direction."""
     place = place_of(comparison, selection.current())
     sentences.draw(comparison)
-    labels.draw(comparison)
     with title_row("Residual stream norm", "residual", "norm", level=1):
         options.row(_token(comparison, place), options.as_tables())
     say_what_is_common(comparison)

@@ -8,4 +8,4 @@ from headlight.app.parts import needs
 
 EXPORT = Export("why", exports.script, exports.data, exports.drawings, has_plots=True)
 
-VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.attribution, group=EXPLAIN, choices=Choices, of_head="Why")
+VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.logits, group=EXPLAIN, choices=Choices, of_head="Why")

@@ -13,7 +13,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.why import panels, spelled
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.figures import condensed
-from headlight.app.parts import options, tables
+from headlight.app.parts import needs, options, tables
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.parts import heading
@@ -47,6 +47,8 @@ class Reader:
 
 def reader_of(comparison: Comparison, chosen: Selection, layer: int) -> Reader | None:
     """Dictionary of the stream that a layer's heads read in all runs: the chosen one, or the first available."""
+    if any(run.cfg.pools_mean for run in comparison.runs):  # a head then counts at every token, not at one
+        return None
     opened = dictionaries.of_stream(chosen.dictionary, layer, comparison.runs)
     return None if opened is None else Reader(*opened)
 
@@ -147,6 +149,8 @@ def _link(reader: Reader, feature: int, place: int, label: str) -> Link:
 
 def link_to_carriers(comparison: Comparison, at: Explained) -> None:
     """Button to the last stream's features with the largest direct effects, where a dictionary is of that stream."""
+    if needs.sums(comparison):
+        return
     reader = reader_of(comparison, selection.current(), at.run.cfg.n_layers)
     place = comparison.positions(at.run).index(at.question.position)
     if reader is None or (carriers := carried(at.run, reader.dictionary, at.question)) is None:

@@ -86,7 +86,7 @@ def effect_map(at: Explained) -> Matrix:
 def _column(part: Part) -> str:
     if part.head is not None:
         return f"H{part.head}"
-    return BIAS if part.name.endswith(f"attention {BIAS}") else MLP
+    return BIAS if part.name.endswith(BIAS) else MLP
 
 
 def by_layer(at: Explained) -> Matrix:

@@ -7,6 +7,7 @@ from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.runs import runs
 from headlight.model.attribution.explanation import Explained
+from headlight.model.attribution.output_layers import output_layers
 from headlight.model.attribution.score import Why
 from headlight.model.attribution.tables import capped_difference, edge_effect
 from headlight.model.runs.comparison import Comparison
@@ -61,7 +62,7 @@ def write(at: Explained) -> str:
     """Norm of the write, and its direct effect."""
     written = at.written
     direct = f"Direct effect on target − distractor: {signed(edge_effect(at))} logits"
-    if at.cell.query != at.question.position:
+    if not at.is_read:
         direct = "No direct effect on target − distractor, which is read at another position"
     return f"L2 norm {number(float(written.norm.values))}. {direct}."
 
@@ -118,6 +119,17 @@ def effects(at: Explained) -> str:
         capped = f" {capped} It makes the difference {number(capped_difference(at))}."
     return (
         f"Contributions sum to {number(float(effects.values.values.sum()))} logits; the model's logit difference is "
-        f"{number(float(effects.difference.values))} (error {rounding(float(effects.residual.values))}). Final norm "
-        f"scale frozen at this run's value.{capped}"
+        f"{number(float(effects.difference.values))} (error {rounding(float(effects.residual.values))}). "
+        f"{_frozen(at)}{capped}"
     )
+
+
+def _frozen(at: Explained) -> str:
+    """What is held at this run's values, so that the effects are a sum."""
+    cfg = at.run.cfg
+    norms = "Scales of all norms behind a part" if cfg.post_norm else "Final norm scale"
+    said = f"{norms} frozen at this run's value{'s' * cfg.post_norm}."
+    if output_layers(at.run, at.question.position):
+        name = "pooler" if cfg.pooler_act_fn else "output layer"
+        said += f" The {name}'s activation function counts as the ratio of what it gave to what it took."
+    return said

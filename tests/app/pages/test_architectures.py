@@ -115,10 +115,10 @@ def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(
     save_tiny("bert-like", tmp_path / "bert")
     settings["model"] = str(tmp_path / "bert")
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-    page.query_params["page"], page.query_params["prompt"] = "why", PROMPT
+    page.query_params["page"], page.query_params["prompt"] = "graph", PROMPT
     page.run()
-    assert headings == ["Why"]
-    assert "Use Patching" in page.info[0].value
+    assert headings == ["Graph"]
+    assert "Use Why" in page.info[0].value
 
 
 def markdown(drawn: Mapping[tuple[str, str], Page]) -> str:
