@@ -13,6 +13,7 @@ from headlight.app.frame import notices
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import passes
 from headlight.app.runs.jobs import Jobs
+from headlight.app.server import presses
 
 Value = TypeVar("Value")
 Piece = TypeVar("Piece", bound=Hashable)
@@ -104,9 +105,11 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
     After a press Streamlit ends the script's run, and with it the computation, at the next step, and then calls `stop`.
     """
     place, bars, begun, drawn = st.empty(), list[DeltaGenerator](), 0.0, ""
+    button = selection.widget_key(f"stop_{key}")
 
     def hear(done: int, total: int, note: str) -> None:
         nonlocal begun, drawn
+        presses.let_through(button)
         hear_stop()
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
@@ -123,7 +126,7 @@ def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", ke
             return
         with place.container():
             bars.append(st.progress(share, plain(text)))
-            st.button("Stop", on_click=stop, key=selection.widget_key(f"stop_{key}"))
+            st.button("Stop", on_click=stop, key=button)
 
     try:
         with st.spinner(plain(said), show_time=True), passes.heard_by(hear):

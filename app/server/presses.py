@@ -1,0 +1,30 @@
+"""Presses of a button in a fragment that end the running script, as those outside fragments do."""
+
+from dataclasses import replace
+
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
+
+
+def let_through(key: str) -> None:
+    """Have a press of the button with this key end the script where it reads its state next.
+
+    Streamlit keeps a press in a fragment until the script has run, and with it the work that the press is to stop.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None and context.script_requests is not None:
+        make_urgent(context.script_requests, key)
+
+
+def make_urgent(requests: ScriptRequests, key: str) -> None:
+    """Turn a waiting run of a fragment into one of the whole script, if it is for a press of this button.
+
+    Source: `on_scriptrunner_yield` of Streamlit 1.67, which lets runs of fragments wait.
+    """
+    if requests._state != ScriptRequestType.RERUN:  # without the lock, as Streamlit looks itself
+        return
+    with requests._lock:
+        waiting = requests._rerun_data
+        pressed = waiting.widget_states.widgets if waiting.widget_states else ()
+        if waiting.fragment_id_queue and any(each.trigger_value and each.id.endswith(f"-{key}") for each in pressed):
+            requests._rerun_data = replace(waiting, fragment_id_queue=[])

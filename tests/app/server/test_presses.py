@@ -1,0 +1,43 @@
+"""A press of Stop in a fragment ends the running script; other presses there wait, as Streamlit has them."""
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+
+from headlight.app.server import presses
+
+
+def _pressed(key: str, fragment: str | None = "view") -> ScriptRequests:
+    """Streamlit's own queue with a press of a button whose element has this key."""
+    states = WidgetStates()
+    states.widgets.add(id=f"$$ID-0123-{key}", trigger_value=True)
+    states.widgets.add(id="$$ID-4567-other", bool_value=True)
+    requests = ScriptRequests()
+    requests.on_scriptrunner_yield()
+    assert requests.request_rerun(RerunData(fragment_id=fragment, widget_states=states))
+    return requests
+
+
+def test_a_press_of_stop_in_a_fragment_ends_the_script_and_is_heard_with_its_state() -> None:
+    requests = _pressed("stop_graph")
+    assert requests.on_scriptrunner_yield() is None  # by itself it waits
+    presses.make_urgent(requests, "stop_graph")
+    request = requests.on_scriptrunner_yield()
+    assert request is not None
+    assert request.rerun_data.fragment_id_queue == []
+    states = request.rerun_data.widget_states
+    assert states is not None
+    assert states.widgets[0].trigger_value
+
+
+@pytest.mark.parametrize("key", ["stop_why", "graph"])
+def test_any_other_press_waits(key: str) -> None:
+    requests = _pressed(key)
+    presses.make_urgent(requests, "stop_graph")
+    assert requests.on_scriptrunner_yield() is None
+
+
+def test_nothing_is_asked_of_a_queue_without_a_press() -> None:
+    requests = ScriptRequests()
+    presses.make_urgent(requests, "stop_graph")
+    assert requests.on_scriptrunner_yield() is None
