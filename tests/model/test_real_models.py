@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, B
 from headlight.model import CellQuestion, Comparison, Conversation, Transformer, load, run_prompt, why_tables
 from headlight.model.checkpoints.packaged import PACKAGED
 from headlight.model.decoding import greedy
+from tests.places import ROOT
 
 pytestmark = [pytest.mark.thorough, pytest.mark.real, pytest.mark.usefixtures("unchecked")]
 
@@ -270,6 +271,44 @@ def test_name_movers_and_the_sum_of_all_parts(model: Transformer, theirs: Any) -
     logits = seen(theirs, run.tokens[None]).logits[0, -1]
     assert sum(effects.values()) == pytest.approx(float(logits[mary] - logits[john]), abs=1e-4)
     assert round(float(logits[mary] - logits[john]), 2) == 5.29
+
+
+@torch.no_grad()
+def without_head(theirs: Any, tokens: Tensor, layer: int, head: int) -> Tensor:
+    """The next token's probabilities when a head writes nothing, by transformers."""
+    width = theirs.config.hidden_size // theirs.config.num_attention_heads
+
+    def silence(module: object, given: tuple[Tensor]) -> tuple[Tensor]:
+        heads = given[0].clone()
+        heads[..., head * width : (head + 1) * width] = 0
+        return (heads,)
+
+    hook = theirs.model.layers[layer].self_attn.o_proj.register_forward_pre_hook(silence)
+    logits = theirs(tokens).logits[0, -1]
+    hook.remove()
+    return logits.softmax(-1)
+
+
+def test_the_manual_tells_a_name_mover_from_a_head_that_forbids_a_name(model: Transformer, theirs: Any) -> None:
+    run = run_prompt(model, NAMES)
+    tokens, names = run.tokens[None], [model.to_single_token(name) for name in (" Mary", " John")]
+    second_john = run.tokens.tolist().index(names[1], 5)
+    where = [run.tokens.tolist().index(names[0]), second_john]
+    patterns = seen(theirs, tokens).attentions
+    rows = [patterns[23][0, head, -1, where].tolist() for head in (3, 0)]
+    forbids, moves = (
+        [written(theirs, tokens, 23, head, theirs.lm_head.weight[name].detach()) for name in names] for head in (3, 0)
+    )
+    with_it, without = seen(theirs, tokens).logits[0, -1].softmax(-1)[names], without_head(theirs, tokens, 23, 3)[names]
+    manual = " ".join((ROOT / "docs" / "how-to" / "real-model.md").read_text(encoding="utf-8").split())
+    for said in (
+        f"L23H3 puts {rows[0][1]:.2f} of its attention on the second ` John`,",
+        f"takes {-forbids[1]:.2f} logits from ` John` and gives ` Mary` {forbids[0]:.2f}.",
+        f"Without it ` Mary` stays at {without[0]:.0%} and ` John` rises from {with_it[1]:.1%} to {without[1]:.1%}.",
+        f"A name mover is L23H0: it puts {rows[1][0]:.2f} on ` Mary`, and gives her {moves[0]:.2f} logits.",
+    ):
+        assert said in manual
+    assert f"{with_it[0]:.0%}" == f"{without[0]:.0%}"  # she stays there
 
 
 @torch.no_grad()
