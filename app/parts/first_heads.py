@@ -41,25 +41,25 @@ def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
 
 def resting(run: Run) -> Bool[Tensor, "layer head"]:
     """Whether each head's largest weight from the last token is on itself or on a token where heads rest."""
-    return run.keep("resting heads", lambda: _resting(run))
-
-
-def _resting(run: Run) -> Bool[Tensor, "layer head"]:
-    last = len(run.tokens) - 1
-    strongest = torch.stack([patterns(run, layer, [last])[:, 0].argmax(-1) for layer in range(run.cfg.n_layers)])
-    return torch.isin(strongest, torch.tensor([0, last, *sinks_of(run)]))
+    return _rests(run)[0]
 
 
 def sinks_of(run: Run) -> tuple[int, ...]:
     """Tokens other than the first on which many heads rest, seen from some of the prompt's tokens."""
-    return run.keep("sinks", lambda: _sinks(run))
+    return _rests(run)[1]
 
 
-def _sinks(run: Run) -> tuple[int, ...]:
+def _rests(run: Run) -> tuple[Bool[Tensor, "layer head"], tuple[int, ...]]:
+    return run.keep("resting heads and sinks", lambda: _find_rests(run))
+
+
+def _find_rests(run: Run) -> tuple[Bool[Tensor, "layer head"], tuple[int, ...]]:
+    """The resting heads and the sinks, from the same rows of the patterns, of which the last token's is the last."""
     n_tokens = len(run.tokens)
     queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique().tolist()
-    rows = torch.cat([patterns(run, layer, queries) for layer in range(run.cfg.n_layers)])
-    return tuple(sinks(rows, torch.tensor(queries)).tolist())
+    rows = torch.stack([patterns(run, layer, queries) for layer in range(run.cfg.n_layers)])
+    tokens = tuple(sinks(rows.flatten(0, 1), torch.tensor(queries)).tolist())
+    return torch.isin(rows[:, :, -1].argmax(-1), torch.tensor([0, n_tokens - 1, *tokens])), tokens
 
 
 def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:
