@@ -1,15 +1,20 @@
-"""Gate: a few runs at a time, and a fair line of those that wait for their turn."""
+"""Gate: a few runs at a time, and a fair line of those that wait for their turn, alone or together."""
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import Event, Lock, get_ident, local
+from typing import Any, TypeVar
 
 from headlight.app.runs.limits import TICK, BusyError
 
+Request, Value = TypeVar("Request"), TypeVar("Value")
+
+MAX_TOGETHER = 8  # requests computed in one turn; of GPT-2-small's prompts more were measured to save little more
+MAX_SIZE_TOGETHER = 256  # tokens of them all, padding included, beyond which weights are no longer what takes the time
 HALF_LIFE = 30.0  # seconds after which half of an owner's use is forgotten
 NEWEST = 0.1  # weight of the last run in the running averages
 
@@ -22,17 +27,33 @@ class Place:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Part:
+    """A request that may be computed together with others of its group; those of like size cost least."""
+
+    group: Hashable
+    size: int
+    request: Any
+
+
 @dataclass(order=True)
 class Ticket:
-    """A run that waits or is under way; they are let in by `due`."""
+    """A run that waits or is under way; they are let in by `due`.
+
+    One that is let in takes others of its group along: they are its `followers`, and get their values from it.
+    """
 
     due: float
     number: int
     owner: Hashable = field(compare=False)
     estimate: float | None = field(compare=False)
     arrived: float = field(compare=False)
+    part: Part | None = field(default=None, compare=False)
     began: float = field(default=0.0, compare=False)
     admitted: Event = field(default_factory=Event, compare=False)
+    leader: "Ticket | None" = field(default=None, compare=False)
+    followers: list["Ticket"] = field(default_factory=list, compare=False)
+    values: list[Any] = field(default_factory=list, compare=False)  # none, or the one
 
 
 class Gate:
@@ -92,15 +113,52 @@ class Gate:
             return
         ticket = self._queue(estimate)
         try:
-            while not ticket.admitted.wait(TICK):
-                self._tell(self._place(ticket))
+            self._wait(ticket)
             self._thread.is_inside = True
             yield
         finally:
             self._thread.is_inside = False
             self._leave(ticket)
 
-    def _queue(self, estimate: float | None) -> Ticket:
+    def share(
+        self,
+        group: Hashable,
+        size: int,
+        request: Request,
+        compute: Callable[[Sequence[Request]], Sequence[Value]],
+        estimate: float | None = None,
+    ) -> Value:
+        """The value of a request, computed in its turn, or in that of another of its group that is let in before it.
+
+        `compute` gets the requests of those in line that fit one turn, and returns their values. Where it is broken
+        off in the thread that calls it, the others go back into the line. A request that finds nobody in line is
+        computed at once and alone.
+
+        Raises:
+            BusyError: the line is full.
+        """
+        if self.is_held:
+            return compute([request])[0]
+        ticket = self._queue(estimate, Part(group, size, request))
+        try:
+            self._wait(ticket)
+            if not ticket.values:
+                self._thread.is_inside = True
+                members = [ticket, *ticket.followers]
+                values = compute([member.part.request for member in members if member.part])
+                for member, value in zip(members, values, strict=True):
+                    member.values = [value]
+            value: Value = ticket.values[0]
+            return value
+        finally:
+            self._thread.is_inside = False
+            self._leave(ticket)
+
+    def _wait(self, ticket: Ticket) -> None:
+        while not ticket.admitted.wait(TICK):
+            self._tell(self._place(ticket))
+
+    def _queue(self, estimate: float | None, part: Part | None = None) -> Ticket:
         with self._lock:
             if len(self._running) + len(self._line) >= self._at_once + self._max_waiting:
                 raise BusyError(
@@ -109,7 +167,7 @@ class Gate:
                 )
             now, owner = self._clock(), self._owner()
             due = now + self._expected(estimate) + self._lately(owner, now)
-            ticket = Ticket(due, next(self._numbers), owner, estimate, now)
+            ticket = Ticket(due, next(self._numbers), owner, estimate, now, part)
             heappush(self._line, ticket)
             self._admit()
             return ticket
@@ -117,25 +175,59 @@ class Gate:
     def _admit(self) -> None:
         while self._line and len(self._running) < self._at_once:
             ticket = heappop(self._line)
-            ticket.began = self._clock()
+            ticket.followers = self._take_companions(ticket)
+            for member in (ticket, *ticket.followers):
+                member.began = self._clock()
             self._running[ticket.number] = ticket
             ticket.admitted.set()
+
+    def _take_companions(self, leader: Ticket) -> list[Ticket]:
+        """Take those out of the line that fit one turn with a ticket, beginning with the nearest in size."""
+        part, taken = leader.part, list[Ticket]()
+        if part is None:
+            return taken
+        like = [(other.part.size, other) for other in self._line if other.part and other.part.group == part.group]
+        largest = part.size
+        for size, other in sorted(like, key=lambda each: (abs(each[0] - part.size), each[1])):
+            largest, n = max(largest, size), len(taken) + 2
+            if n > MAX_TOGETHER or n * largest > MAX_SIZE_TOGETHER:
+                break
+            taken.append(other)
+        for other in taken:
+            other.leader = leader
+            self._line.remove(other)
+        heapify(self._line)
+        return taken
 
     def _leave(self, ticket: Ticket) -> None:
         """Give a place back, or leave the line; the next one is let in."""
         with self._lock:
-            if self._running.pop(ticket.number, None) is None:
+            if self._running.pop(ticket.number, None) is not None:
+                members = [ticket, *(other for other in ticket.followers if other.values)]
+                for member in members:
+                    self._count(member, len(members))
+                for follower in ticket.followers:
+                    self._dismiss(follower)
+                self._admit()
+            elif ticket.leader is not None:
+                ticket.leader = None
+            else:
                 self._line.remove(ticket)
                 heapify(self._line)
-                return
-            self._count(ticket)
-            self._admit()
 
-    def _count(self, ticket: Ticket) -> None:
-        """Count the seconds of a run that has ended."""
+    def _dismiss(self, follower: Ticket) -> None:
+        """Let a follower go with its value, or back into the line where that was not computed and it still waits."""
+        if follower.values:
+            follower.admitted.set()
+        elif follower.leader is not None:
+            follower.leader = None
+            heappush(self._line, follower)
+
+    def _count(self, ticket: Ticket, n_together: int) -> None:
+        """Count the seconds of a run that has ended, its share of the turn."""
         now = self._clock()
-        took = now - ticket.began
-        self._note(ticket.began - ticket.arrived, took)
+        self._note(ticket.began - ticket.arrived, now - ticket.began)
+        took = (now - ticket.began) / n_together
         if ticket.estimate:
             self._pace += NEWEST * (took / ticket.estimate - self._pace)
         else:
@@ -150,7 +242,7 @@ class Gate:
     def _place(self, ticket: Ticket) -> Place:
         """Place of a ticket in the line, and the seconds until its turn by the runs before it."""
         with self._lock:
-            now, before = self._clock(), [other for other in self._line if other < ticket]
+            now, before = self._clock(), [other for other in self._line if other < ticket and not ticket.leader]
             left = [max(0.0, self._expected(other.estimate) - (now - other.began)) for other in self._running.values()]
             seconds = sum(left) + sum(self._expected(other.estimate) for other in before)
             return Place(len(before) + 1, seconds / self._at_once)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import torch
@@ -25,6 +25,7 @@ from headlight.model.base.source import Source
 from headlight.model.measure import Measure
 from headlight.model.roles import statistics
 from headlight.model.roles.statistics import HeadStatistics
+from headlight.model.runs.batch import Prompt, can_pad, make_runs
 from headlight.model.runs.edits import AblateHeads, Edit, Neuron, Patch, follows_stream, sources
 from headlight.model.runs.edits.edited import Opened
 from headlight.model.runs.edits.means import sum_z
@@ -121,14 +122,37 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     opened: Opened = {**dictionaries.of_edits(edits, model), **directions.of_edits(edits)}
     visitors.check_rate()
     arrived = time.monotonic()
-    with turn(seconds), torch.inference_mode():
-        began, on, watch = time.monotonic(), models.on_device(model), Layers(model.cfg.n_layers)
-        made = make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
+    if edits:
+        with turn(seconds), torch.inference_mode():
+            began, on, watch = time.monotonic(), models.on_device(model), Layers(model.cfg.n_layers)
+            made: Run | HeadlightError = make_run(
+                model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened
+            )
+    else:
+        group = model, None if can_pad(model.cfg) else len(tokens)
+        began, made = _gate().share(
+            group, len(tokens), Prompt(prompt, bos, tokens), partial(_run_together, model), seconds
+        )
     waited, took = began - arrived, time.monotonic() - began
     _LOG.info(
         "run of %r: %d tokens, %d edits, %.2f s in line, %.2f s", model_name, len(tokens), len(edits), waited, took
     )
+    if isinstance(made, HeadlightError):
+        raise made
     return made
+
+
+def _run_together(model: Transformer, prompts: Sequence[Prompt]) -> list[tuple[float, Run | HeadlightError]]:
+    """When the pass over these prompts began, and each one's run, or why it has none."""
+    began = time.monotonic()
+    with torch.inference_mode():
+        on, watch = models.on_device(model), Layers(model.cfg.n_layers)
+        try:
+            return [(began, made) for made in make_runs(model, prompts, on, HOST, watch)]
+        except HeadlightError as error:
+            if len(prompts) == 1:
+                return [(began, error)]
+    return [outcome for prompt in prompts for outcome in _run_together(model, [prompt])]  # which of them it was
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:

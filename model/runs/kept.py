@@ -12,7 +12,7 @@ from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.layers import place
 from headlight.model.nn.transformer import Transformer
-from headlight.model.runs.edits.editing import EditTap
+from headlight.model.runs.edits.editing import NO_EDITS, EditTap
 
 THUMBNAIL = 64  # pixels on a side at most
 KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "_embed", "_post.hook_scale", "_norm.hook_scale")
@@ -26,7 +26,7 @@ class Reduce(Tap):
     memory of those that passed between them (100 MB at 1024 tokens of GPT-2).
     """
 
-    def __init__(self, tokens: Int[Tensor, " pos"], model: Transformer, editing: EditTap) -> None:
+    def __init__(self, tokens: Int[Tensor, " pos"], model: Transformer, editing: EditTap = NO_EDITS) -> None:
         self._n_layers, self._editing, self._mean_scores = model.cfg.n_layers, editing, MeanScores(tokens)
         self._n_pos, self._n_heads = len(tokens), model.cfg.n_heads
         layers = range(model.cfg.n_layers)

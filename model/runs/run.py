@@ -294,6 +294,27 @@ def make_run(
     reduce = Reduce(tokens, model, editing)
     final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(running.read_from(final, prediction_position(model, tokens)))[0, 0].cpu()
+    return finish_run(model, prompt, bos, tokens, reduce, final, next_logits, edits, editing, written, host)
+
+
+def finish_run(
+    model: Transformer,
+    prompt: str,
+    bos: Begin,
+    tokens: Int[Tensor, " pos"],
+    reduce: Reduce,
+    final: Float[Tensor, "*batch pos d_model"],
+    next_logits: Float[Tensor, " d_vocab"],
+    edits: tuple[Edit, ...] = (),
+    editing: EditTap = NO_EDITS,
+    written: tuple[int, ...] = (),
+    host: Host = HERE,
+) -> Run:
+    """The run of a pass that has ended: what its tap kept, the last layer's stream and the logits.
+
+    Raises:
+        NotFiniteError: they are infinite or NaN.
+    """
     check_finite(reduce.kept, final, next_logits)
     return Run(
         model=model,

@@ -1,9 +1,9 @@
 """The gate of runs: how many are inside, who is next in line, and what those who wait read."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from threading import Barrier, Event
+from threading import Barrier, Event, local
 
 import pytest
 
@@ -213,4 +213,111 @@ def test_no_place_is_lost_where_threads_give_up_at_any_time(monkeypatch: pytest.
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(come, range(16)))
     assert max(most) == 2
+    assert (gate.n_waiting, gate.n_running) == (0, 0)
+
+
+class _Turns:
+    """A gate of one place whose requests are numbers, their size, and the batches in which they were doubled."""
+
+    def __init__(self, pool: ThreadPoolExecutor, tell: Callable[[Place], None] = lambda place: None) -> None:
+        self.gate, self.batches, self._pool = Gate(1, 100, tell), list[list[int]](), pool
+
+    def double(self, numbers: Sequence[int]) -> list[int]:
+        self.batches.append(list(numbers))
+        return [2 * number for number in numbers]
+
+    def request(self, group: str, *numbers: int) -> "list[Future[int]]":
+        """Put requests into the line, in this order."""
+        answers = []
+        for number in numbers:
+            n_waiting = self.gate.n_waiting
+            answers.append(self._pool.submit(self.gate.share, group, number, number, self.double))
+            while self.gate.n_waiting == n_waiting:
+                pass
+        return answers
+
+
+def test_those_of_a_group_that_wait_are_computed_in_the_turn_of_the_first() -> None:
+    with ThreadPoolExecutor(9) as pool:
+        turns = _Turns(pool)
+        with turns.gate.enter():
+            answers = [*turns.request("a", 1), *turns.request("b", 5), *turns.request("a", 2, 3)]
+        assert [answer.result(10) for answer in answers] == [2, 10, 4, 6]
+    assert turns.batches == [[1, 2, 3], [5]]
+    assert (turns.gate.n_waiting, turns.gate.n_running) == (0, 0)
+
+
+def test_a_request_that_finds_nobody_in_line_is_computed_at_once_and_alone() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        turns = _Turns(pool)
+        assert turns.gate.share("a", 3, 3, turns.double) == 6
+        with turns.gate.enter():  # nor does a thread wait that has a place
+            assert turns.gate.share("a", 4, 4, turns.double) == 8
+    assert turns.batches == [[3], [4]]
+
+
+def test_a_turn_takes_the_nearest_sizes_and_no_more_than_fit() -> None:
+    long, n = gate_module.MAX_SIZE_TOGETHER // 2, gate_module.MAX_TOGETHER
+    with ThreadPoolExecutor(20) as pool:
+        turns = _Turns(pool)
+        with turns.gate.enter():
+            answers = turns.request("a", 10, long, *range(20, 20 + n), 11, long + 1)
+        assert [answer.result(10) for answer in answers[:2]] == [20, 2 * long]
+    assert turns.batches[0] == [10, 11, *range(20, 20 + n - 2)]
+    assert sorted(number for batch in turns.batches for number in batch) == sorted(
+        [10, 11, long, long + 1, *range(20, 20 + n)]
+    )
+    assert all(len(batch) * max(batch) <= gate_module.MAX_SIZE_TOGETHER for batch in turns.batches)
+
+
+def test_where_the_first_is_broken_off_the_others_go_on_without_it() -> None:
+    with ThreadPoolExecutor(9) as pool:
+        turns = _Turns(pool)
+
+        def broken(numbers: Sequence[int]) -> list[int]:
+            turns.batches.append(list(numbers))
+            raise _Ended
+
+        with turns.gate.enter():
+            first = pool.submit(turns.gate.share, "a", 1, 1, broken)
+            while not turns.gate.n_waiting:
+                pass
+            others = turns.request("a", 2, 3)
+        with pytest.raises(_Ended):
+            first.result(10)
+        assert [other.result(10) for other in others] == [4, 6]
+    assert turns.batches == [[1, 2, 3], [2, 3]]
+    assert (turns.gate.n_waiting, turns.gate.n_running) == (0, 0)
+
+
+def test_no_value_is_lost_or_mixed_up_where_threads_give_up_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some give up while they wait, others while they compute for all."""
+    monkeypatch.setattr(gate_module, "TICK", 0.001)
+    start, is_giving_up, done = Barrier(16), local(), list[int]()
+
+    def tell(place: Place) -> None:
+        if getattr(is_giving_up, "now", False):
+            raise _Ended
+
+    gate = Gate(2, 1000, tell)
+
+    def come(thread: int) -> None:
+        start.wait()
+        for number in range(20):
+            request = 100 * thread + number
+
+            def double(requests: Sequence[int], number: int = number) -> list[int]:
+                Event().wait(0.0005)
+                if number % 5 == 3:
+                    raise _Ended
+                return [2 * each for each in requests]
+
+            is_giving_up.now = number % 5 == 1
+            with suppress(_Ended):
+                assert gate.share("a", 1, request, double) == 2 * request
+                done.append(request)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(come, range(16)))
+    assert len(done) >= 16 * 12  # three of five never give up
     assert (gate.n_waiting, gate.n_running) == (0, 0)

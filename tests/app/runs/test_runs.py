@@ -9,7 +9,7 @@ from headlight.app.runs import limits, runs
 from headlight.app.runs.cost import cost
 from headlight.app.server.settings import settings as server_settings
 from headlight.model import ActivationCache, load
-from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.base.errors import HeadlightError, InputError, NotFiniteError
 from headlight.model.lens.run_lens import followed_probabilities, followed_ranks
 from headlight.model.measure import attention
 from headlight.model.measure.mean_scores import MeanScores
@@ -182,3 +182,50 @@ def test_thumbnails_and_scores_of_a_long_prompt_are_those_of_its_patterns() -> N
         for name, score in MeanScores(tokens)(pattern).items():
             # Sums of 256 weights, in another order.
             torch.testing.assert_close(run.scores[name].values[layer], score.values, rtol=1e-5, atol=1e-5)
+
+
+def _waiting_runs(folder: str, *prompts: str) -> list[Run | HeadlightError]:
+    """Runs of prompts, or why there is none, that all wait in line before the first of them is let in."""
+
+    def one(prompt: str) -> Run | HeadlightError:
+        try:
+            return runs.run(folder, prompt, True)
+        except HeadlightError as error:
+            return error
+
+    with ThreadPoolExecutor(len(prompts)) as pool:
+        with runs._gate().enter():
+            waiting = [pool.submit(one, prompt) for prompt in prompts]
+            while runs._gate().n_waiting < len(prompts):
+                pass
+        return [each.result(60) for each in waiting]
+
+
+def test_prompts_that_wait_share_a_pass_and_get_what_they_get_alone(
+    folder: str, settings: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings["runs_at_once"] = 1
+    prompts = [f"one {word} three" + " two" * n for n, word in enumerate(("cat", "dog", "river", "Monday"))]
+    with caplog.at_level("INFO", "headlight"):
+        for prompt, made in zip(prompts, _waiting_runs(folder, *prompts), strict=True):
+            assert isinstance(made, Run)
+            assert made.prompt == prompt
+            with torch.inference_mode():
+                logits = made.model(made.model.to_tokens(prompt, prepend_bos=True))[0, -1]
+            torch.testing.assert_close(made.next_logits, logits, rtol=1e-4, atol=1e-5)
+    assert [record.getMessage().count("tokens") for record in caplog.records if "run of" in record.getMessage()] == [
+        1
+    ] * 4
+
+
+def test_one_of_several_whose_numbers_become_infinite_is_refused_alone(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings["runs_at_once"] = 1
+    places = runs.run(folder, "one", True).model.pos_embed
+    with monkeypatch.context() as patch:
+        spoilt = places.W_pos.detach().clone()
+        spoilt[8] = torch.inf
+        patch.setattr(places.W_pos, "data", spoilt)
+        fine, refused, other = _waiting_runs(folder, "red cat", "one two" * 8, "red dog two")
+    assert [type(each) for each in (fine, refused, other)] == [Run, NotFiniteError, Run]
