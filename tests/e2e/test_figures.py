@@ -25,3 +25,13 @@ def test_plotlys_script_comes_with_the_first_figure_and_the_legend_switches_line
     figure.hover(position={"x": 200, "y": 120})
     expect(figure.locator(".modebar-btn[data-title^='Download']")).to_be_visible()
     expect(figure.locator(".modebar a[href]:not([href=''])")).to_have_count(0)
+
+
+def test_a_figure_has_the_theme_that_is_changed_to_without_another_click(app: Driver) -> None:
+    app.open(RESIDUAL, prompt="The cat sat")
+    paper = app.page.locator(".js-plotly-plot .main-svg").first
+    expect(paper).to_have_css("background-color", "rgb(255, 255, 255)")
+    app.page.emulate_media(color_scheme="dark")
+    expect(paper).to_have_css("background-color", "rgb(17, 22, 29)")
+    app.page.emulate_media(color_scheme="light")
+    expect(paper).to_have_css("background-color", "rgb(255, 255, 255)")

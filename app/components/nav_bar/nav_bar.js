@@ -28,6 +28,7 @@ class NavBar {
   folded = false;
   /** @type {number | null} */
   width = null;
+  theme = ""; // in which it was drawn last
   /** @type {Map<HTMLAnchorElement, string>} */
   slugs = new Map(); // of the links
 
@@ -61,6 +62,9 @@ class NavBar {
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
+    // The server makes plots, in the theme that it heard of last.
+    if (this.theme && this.theme !== theme.id) this.view.report([this.current, Date.now()]);
+    this.theme = theme.id;
     if (width !== this.width) this.lay();
     this.width = width;
     this.mark();
