@@ -16,8 +16,8 @@ PROMPT = "The cat sat on the mat. The cat sat on the mat."
 START, N_TOKENS = 10, 17
 FLOW = next(view for view in VIEWS if view.slug == "flow")
 CHOSEN = {"prompt": PROMPT, "position": str(START)}
-# As in the script: rows of a small model are 44 pixels apart, the top one 14 below the edge.
-ROW, MARGIN = 44, 14
+# As in the script: rows of a small model are 44 pixels apart, the top one below the edge and the prediction.
+ROW, MARGIN, TOP = 44, 14, 14 + 20
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def _click(app: Driver, depth: int, position: float, n_depths: int = 9) -> None:
     }"""
     left = float(graph.evaluate(read))
     pitch = min(78, int((box["width"] - left - MARGIN) / N_TOKENS))
-    graph.click(position={"x": left + (position + 0.5) * pitch, "y": MARGIN + (n_depths - 1 - depth) * ROW})
+    graph.click(position={"x": left + (position + 0.5) * pitch, "y": TOP + (n_depths - 1 - depth) * ROW})
 
 
 def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> None:
@@ -111,6 +111,10 @@ def test_a_line_is_reached_by_the_keyboard(app: Driver, expected: Flow) -> None:
     app.page.wait_for_url(re.compile(rf"flow_chosen=7\+{START}\+{best[place].source.position}"))
     expect(app.page.get_by_role("region", name="Heads of the chosen line")).to_be_visible()
     _graph(app).focus()
+    app.page.keyboard.press("m")
+    head, _ = max(best[place].heads, key=lambda each: each[1])
+    expect(app.page.get_by_role("menu", name=re.compile(rf"\bL3H{head}\b"))).to_be_visible()
+    app.page.keyboard.press("Escape")
     app.page.keyboard.press("Escape")
     expect(app.page.get_by_role("region", name="Heads of the chosen line")).to_have_count(0)
 

@@ -67,7 +67,7 @@ class FlowGraph:
 
     `labels` are the input tokens, numbered by their `places`, or from 0 where there are none, and `states` the names of
     the depths, lowest first. With a `limit` shares are changes from -limit to limit, and `presence` says of each token
-    whether A or B alone has it.
+    whether A or B alone has it. The `prediction` stands over the start.
     """
 
     nodes: Sequence[GraphNode]
@@ -80,6 +80,7 @@ class FlowGraph:
     limit: float | None = None
     presence: Sequence[str] = ()
     title: str = ""
+    prediction: str = ""
 
 
 def flow_graph(drawn: FlowGraph, *, choice: FlowChoice, startable: bool = True, epoch: int = 0, key: str) -> FlowChoice:
@@ -101,6 +102,7 @@ def flow_graph(drawn: FlowGraph, *, choice: FlowChoice, startable: bool = True, 
             "limit": drawn.limit,
             "presence": list(drawn.presence) or ["both"] * len(drawn.labels),
             "startable": startable,
+            "prediction": drawn.prediction,
             "kinds": [edge.kind for edge in edges],
             "carried": [edge.carried for edge in edges],
         },

@@ -25,7 +25,8 @@ function curveAt(share) {
   return at;
 }
 
-const SHARES = "share of its node (edge), of the start (node)";
+const SHARES = "line: share of its node · dot: share of the start";
+const PREDICTION = 20; // CSS pixels over the top dots, for what is predicted from the start
 
 /** @implements {Component} */
 class FlowGraph {
@@ -50,6 +51,7 @@ class FlowGraph {
   left = 0;
   pitch = 0;
   row = MAX_ROW;
+  upper = FLOW_MARGIN; // where the top dots are
   bottom = 0;
   height = 0;
   turned = false; // whether the tokens are
@@ -71,6 +73,7 @@ class FlowGraph {
     this.painter = new FlowPainter(this);
     this.canvas.onpointermove = (event) => this.point(this.under(event), event.clientX, event.clientY);
     this.canvas.onpointerleave = () => this.leave();
+    offerHeadMenu(this.canvas, (event) => this.headsOf(this.under(/** @type {PointerEvent} */ (event))));
     this.canvas.onclick = (/** @type {PointerEvent} */ event) => {
       const pointed = this.under(event);
       if (pointed) this.click(pointed);
@@ -122,7 +125,8 @@ class FlowGraph {
     const longest = Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, this.props.labels)));
     this.turned = longest > this.pitch - 4;
     this.row = Math.floor(clamp((innerHeight - AROUND_FLOW) / this.data.top, LEAST_ROW, MAX_ROW));
-    this.bottom = this.data.top * this.row + 2 * FLOW_MARGIN;
+    this.upper = FLOW_MARGIN + (this.props.prediction ? PREDICTION : 0);
+    this.bottom = this.data.top * this.row + this.upper + FLOW_MARGIN;
     this.height = this.bottom + (this.turned ? longest : CONSTANTS.fonts.sizes.label) + 2 * LABEL_GAP;
     this.sheet.style.width = `${this.left + this.props.labels.length * this.pitch + FLOW_MARGIN}px`;
     this.drawLegend();
@@ -168,7 +172,7 @@ class FlowGraph {
 
   /** @param {number} depth */
   y(depth) {
-    return FLOW_MARGIN + (this.data.top - depth) * this.row;
+    return this.upper + (this.data.top - depth) * this.row;
   }
 
   // From where to where an edge goes and how far it bends aside, on the canvas.
@@ -184,7 +188,7 @@ class FlowGraph {
   under(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const depth = this.data.top - Math.round((y - FLOW_MARGIN) / this.row);
+    const depth = this.data.top - Math.round((y - this.upper) / this.row);
     const position = Math.floor((x + this.scroller.scrollLeft - this.left) / this.pitch);
     if (x < this.left || position >= this.data.positions || y > this.bottom) return null;
     const reach = DOT + RING + (event.pointerType === "touch" ? 5 : 1);
@@ -249,6 +253,21 @@ class FlowGraph {
   /** @param {Flowing} what */
   say(what) {
     this.view.announce(...this.words.of(what));
+  }
+
+  // The heads that carry most of an edge, or of the edges into a node.
+  /** @param {Flowing | null} what @returns {HeadIndex[]} */
+  headsOf(what) {
+    if (!what) return [];
+    return headsIn(...(isEdge(what) ? [what] : this.data.into(what)).map(({ carried }) => carried));
+  }
+
+  // Of what the keys are at.
+  openMenu() {
+    const what = this.pointed ?? this.chosen;
+    if (!what) return;
+    const [x, y] = this.onScreen(what);
+    openHeadMenu(this.headsOf(what), x, y);
   }
 
   /** @param {Flowing} what */

@@ -14,7 +14,7 @@
 /**
  * What flow_graph/__init__.py sends.
  * @typedef {{ labels: string[], states: string[], threshold: number, title: string, limit: number | null,
- *   presence: Presence[], places: number[], startable: boolean, kinds: EdgeKind[], carried: string[] }} FlowProps
+ *   presence: Presence[], places: number[], startable: boolean, prediction: string, kinds: EdgeKind[], carried: string[] }} FlowProps
  * @typedef {{ nodes: Ints, numbers: Floats, edges: Ints, shares: Floats, nodeSides: Floats, edgeSides: Floats }} FlowArrays
  */
 

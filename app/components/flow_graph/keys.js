@@ -1,7 +1,7 @@
 // The keyboard in the graph: from node to node, through the edges into one, and the choice.
 const FLOW_HELP =
   "Arrow keys move from node to node; Page Down goes through what flows into a node, the most first, and Page Up back; " +
-  "Enter chooses, and on the top row starts from there; Escape chooses nothing.";
+  "Enter chooses, and on the top row starts from there; Escape chooses nothing; m opens the menu of the heads into it.";
 
 class FlowKeys {
   /** @param {FlowGraph} graph */
@@ -14,6 +14,7 @@ class FlowKeys {
       PageUp: () => this.through(-1),
       Enter: enter,
       " ": enter,
+      m: () => graph.openMenu(),
       Escape: () => graph.choose([]),
     });
     graph.scroller.onblur = () => graph.leave();

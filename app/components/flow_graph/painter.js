@@ -21,6 +21,7 @@ class FlowPainter {
     }
     this.paintTop(context);
     for (const node of this.graph.data.nodes) this.paintNode(context, node);
+    this.paintPrediction(context);
     this.paintTokens(context);
     this.paintPresence(context);
     context.restore();
@@ -62,6 +63,19 @@ class FlowPainter {
     else context.bezierCurveTo(x0, middle, x1, middle, x1, y1); // so that lines into one node part
     context.stroke();
     context.setLineDash([]);
+  }
+
+  // What comes next by the model, over the start's last state.
+  /** @param {CanvasRenderingContext2D} context */
+  paintPrediction(context) {
+    const { theme, props, start, data, width } = this.graph;
+    if (!props.prediction) return;
+    setLabelLook(context, theme, true);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const half = context.measureText(props.prediction).width / 2;
+    const x = Math.min(this.graph.x(start), width - half - 2);
+    context.fillText(props.prediction, x, this.graph.y(data.top) - DOT - RING - CONSTANTS.fonts.sizes.label);
   }
 
   // Where else one could start.

@@ -113,6 +113,7 @@ class NamedHeads {
   constructor(open) {
     this.open = open;
     document.addEventListener("click", (event) => this.hear(event));
+    document.addEventListener("contextmenu", (event) => this.hearOfPoint(event));
     const observer = new MutationObserver(atNextFrame(() => this.underline()));
     observer.observe(document.body, { childList: true, subtree: true, characterData: true });
   }
@@ -129,6 +130,16 @@ class NamedHeads {
       }
     }
     CSS.highlights.set("head-name", new Highlight(...ranges));
+  }
+
+  // A plot's own click chooses the point; a right click opens the menu of the heads that its tooltip names.
+  /** @param {MouseEvent} event */
+  hearOfPoint(event) {
+    const plot = event.target instanceof Element ? event.target.closest(".js-plotly-plot") : null;
+    const heads = headsIn(plot?.querySelector(".hoverlayer")?.textContent ?? "");
+    if (heads.length === 0 || !hasHeadMenu()) return;
+    event.preventDefault();
+    this.open({ heads, x: event.clientX, y: event.clientY });
   }
 
   /** @param {MouseEvent} event */

@@ -3,11 +3,14 @@
 from headlight.app.components import FlowGraph, GraphEdge, GraphNode
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.flow import figures as numbers
+from headlight.app.parts import labels
 from headlight.app.parts.sides import DIFFERENCE
+from headlight.model.attribution.parts import logits_at
 from headlight.model.flow.change import EdgePair, FlowChange, NodePair
 from headlight.model.flow.information_flow import Edge, Flow, state_names
 from headlight.model.flow.shares import ROUNDING
 from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.run import Run
 
 
 def of_run(comparison: Comparison, side: str, flow: Flow) -> FlowGraph:
@@ -21,7 +24,17 @@ def of_run(comparison: Comparison, side: str, flow: Flow) -> FlowGraph:
         threshold=flow.threshold,
         places=comparison.places(run),
         title=side if comparison.b is not None else "",
+        prediction=_prediction(run, flow.start.position),
     )
+
+
+def _prediction(run: Run, position: int) -> str:
+    """What the model takes to come next, and its probability, where it says that."""
+    if run.cfg.output != "tokens" or run.cfg.is_masked:
+        return ""
+    logits = logits_at(run, position)
+    token = int(logits.argmax())
+    return f"next: {run.outputs.labels([token])[0]} {labels.percent(float(logits.softmax(-1)[token]))}"
 
 
 def _ends(edge: Edge | EdgePair) -> tuple[int, int, int]:
