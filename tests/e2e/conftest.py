@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.e2e.driver import Driver
+from tests.e2e.sets_walk import with_real_models
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -68,3 +69,14 @@ def elsewhere(second_session: Driver) -> Iterator[Driver]:
 def own_session(app: Driver) -> None:
     """The test has a session to itself, for what one remembers: its prompts, and what was opened or scrolled to."""
     app.clear()
+
+
+@pytest.fixture
+def with_smollm2(browser: Browser, real: Path, tmp_path: Path) -> Iterator[Driver]:
+    """A window on a server that has the packages of real models."""
+    with with_real_models(tmp_path) as url:
+        driver = Driver(browser, url)
+        yield driver
+        driver.close()
+        assert not driver.complaints
+        assert not driver.outside

@@ -1,32 +1,18 @@
 """The manual's walk over a set with SmolLM2, in a browser: what the manual quotes is there to be read."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from headlight.model import load
 from tests.app.pages.experiments.test_walk import written
 from tests.e2e.driver import Driver
-from tests.e2e.sets_walk import MODEL, PAIRS, sets_walk, with_real_models
+from tests.e2e.sets_walk import MODEL, PAIRS, sets_walk
 from tests.places import DOCS
 
 MANUAL = (DOCS / "how-to" / "experiments.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 RESAMPLED = 10  # edges that other sums in float32 may move over the border of 90% of the resamples
-
-
-@pytest.fixture
-def with_smollm2(browser: Browser, real: Path, tmp_path: Path) -> Iterator[Driver]:
-    """A window on a server that has the packages of real models."""
-    with with_real_models(tmp_path) as url:
-        driver = Driver(browser, url)
-        yield driver
-        driver.close()
-        assert not driver.complaints
-        assert not driver.outside
 
 
 @pytest.mark.real
