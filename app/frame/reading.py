@@ -45,9 +45,12 @@ class _Numbers(dict[str, object]):
 
 
 def draw(slug: str, text: str, runs: Any) -> None:
-    """Draw the sentences under a page; closed once, they stay closed in this session."""
+    """Draw the sentences under a page, open until one has closed them or gone on to another page."""
     closed: set[str] = st.session_state.setdefault(selection.widget_key("read"), set())
-    key = selection.widget_key(f"reading_{slug}")
+    key, at = (selection.widget_key(f"reading_{place}") for place in (slug, "at"))
+    if (before := st.session_state.get(at, slug)) != slug:
+        closed.add(before)
+    st.session_state[at] = slug
 
     def note() -> None:
         (closed.discard if st.session_state[key] else closed.add)(slug)

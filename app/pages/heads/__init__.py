@@ -19,4 +19,11 @@ def export(texts: tuple[str, ...]) -> Export:
     )
 
 
-VIEW = View("heads", "Head roles", view.render, lambda: export(view.texts()), group=MODEL, choices=Choices)
+READING = (
+    "Each of {heads} heads has a score for every known role, measured on random tokens that are repeated unless you "
+    "choose prompts. A role is given from a threshold on: a head may have several, or none that is known. The score "
+    "says what a head does with such tokens, and Why says whether that matters to an answer."
+)
+VIEW = View(
+    "heads", "Head roles", view.render, lambda: export(view.texts()), group=MODEL, choices=Choices, reading=READING
+)

@@ -26,4 +26,10 @@ def export() -> Export | None:
     return None
 
 
-VIEW = View("lens", "Logit lens", view.render, export, needs.language_model, choices=Choices)
+READING = (
+    "What the model holds after each of {layers} layers is read as a guess at the next token, in one column for each "
+    "of {tokens} tokens. The colour is the probability of the final answer, which after {last} is {output} ({chance}), "
+    "and a word stands where the best guess changes. A guess that shows late was not always made late: earlier layers "
+    "may hold it in a form that this lens does not read."
+)
+VIEW = View("lens", "Logit lens", view.render, export, needs.language_model, choices=Choices, reading=READING)

@@ -8,4 +8,20 @@ from headlight.app.parts import needs
 
 EXPORT = Export("why", exports.script, exports.data, exports.drawings, has_plots=True)
 
-VIEW = View("why", "Why", view.render, lambda: EXPORT, needs.logits, group=EXPLAIN, choices=Choices, of_head="Why")
+READING = (
+    "The bars part the lead of the target, in logits, into what each of {heads} heads and {layers} MLPs adds to it by "
+    "itself; the model predicts {output} ({chance}). Below them one head is explained: which pairs of parts made it "
+    "look there, and what it writes. Later parts may change what a head has written, so the last section runs the "
+    "model without it."
+)
+VIEW = View(
+    "why",
+    "Why",
+    view.render,
+    lambda: EXPORT,
+    needs.logits,
+    group=EXPLAIN,
+    choices=Choices,
+    of_head="Why",
+    reading=READING,
+)

@@ -22,7 +22,9 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?\s*%|\d\.\d")  # what reads as a measurement
 def _cases() -> Iterator[object]:
     for path in FILES:
         real = read_lesson(path.read_text(encoding="utf-8")).model in REAL_MODELS
-        yield pytest.param(path, id=str(path.relative_to(LESSONS)), marks=[pytest.mark.real, pytest.mark.thorough] if real else [])
+        yield pytest.param(
+            path, id=str(path.relative_to(LESSONS)), marks=[pytest.mark.real, pytest.mark.thorough] if real else []
+        )
 
 
 def _lesson(path: Path, request: pytest.FixtureRequest) -> Lesson:
