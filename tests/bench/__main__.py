@@ -10,6 +10,7 @@ NAMES = {
     "plots": "the manual's table and plots again, from the last figures of compare",
     "experiments": "patching over a set of pairs, beside its products alone and TransformerLens",
     "large": "a model of 6 GB under a limit of 4 GB",
+    "lesson": "a class of forty that goes through a lesson: nobody turned away, everyone's score right",
     "neurons": "how soon the page MLP has its numbers",
     "quantised": "a pass over quantised weights, beside one over float32 ones",
     "scan": "documents a second of a corpus scan, beside a plain loop",

@@ -24,6 +24,7 @@ CLEAR_CACHES = BackMsg(clear_cache=True).SerializeToString()
 OPTIONS = "headlight.chosen"  # the key of the prompt bar's row of options
 TRIGGERS = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{{}}__events"  # the name that Streamlit has for a component's triggers
 PREDICTED = "headlight.predicted"  # with a side, the key of the row of the likeliest tokens
+ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
 class Client:
@@ -35,6 +36,7 @@ class Client:
         self._states: dict[str, WidgetState] = {}
         self._held: dict[str, np.ndarray] = {}  # arrays by digest, which are not sent again
         self._drawn: dict[tuple[int, ...], Element] = {}
+        self._fragments: dict[tuple[int, ...], str] = {}  # which part of the page an element is drawn with
 
     def open(self) -> "Client":
         """Connect, ask for the page, and wait until it is drawn."""
@@ -75,6 +77,19 @@ class Client:
         self._query = urlencode(chosen | {"page": page} if page else chosen)
         self._rerun(goes_back=True)
 
+    def do(self, key: str, event: Any) -> None:
+        """Do something in a component, by its key: as in a browser only its part of the page is drawn again."""
+        place, header = next((place, header) for place, header in self._components() if header["key"] == key)
+        component = self._drawn[place].bidi_component.id
+        state = {"value": {"epoch": header["epoch"], "value": event}}
+        self._states[component] = WidgetState(id=component, json_value=json.dumps(state))
+        self._rerun(fragment=self._fragments[place])
+
+    def props(self, key: str) -> dict[str, Any]:
+        """What a component shows, by its key."""
+        props: dict[str, Any] = next(header["props"] for _, header in self._components() if header["key"] == key)
+        return props
+
     def clear_caches(self) -> None:
         """What Streamlit's menu, or anybody who speaks this protocol, can ask for."""
         self._socket.send(CLEAR_CACHES)
@@ -106,21 +121,27 @@ class Client:
 
     def _choose(self, chosen: dict[str, Any]) -> None:
         """What is chosen in the row of options goes along with what is run, each value with the time (ms)."""
-        components = [element.bidi_component for element in self._drawn.values()]
-        headers = {each.id: unpack(each.bytes)[0] for each in components if each.bytes}
-        row, epoch = next((row, header["epoch"]) for row, header in headers.items() if header["key"] == OPTIONS)
+        headers = ((self._drawn[place].bidi_component.id, header) for place, header in self._components())
+        row, epoch = next((row, header["epoch"]) for row, header in headers if header["key"] == OPTIONS)
         now = time.time_ns() // 1_000_000
         state = {"value": {"epoch": epoch, "value": {name: [value, now] for name, value in chosen.items()}}}
         self._states[row] = WidgetState(id=row, json_value=json.dumps(state))
 
-    def _rerun(self, *triggers: WidgetState, goes_back: bool = False) -> None:
+    def _components(self) -> list[tuple[tuple[int, ...], dict[str, Any]]]:
+        """The place of each component, and what it is drawn with."""
+        components = ((place, element.bidi_component.bytes) for place, element in self._drawn.items())
+        return [(place, unpack(packed)[0]) for place, packed in components if packed]
+
+    def _rerun(self, *triggers: WidgetState, goes_back: bool = False, fragment: str = "") -> None:
         message = BackMsg()
+        message.rerun_script.fragment_id = fragment
         message.rerun_script.is_history_navigation = goes_back
         message.rerun_script.query_string = self._query
         message.rerun_script.page_script_hash = self._page
         message.rerun_script.widget_states.widgets.extend([*self._states.values(), *triggers])
         self._socket.send(message.SerializeToString())
-        self._drawn.clear()
+        if not fragment:
+            self._drawn.clear()
         while not self._hear(ForwardMsg.FromString(self._socket.recv(PATIENCE))):
             pass
         if lost := self._lost():
@@ -137,13 +158,16 @@ class Client:
         """Take in one message; true at the end of the script."""
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self._drawn.clear()
+            if not message.metadata.run.fragment_ids:
+                self._drawn.clear()
             self._page = message.new_session.page_script_hash
         elif kind == "page_info_changed":
             self._query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.HasField("new_element"):
-            self._draw(tuple(message.metadata.delta_path), message.delta.new_element)
-        return kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            place = tuple(message.metadata.delta_path)
+            self._fragments[place] = message.delta.fragment_id
+            self._draw(place, message.delta.new_element)
+        return kind == "script_finished" and message.script_finished in ENDS
 
     def _draw(self, place: tuple[int, ...], element: Element) -> None:
         self._drawn[place] = element
