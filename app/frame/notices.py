@@ -9,6 +9,7 @@ from headlight.app.frame import model_settings, prompt_list
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import prompts
 from headlight.app.selection import Selection
+from headlight.app.server import capacity
 from headlight.model.text.labels import label
 
 TEXTS = {
@@ -46,10 +47,12 @@ def refused(reason: str, what: str = "page") -> None:
 
 
 def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, instead: Selection | None) -> None:
-    """Say which parts of the URL were not understood, and why the last input was not run.
+    """Say that the server is full, which parts of the URL were not understood, and why the last input was not run.
 
     `inputs` are those on the page; where there is nothing, `instead` is what can be run, if it is another selection.
     """
+    if full := capacity.full_inside():
+        st.info(plain(full))
     missing = [TEXTS[name] for name in unread if name in TEXTS]
     if missing:
         st.info(plain(f"This link does not contain {_listed(missing)}. Paste the text that was sent with it."))

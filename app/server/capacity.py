@@ -9,9 +9,11 @@ from asyncio import AbstractEventLoop
 from collections import Counter
 from contextlib import suppress
 from functools import cache
+from html import escape
 from typing import Any
 
-from starlette.responses import PlainTextResponse
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from streamlit import get_option
@@ -37,6 +39,26 @@ FULL_FOR_ADDRESS = (
     "This server has {:,} sessions open from your address, which is as many as it takes from one. Close a tab that you "
     "need no more, or try again in a minute."
 )
+FULL_INSIDE = (
+    "This server is full: all of its {:,} sessions are open, and nobody else gets in. Close the tabs of Headlight that "
+    "you need no more; this one goes on."
+)
+RETRY_SECONDS = 30  # after which the page of a full server asks again by itself
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="{seconds}">
+<title>Headlight is full</title>
+<style>
+  :root {{ color-scheme: light dark; }}
+  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 20vh auto; padding: 0 1rem; }}
+</style>
+<h1>Headlight is full</h1>
+<p>{reason}</p>
+<p>This page asks again by itself every {seconds} seconds, and opens as soon as there is room. Keep it open.</p>
+</html>
+"""
 
 TOO_MANY_UPLOADS = "Your address has uploaded as many files as this server takes within a minute. Try again in {} s."
 UPLOADS = "/_stcore/upload_file/"
@@ -58,12 +80,12 @@ class Capacity:
         is_websocket, address = scope["type"] == "websocket", visitor(scope)
         if _is_upload(scope) and (seconds := _uploads().seconds_until_free(address)):
             metrics.REFUSALS.labels("uploads").inc()
-            answer = PlainTextResponse(TOO_MANY_UPLOADS.format(seconds), 429, {"Retry-After": str(seconds)})
+            answer: Response = PlainTextResponse(TOO_MANY_UPLOADS.format(seconds), 429, {"Retry-After": str(seconds)})
             await answer(scope, receive, send)
             return
         if (is_websocket or _is_page(scope)) and (reason := _refusal(address)):
             metrics.REFUSALS.labels("sessions").inc()
-            answer = PlainTextResponse(reason, 503, {"Retry-After": "60", "Cache-Control": "no-store"})
+            answer = _say_full(reason, "text/html" in Headers(scope=scope).get("accept", ""))
             if is_websocket:
                 await WebSocket(scope, receive, send).send_denial_response(answer)
             else:
@@ -87,6 +109,19 @@ def _refusal(address: str) -> str:
         return FULL.format(most)
     most = max_sessions_of(address)
     return FULL_FOR_ADDRESS.format(most) if _open[address] >= most else ""
+
+
+def _say_full(reason: str, is_for_browser: bool) -> Response:
+    headers = {"Retry-After": f"{RETRY_SECONDS}", "Cache-Control": "no-store"}
+    if is_for_browser:
+        return HTMLResponse(PAGE.format(reason=escape(reason), seconds=RETRY_SECONDS), 503, headers)
+    return PlainTextResponse(reason, 503, headers)
+
+
+def full_inside() -> str:
+    """What those who are inside read while the server is full; empty while it is not."""
+    most = max_sessions()
+    return FULL_INSIDE.format(most) if n_sessions() >= most else ""
 
 
 def visitor(scope: Scope) -> str:

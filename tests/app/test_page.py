@@ -21,9 +21,11 @@ from headlight.app.components import Option
 from headlight.app.frame import bars, tour
 from headlight.app.frame.about import names
 from headlight.app.glossary import MODELS
+from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, models_folder, runs
 from headlight.app.runs.prompts import Example, examples
 from headlight.app.selection import links
+from headlight.app.server import capacity
 from headlight.model import Transformer, load
 from headlight.model.attention import fields
 from headlight.model.base import file_copies
@@ -653,3 +655,15 @@ def test_a_predicted_token_that_is_the_distractor_becomes_the_target(
     options.change(page, "predicted_A_1", None)
     assert page.query_params["target"] == model.to_string(top[1])
     assert "distractor" not in page.query_params
+
+
+def test_those_inside_read_that_the_server_is_full_until_it_is_not(
+    page: AppTest, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings["sessions"] = 2
+    monkeypatch.setattr(capacity, "n_sessions", lambda: 2)
+    _open(page, prompt=PROMPT)
+    assert [info.value for info in page.info] == [plain(capacity.FULL_INSIDE.format(2))]
+    monkeypatch.setattr(capacity, "n_sessions", lambda: 1)
+    page.run()
+    assert not page.info

@@ -32,9 +32,9 @@ def _connection(url: str, visitor: str = "") -> ClientConnection:
     return connect(stream, proxy=None, open_timeout=60, additional_headers=_from(visitor))
 
 
-def _status(url: str, path: str, visitor: str = "") -> tuple[int, str]:
+def _status(url: str, path: str, visitor: str = "", **headers: str) -> tuple[int, str]:
     connection = HTTPConnection(url.removeprefix("http://"), timeout=60)
-    connection.request("GET", path, headers=_from(visitor))
+    connection.request("GET", path, headers=_from(visitor) | headers)
     answer = connection.getresponse()
     text = answer.read().decode("latin-1")
     connection.close()
@@ -90,6 +90,10 @@ def test_a_full_server_says_so_and_takes_the_next_when_one_has_left(tmp_path: Pa
         assert refused.value.response.status_code == 503
         assert _status(url, "/?page=why") == (503, capacity.FULL.format(MOST))
         assert refused.value.response.body.decode() == capacity.FULL.format(MOST)
+        status, page = _status(url, "/", Accept="text/html,*/*")
+        assert status == 503
+        assert capacity.FULL.format(MOST) in page
+        assert '<meta http-equiv="refresh"' in page  # it opens by itself when there is room
         assert _status(url, "/_stcore/health")[0] == 200
         assert _status(url, "/favicon.png")[0] == 200
         first.close()
