@@ -16,6 +16,7 @@ from headlight.app.figures.tokens import THEMES, Theme, colour, colours
 Lch = tuple[float, float, float]  # OKLab's lightness, chroma, and hue in degrees
 
 LEAST_EFFECT = 0.1  # a share, logits or nats: where nothing does more, nothing matters, and no colour is a strong one
+LEAST_KL = 0.05  # nats: where no two distributions are farther apart, they hardly differ
 LEAST_WRITTEN = 0.05  # of a scale's end: a smaller number is not printed in its cell
 BLUE, ORANGE, GREY, FAINT = map(colour, ("more", "less", "other", "faint"))  # on either ground
 VIOLET, TEAL = map(colour, ("attn", "mlp"))  # kinds of component

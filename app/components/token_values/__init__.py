@@ -18,7 +18,8 @@ class TokenValues:
 
     `title` is what the numbers are, with their unit. A place of which a line has no number (NaN) is grey, and its
     tooltip says what it `lacks`. All lines have one scale, from zero to the largest, or both ways from zero where they
-    are `signed`. The `unit` is what has a label; units longer than tokens get more of the page before they scroll.
+    are `signed`; it does not end before `least`. The `unit` is what has a label; units longer than tokens get more of
+    the page before they scroll.
     """
 
     labels: Sequence[str]
@@ -28,6 +29,7 @@ class TokenValues:
     signed: bool = False
     lacks: str = "not in this run"
     unit: str = "token"
+    least: float = 0.0
 
     @property
     def values(self) -> Float[np.ndarray, "line place"]:
@@ -49,6 +51,7 @@ def token_values(drawn: TokenValues, *, chosen: int | None = None, epoch: int = 
             "signed": drawn.signed,
             "lacks": drawn.lacks,
             "unit": drawn.unit,
+            "least": drawn.least,
             "lines": list(drawn.lines),
         },
         arrays={"labels": json_array(list(drawn.labels)), "values": drawn.values},

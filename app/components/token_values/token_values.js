@@ -1,6 +1,7 @@
 // Tokens in reading order, each coloured by its number; one of them is chosen, by hand or by key.
 
-/** @typedef {{ title: string, signed: boolean, lacks: string, unit: string, lines: string[] }} TokenValuesProps
+/** @typedef {{ title: string, signed: boolean, lacks: string, unit: string, least: number,
+ *   lines: string[] }} TokenValuesProps
  * of token_values/__init__.py */
 
 /** @implements {Component} */
@@ -30,7 +31,7 @@ class TokenValues {
     this.props = props;
     this.labels = readJson(/** @type {Bytes} */ (arrays.labels).values);
     this.values = /** @type {Floats} */ (arrays.values);
-    const largest = this.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
+    const largest = this.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), props.least);
     this.scale = new ColourScale({ signed: props.signed, root: "sqrt", limit: scaleEnd(largest) });
     this.cursor = 0;
     this.lines.classList.toggle("tall", props.unit !== "token");

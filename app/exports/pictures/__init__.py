@@ -1,7 +1,8 @@
 """Pictures for papers: a page's drawings by matplotlib, row by row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from headlight.app.components import CellMap, FlowGraph, HeadSteps, LensGrid, Table, TokenBars, TokenValues
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDEST = 40.0  # inches
 STRETCH = 1.4  # times its width that a description may get
-TITLE, FOOT = 0.3, 0.2  # inches
+TITLE, FOOT, LETTER = 0.3, 0.2, 0.22  # inches
 EMPTY = 4.0, 1.0  # inches of a picture that shows nothing
 
 
@@ -42,22 +43,27 @@ DRAWERS: dict[type, Drawer] = {
 }
 
 
-def picture(drawings: Drawings, palette: Palette) -> "Figure":
-    """Picture of all that fits on paper, each row at its own width, with the title above and the weights below."""
+def picture(drawings: Drawings, palette: Palette, lettered: bool = True) -> "Figure":
+    """Picture of all that fits on paper, each row at its own width, with the title above and the weights below.
+
+    Several parts are `lettered` a, b, c, by which a paper's text names them.
+    """
     from matplotlib.figure import Figure
 
     rows = [[one for drawing in row for one in drawing.for_paper if type(one) in DRAWERS] for row in drawings.rows]
     rows = [row for row in rows if row]
     sizes = [[DRAWERS[type(one)].size(one) for one in row] for row in rows]
-    heights = [max(height for _, height in row) for row in sizes]
+    lettered = lettered and sum(map(len, rows)) > 1
+    heights = [max(height for _, height in row) + LETTER * lettered for row in sizes]
     width = max((sum(wide for wide, _ in row) for row in sizes), default=EMPTY[0])
     total = sum(heights) or EMPTY[1]
     figure = Figure(figsize=(min(width, WIDEST), total + TITLE + FOOT), layout="constrained")
     figure.suptitle(drawings.finding or drawings.title.rstrip(","), fontsize=10, x=0.01, ha="left")
+    names = iter(ascii_lowercase if lettered else ())
     if rows:
         bands = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
         for band, row, across in zip(bands, rows, sizes, strict=True):
-            _row(band, row, across, width, palette)
+            _row(band, row, across, width, palette, names)
     _origin(figure, drawings, palette)
     return figure
 
@@ -73,7 +79,12 @@ def alone(description: Description, palette: Palette) -> "Figure":
 
 
 def _row(
-    band: "SubFigure", row: Sequence[Description], sizes: Sequence[tuple[float, float]], width: float, palette: Palette
+    band: "SubFigure",
+    row: Sequence[Description],
+    sizes: Sequence[tuple[float, float]],
+    width: float,
+    palette: Palette,
+    names: Iterator[str],
 ) -> None:
     """Descriptions side by side, as high as they want to be and as wide, or somewhat wider."""
     widths, high = [STRETCH * wide for wide, _ in sizes], max(height for _, height in sizes)
@@ -81,6 +92,8 @@ def _row(
     ratios = [*widths, spare] if spare > 0 else widths
     parts = band.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios)[0]
     for part, one, (_, height) in zip(parts, row, sizes, strict=False):
+        if name := next(names, ""):  # of more than there are letters the rest has none
+            part.suptitle(name, x=0.005, ha="left", fontsize=9, weight="bold")
         if high > STRETCH * height:
             part = part.subfigures(2, 1, height_ratios=[height, high - height])[0]
         DRAWERS[type(one)].draw(one, part, palette)

@@ -55,7 +55,7 @@ def _place(figure: "Figure", drawings: Drawings, palette: Palette) -> None:
     """The picture in the room between title and foot, drawn at the size that it has there."""
     from matplotlib.image import imread
 
-    drawn = picture(drawings, palette)
+    drawn = picture(drawings, palette, lettered=False)
     wide, high = drawn.get_size_inches()
     across, down = WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN - TITLE - FOOT
     scale = min(across / wide, down / high, LARGEST)

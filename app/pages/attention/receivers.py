@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headlight.app import selection
 from headlight.app.components import Choice, Column, Table, TokenValues, row_table, token_values
+from headlight.app.figures.colours import LEAST_KL
 from headlight.app.frame import progress
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import options
@@ -94,7 +95,9 @@ def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
     if made:
         st.caption(plain(f"Hidden from all later {unit}s: “{axis.labels[hidden]}”"))
         losses = {side: measure.values for side, measure in with_difference(made).items()}
-        _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", unit, hidden, "losses")
+        _coloured(
+            comparison, axis, losses, "KL of the next token's distribution (nats)", unit, hidden, "losses", LEAST_KL
+        )
 
 
 def _coloured(
@@ -105,11 +108,14 @@ def _coloured(
     unit: Unit,
     chosen: int | None,
     key: str = "vertical_scores",
+    least: float = 0.0,
 ) -> int | None:
     """The sentences coloured by values of A, B and B − A; returns the chosen one."""
     lines = named(comparison, {side: each.numpy() for side, each in values.items()}, "")
     return token_values(
-        TokenValues(axis.labels, lines, title, signed=comparison.b is not None, lacks="has none", unit=unit),
+        TokenValues(
+            axis.labels, lines, title, signed=comparison.b is not None, lacks="has none", unit=unit, least=least
+        ),
         chosen=chosen,
         epoch=selection.epoch(),
         key=selection.widget_key(key),

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from headlight.app import selection
 from headlight.app.components import Choice, LensCells, LensColours, LensGrid, LensPin, Listed, Option, Text, lens_grid
+from headlight.app.figures.colours import LEAST_KL
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
 from headlight.app.pages.lens import divergence, finding, lens_cell, reading, scope
@@ -207,7 +208,7 @@ def _ends(measure: ColourBy, values: Cells) -> tuple[float, float]:
         case "rank":
             return max(largest, 1.0), 0.0
         case "entropy" | "kl":
-            return 0.0, max(largest, 1e-3)
+            return 0.0, max(largest, LEAST_KL)
 
 
 def _grid(comparison: Comparison, values: Cells, measure: ColourBy, lenses: Lenses) -> LensPin | None:

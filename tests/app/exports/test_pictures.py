@@ -81,6 +81,15 @@ def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
 
 
+def test_parts_have_letters_where_there_are_several(alone: Comparison, folder: str) -> None:
+    figure = ATTENTION.picture(alone, chosen(folder), LIGHT)
+    bands = [part for band in figure.subfigs for part in band.subfigs]
+    named = [part.get_suptitle() for part in bands if part.axes]
+    assert named == [*"abc"]  # the text and two heads
+    flow = FLOW.picture(alone, chosen(folder), LIGHT)
+    assert [part.get_suptitle() for band in flow.subfigs for part in band.subfigs] == [""]  # it is alone
+
+
 def test_lines_over_the_text_are_as_wide_as_the_attention(alone: Comparison, folder: str) -> None:
     figure = ATTENTION.picture(alone, chosen(folder, queries=(30,)), LIGHT)
     text = next(axes for axes in figure.axes if not axes.images)
