@@ -25,6 +25,11 @@ def place_of(comparison: Comparison, chosen: Selection) -> int:
     return comparison.default_place if chosen.position is None else chosen.position
 
 
+def preposition(run: Run) -> str:
+    """Whether a prediction is of what comes "after" a token, or is made "at" it, as an encoder's or a classifier's."""
+    return "at" if run.cfg.attention_dir == "bidirectional" or run.label_names else "after"
+
+
 def pair_of(comparison: Comparison, chosen: Selection, at_b: int | None = None) -> Pair:
     """The two typed tokens; for missing or invalid ones the first run's predictions at the place.
 

@@ -21,7 +21,7 @@ from headlight.model.runs.run import EMBEDDINGS, Run
 from headlight.model.runs.stream_norms import norms_before, stream_norms, through_norms
 
 EDITS = "the run's edits"
-WRITERS = {"attn_out": "attention", "mlp_out": "MLP"}
+WRITERS = {"attn_out": "attn", "mlp_out": "MLP"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _groups(run: Run, position: int) -> tuple[_Group, ...]:
             index, norm = norms[layer, written_part]
             n_norms = index + 1
             if norm.norm.b is not None:
-                of_bias = Part(f"L{layer} {WRITERS[written_part]}'s norm bias", layer)
+                of_bias = Part(f"L{layer} {WRITERS[written_part]} norm bias", layer)
                 groups.append(_Group((of_bias,), norm.norm.b[None].double(), n_norms))
     return tuple(groups)
 
@@ -147,12 +147,12 @@ def _embedded(run: Run, position: int) -> _Group:
     if (norm := norm_of(model.embed_ln)) is not None:
         vectors = normalized(vectors, vectors.sum(0), norm)
         if norm.b is not None:
-            parts, vectors = (*parts, "embeddings' norm bias"), torch.cat([vectors, norm.b.double()[None]])
+            parts, vectors = (*parts, "embed norm bias"), torch.cat([vectors, norm.b.double()[None]])
     if isinstance(model.embed_project, EmbedProject):
         W, b = widened(model.embed_project.W.detach()).double(), model.embed_project.b.detach().double()
         vectors = vectors.double() @ W
         if b.any():
-            parts, vectors = (*parts, "embeddings' projection bias"), torch.cat([vectors, b[None]])
+            parts, vectors = (*parts, "embed projection bias"), torch.cat([vectors, b[None]])
     return _Group(tuple(map(Part, parts)), vectors.to(run.cache["embed"]))
 
 
@@ -171,7 +171,7 @@ def _mlp_parts(run: Run, layer: int, position: int) -> dict[str, Float[Tensor, "
     if (shared := block.mlp.shared(read, NO_TAP)) is not None:
         experts[f"L{layer} shared expert"] = written(run, layer, shared[0, 0], position, "ln2_post")
     bias = norm_bias(run, layer, "ln2_post")
-    return experts if bias is None else experts | {f"L{layer} MLP's norm bias": bias}
+    return experts if bias is None else experts | {f"L{layer} MLP norm bias": bias}
 
 
 @torch.inference_mode()

@@ -45,7 +45,7 @@ from headlight.app.parts import options, tables
 from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.pair import said_of_cap
+from headlight.app.parts.pair import preposition, said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.runs import jobs, prompts
 from headlight.app.runs.jobs import Jobs
@@ -163,7 +163,7 @@ def _question(comparison: Comparison, now: Selection) -> Iterator[Option]:
     yield options.tie(
         Listed,
         "patch_position",
-        "Predicted after",
+        f"Predicted {preposition(comparison.a)}",
         _place(comparison, now),
         lambda new: selection.choose(position=new),
         options={place: _token(comparison, place) for place in _places(comparison, now)},

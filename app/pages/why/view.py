@@ -18,7 +18,7 @@ from headlight.app.parts import charts, needs, options
 from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
-from headlight.app.parts.pair import Pair, pair_of, place_of, typeable
+from headlight.app.parts.pair import Pair, pair_of, place_of, preposition, typeable
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, compared, is_there, side_of
 from headlight.app.runs import runs
@@ -114,7 +114,7 @@ def _question(comparison: Comparison, pair: Pair) -> None:
             None if run.cfg.has_one_output else _swap(pair, run, folded=compares),
             _place(
                 "position",
-                "Predicted after",
+                f"Predicted {preposition(run)}",
                 comparison,
                 place,
                 lambda at: selection.choose(position=at),
@@ -138,12 +138,13 @@ def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
         shares = probabilities(logits, run.cfg.multi_label)[[pair.target, pair.distractor]].tolist()
         difference = float(contrast(logits[measured_outputs(len(logits), pair.target, pair.distractor)]))
         named = f"{side}: " if comparison.b is not None else ""
+        token = isolated(comparison.token_at(run, position))
+        where = "by the mean of all tokens" if run.cfg.pools_mean else f"{preposition(run)} {token}"
         if run.cfg.has_one_output:
-            st.text(f"{named}at {isolated(comparison.token_at(run, position))}:  {labels[0]}  {number(difference)}")
+            st.text(f"{named}{where}:  {labels[0]}  {number(difference)}")
             continue
         predictions = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
-        after = isolated(comparison.token_at(run, position))
-        st.text(f"{named}after {after}:  {predictions};  difference {number(difference)} logits")
+        st.text(f"{named}{where}:  {predictions};  difference {number(difference)} logits")
 
 
 def _swap(pair: Pair, run: Run, folded: bool) -> Button:
@@ -270,7 +271,8 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
     )
     if not needs.neurons(comparison):
         options.row(_neurons(), name="neurons", whole=True)
-    caption = "Accumulated over layers at the final norm's scale, with each layer's logit lens at its own scale."
+    scales = "this run's scales" if any(run.cfg.post_norm for run in comparison.runs) else "the final norm's scale"
+    caption = f"Accumulated over layers at {scales}, with each layer's logit lens at its own scale."
     layers, names = compared(sides, numbers.by_layer), ("", "after layer")
     drawn = panels.plain_map(layers, side, names, "target − distractor (logits)", caption)
     cell_map(drawn, key=selection.widget_key("by_layer"))
