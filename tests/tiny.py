@@ -102,6 +102,15 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "gpt1-like": {"post_norm": True, "tie_word_embeddings": True},
     "bert-like": ENCODER | {"post_norm": True, "n_token_types": 2, "d_embed": 12, "output_bias": True},
+    "deberta-like": ENCODER
+    | {
+        "post_norm": True,
+        "positional_embedding_type": "none",
+        "disentangled_attention": ("c2p", "p2c"),
+        "position_buckets": 4,
+        "relative_attention_max_distance": 9,
+        "conv_kernel_size": 3,
+    },
     "modernbert-like": ENCODER
     | {
         "positional_embedding_type": "rotary",

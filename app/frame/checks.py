@@ -131,7 +131,7 @@ def _others(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
 
 def _added_by_edits(made: Run) -> Iterator[Float[Tensor, "pos d_model"]]:
     """Change of the stream by each edit of it; an error before an edit would count as part of the edit."""
-    writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in made.cfg.written]
+    writes = [(layer, part, state) for layer in range(made.cfg.n_layers) for part, state in made.cfg.written(layer)]
     names = ["blocks.0.hook_resid_pre", *(state and f"blocks.{layer}.hook_{state}" for layer, _, state in writes)]
     stream = torch.zeros_like(made.cache["embed"])
     begun = sum((part for _, part in made.embeddings()), stream)

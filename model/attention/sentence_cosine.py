@@ -23,8 +23,8 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.head import patterns
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import norm_behind, norm_of, write_scales
-from headlight.model.runs.run import Run
-from headlight.model.runs.stream_norms import scales_of
+from headlight.model.runs.run import WRITERS, Run
+from headlight.model.runs.stream_norms import scales_of, stream_norms
 
 Rows = Float[Tensor, "pos d_model"]
 DENSE_BIASES = "biases of Dense"  # the layers behind the pooling
@@ -156,21 +156,22 @@ def parts_along(run: Run, direction: Rows) -> tuple[Float[Tensor, "layer head"],
 
     They sum to that product; what edits changed of the stream itself is a part of its own.
     """
-    heads, rest, streams = list[Tensor](), dict[str, float](), list(run.streams())
+    heads, rest, final = list[Tensor](), dict[str, float](), run.stream(run.cfg.n_layers)
+    norms = {(norm.layer, norm.part): norm for norm in stream_norms(run)}
     back = _Back(direction)
-    back.through(norm_of(run.model.ln_final), streams[-1])
-    whole = back.of(streams[-1]) + back.constant
+    if (last := norm_of(run.model.ln_final)) is not None:
+        back.through(last, scales_of(final, last))
+    whole = back.of(final) + back.constant
     for layer in reversed(range(run.cfg.n_layers)):
-        block, pre, attn_out = run.model.block(layer), streams[layer], run.cache["attn_out", layer]
-        if not run.cfg.attn_only:
-            if run.cfg.post_norm:
-                between = block.after("attn_out", (pre + attn_out)[None])[0]
-                back.through(norm_of(block.get_submodule("ln2")), between + run.cache["mlp_out", layer])
-            rest[f"L{layer} MLP"] = back.of(run.cache["mlp_out", layer])
-        if run.cfg.post_norm:
-            back.through(norm_of(block.ln1), pre + attn_out)
-        heads.append(_of_heads(run, layer, back.direction))
-        rest[f"L{layer} attention bias"] = back.of(attn_out) - float(heads[-1].sum())
+        for part, _ in reversed(run.cfg.written(layer)):
+            if (norm := norms.get((layer, part))) is not None:
+                back.through(norm.norm, norm.scales)
+            of_part = back.of(run.cache[part, layer])
+            if part == "attn_out":
+                heads.append(_of_heads(run, layer, back.direction))
+                rest[f"L{layer} attention bias"] = of_part - float(heads[-1].sum())
+            else:
+                rest[f"L{layer} {WRITERS[part]}"] = of_part
     rest |= {name: back.of(part) for name, part in run.embeddings()}
     rest["norms' biases"] = back.constant
     if run.edits_stream:
@@ -184,13 +185,11 @@ class _Back:
     def __init__(self, direction: Rows) -> None:
         self.direction, self.constant = direction, 0.0
 
-    def through(self, norm: Norm | None, stream: Rows) -> None:
-        """Before a norm of this stream."""
-        if norm is None:
-            return
+    def through(self, norm: Norm, scales: Float[Tensor, " pos"]) -> None:
+        """Before a norm with these divisors."""
         if norm.b is not None:
             self.constant += float((self.direction @ norm.b.double()).sum())
-        self.direction = _read_back(self.direction, norm, scales_of(stream, norm))
+        self.direction = _read_back(self.direction, norm, scales)
 
     def of(self, written: Rows) -> float:
         """Contribution of a vector that was written there."""

@@ -17,11 +17,11 @@ from headlight.model.runs.edits import head_name
 from headlight.model.runs.head import patterns
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import attention_bias, has_attention_bias, norm_bias, norm_of, written
-from headlight.model.runs.run import EMBEDDINGS, Run
+from headlight.model.runs.run import EMBEDDINGS, WRITERS, Run
 from headlight.model.runs.stream_norms import norms_before, stream_norms, through_norms
 
 EDITS = "the run's edits"
-WRITERS = {"attn_out": "attn", "mlp_out": "MLP"}
+SHORT = WRITERS | {"attn_out": "attn", "conv_out": "conv"}  # in names that have to be short
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _groups(run: Run, position: int) -> tuple[_Group, ...]:
     norms = {(norm.layer, norm.part): (index, norm) for index, norm in enumerate(stream_norms(run))}
     groups, n_norms = [_embedded(run, position)], 0
     for layer in range(run.cfg.n_layers):
-        for written_part, _ in run.cfg.written:
+        for written_part, _ in run.cfg.written(layer):
             parts, vectors = _written(run, layer, written_part, position)
             groups.append(_Group(parts, vectors, n_norms))
             if (layer, written_part) not in norms:
@@ -119,7 +119,7 @@ def _groups(run: Run, position: int) -> tuple[_Group, ...]:
             index, norm = norms[layer, written_part]
             n_norms = index + 1
             if norm.norm.b is not None:
-                of_bias = Part(f"L{layer} {WRITERS[written_part]} norm bias", layer)
+                of_bias = Part(f"L{layer} {SHORT[written_part]} norm bias", layer)
                 groups.append(_Group((of_bias,), norm.norm.b[None].double(), n_norms))
     return tuple(groups)
 
@@ -128,7 +128,9 @@ def _written(
     run: Run, layer: int, written_part: str, position: int
 ) -> tuple[tuple[Part, ...], Float[Tensor, "part d_model"]]:
     """The components of one of a layer's writes, by its hook name."""
-    if written_part != "attn_out":
+    if written_part == "conv_out":
+        return (Part(f"L{layer} {WRITERS[written_part]}", layer),), run.cache[written_part, layer][[position]]
+    if written_part == "mlp_out":
         by_name = _mlp_parts(run, layer, position)
         return tuple(Part(name, layer) for name in by_name), torch.stack([*by_name.values()])
     parts = [Part(head_name((layer, head)), layer, head) for head in range(run.cfg.n_heads)]

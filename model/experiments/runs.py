@@ -134,4 +134,4 @@ def after_block(block: AttnOnlyBlock, pre: Streams, attn_out: Streams, mlp_out: 
         return mid
     if mlp_out is None:
         mlp_out = block.mlp_out(block.mlp_in(pre, mid), NO_TAP)
-    return block.after("mlp_out", mid + mlp_out)
+    return block.end(pre, block.after("mlp_out", mid + mlp_out))

@@ -55,7 +55,8 @@ def translated(name: str, cfg: TransformerConfig) -> str:
     if match := LAYER.fullmatch(module):
         layer, inner = int(match[1]), match[2] or ""
         if not inner and side == "output" and cfg.post_norm:  # the stream is normalised once more before the output
-            layer, end = layer + 1, "hook_resid_pre" if layer + 1 < cfg.n_layers else None
+            is_named = layer + 1 < cfg.n_layers and not (layer == 0 and cfg.conv_kernel_size)
+            layer, end = layer + 1, "hook_resid_pre" if is_named else None
         elif not inner:
             end = "hook_resid_pre" if side == "input" else "hook_resid_post"
         else:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.base.errors import InputError
 from headlight.model.flow import information_flow, readout
 from headlight.model.flow.change import FlowChange, FlowOf, flow_change, lacks_change
 from headlight.model.flow.information_flow import Flow, Place, Supply
@@ -29,7 +30,7 @@ def flow_of(run: Run, position: int, threshold: float) -> Flow:
     """Flow graph of the last stream at a position, with the edges of at least that share of their target.
 
     Raises:
-        InputError: the threshold is no share.
+        InputError: the threshold is no share, or the model has a convolution.
     """
     supply = _supply(run)
     with run.host.turn():
@@ -70,7 +71,19 @@ def _flow_change_of(comparison: Comparison, place: int, threshold: float) -> Flo
         return flow_change(a, b, comparison.alignment, comparison.a.cfg.states, place, threshold)
 
 
+def no_flow(run: Run) -> str:
+    """Reason why there is no information flow of a run; a sentence for the user, or empty."""
+    if run.cfg.conv_kernel_size is None:
+        return ""
+    return (
+        "This model's first layer ends in a convolution over neighbouring tokens, which information flow does not "
+        "follow. Use Patching or Why, which count it."
+    )
+
+
 def _supply(run: Run) -> Supply:
+    if reason := no_flow(run):
+        raise InputError(reason)
     return partial(_summands, run, _states(run))
 
 

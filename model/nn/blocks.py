@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -11,6 +12,7 @@ from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import NO_TAP, Tap
 from headlight.model.nn.layers.attention import build_attention
 from headlight.model.nn.layers.biases import SharedBias
+from headlight.model.nn.layers.convolution import Convolution
 from headlight.model.nn.layers.dropout import Dropout
 from headlight.model.nn.layers.mlp import build_mlp
 from headlight.model.nn.layers.norms import NoNorm, build_norm
@@ -53,6 +55,10 @@ class AttnOnlyBlock(nn.Module):
         """The stream after a part was added to it."""
         normalized: Stream = self.norm_after(part)(resid, NO_TAP)
         return normalized
+
+    def end(self, resid_pre: Stream, resid: Stream) -> Stream:
+        """The stream after the layer, of that before it and that behind its MLP."""
+        return resid
 
     def _written(self, output: Stream) -> Stream:
         return self.dropout(output if self.residual_scale == 1.0 else output * self.residual_scale)
@@ -135,7 +141,11 @@ class PostNormBlock(Block):
         resid_mid = tap("hook_resid_mid", resid_pre + self.attn_out(resid_pre, positions, tap))
         normalized = self.ln1(resid_mid, tap.within("ln1"))
         resid_post = tap("hook_resid_post", normalized + self.mlp_out(normalized, tap))
-        return self.ln2(resid_post, tap.within("ln2"))
+        return self._ended(resid_pre, self.ln2(resid_post, tap.within("ln2")), positions, tap)
+
+    def _ended(self, resid_pre: Stream, resid: Written, positions: Positions, tap: Tap) -> Written:
+        """The stream after the layer, of that before it and that behind its MLP."""
+        return resid
 
     def attn_in(self, resid_pre: Stream) -> Stream:
         """Input of attention: the stream itself."""
@@ -148,6 +158,32 @@ class PostNormBlock(Block):
     def norm_after(self, part: str) -> nn.Module:
         """The norm behind attention, or behind the MLP."""
         return self.ln1 if part == "attn_out" else self.ln2
+
+
+class ConvBlock(PostNormBlock):
+    """A block that ends in a convolution over neighbouring tokens of its input, added to the stream and normalised.
+
+    Source: transformers' ConvLayer of DeBERTa-v2, which stands behind the first layer.
+    """
+
+    def __init__(self, cfg: TransformerConfig, layer: int) -> None:
+        super().__init__(cfg, layer)
+        self.conv, self.ln_conv = Convolution(cfg), build_norm(cfg)
+
+    def _ended(self, resid_pre: Stream, resid: Written, positions: Positions, tap: Tap) -> Written:
+        real = positions.mask[:, 0, 0, :, None]  # padding is no token's neighbour
+        conv_out = tap("hook_conv_out", self.conv(resid_pre * real))
+        n_joined = len(resid) - len(conv_out)  # rows that an edit let join the first behind what is read here
+        conv_out = torch.cat([conv_out, conv_out[:1].expand(n_joined, -1, -1)]) if n_joined else conv_out
+        return self.ln_conv(resid + conv_out, tap.within("ln_conv"))
+
+    def end(self, resid_pre: Stream, resid: Stream) -> Stream:
+        """The stream to which what the convolution gives of the layer's input is added."""
+        return self.after("conv_out", resid + self.conv(resid_pre))
+
+    def norm_after(self, part: str) -> nn.Module:
+        """The norm behind attention, the MLP, or the convolution."""
+        return self.ln_conv if part == "conv_out" else super().norm_after(part)
 
 
 class CrossBlock(Block):
@@ -214,6 +250,8 @@ def block_kind(cfg: TransformerConfig) -> Callable[[TransformerConfig, int], nn.
         return AttnOnlyBlock
     if cfg.parallel_attn_mlp:
         return ParallelBlock
+    if cfg.conv_kernel_size:
+        return lambda cfg, layer: (PostNormBlock if layer else ConvBlock)(cfg, layer)
     return PostNormBlock if cfg.post_norm else Block
 
 

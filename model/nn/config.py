@@ -125,6 +125,8 @@ class TransformerConfig:
     embeddings (`post_embedding_ln` the token's alone), whose width `d_embed` is brought to d_model where it differs,
     or with `project_embeddings` always. The token `token_dropout` has no embedding, and the others of a text are larger
     by the share of it there.
+    With `conv_kernel_size` the first layer ends in a convolution over so many neighbouring tokens of what it read, in
+    `conv_groups` groups, by `conv_act_fn`, which is added to its stream and normalised with it.
     Layers in `no_ln1_layers` have no norm before attention. With `mlm_act_fn` a linear layer, that function and a norm
     stand before the unembedding; `output_bias` gives one that is tied a bias.
 
@@ -212,6 +214,9 @@ class TransformerConfig:
     post_embedding_ln: bool = False
     embeddings_ln: bool = False
     no_ln1_layers: tuple[int, ...] = ()
+    conv_kernel_size: int | None = None
+    conv_groups: int = 1
+    conv_act_fn: HeadActivation = "tanh"
     mlm_act_fn: Activation | None = None
     output_bias: bool = False
     embedding_scale: float = 1.0
@@ -259,6 +264,7 @@ class TransformerConfig:
             if field.type in ("bool", bool):
                 check_choice(field.name, getattr(self, field.name), (True, False))
         self._check_positions()
+        self._check_convolution()
         self._check_attention()
         self._check_experts()
         self._check_output()
@@ -268,18 +274,18 @@ class TransformerConfig:
                 "Set tie_word_embeddings=False, or leave d_vocab_out out."
             )
 
-    @property
-    def written(self) -> tuple[tuple[str, str | None], ...]:
-        """Hook names of each layer's writes, in order, with the stream after each where that has a name."""
+    def written(self, layer: int) -> tuple[tuple[str, str | None], ...]:
+        """Hook names of a layer's writes, in order, with the stream after each where that has a name."""
         if self.attn_only:
             return (("attn_out", "resid_post"),)
         between = None if self.parallel_attn_mlp else "resid_mid"
-        return (("attn_out", between), ("mlp_out", "resid_post"))
+        convolved = (("conv_out", None),) if self.conv_kernel_size and layer == 0 else ()
+        return (("attn_out", between), ("mlp_out", "resid_post"), *convolved)
 
     @property
     def states(self) -> int:
         """Number of named streams per layer after its input: after attention and after its MLP, or one."""
-        return sum(state is not None for _, state in self.written)
+        return sum(state is not None for _, state in self.written(0))
 
     @property
     def has_relative_bias(self) -> bool:
@@ -356,6 +362,19 @@ class TransformerConfig:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.n_token_types is not None:
             check_size("n_token_types", self.n_token_types)
+
+    def _check_convolution(self) -> None:
+        check_choice("conv_act_fn", self.conv_act_fn, get_args(HeadActivation))
+        if self.conv_kernel_size is None:
+            return
+        self._check_sizes("conv_kernel_size", "conv_groups")
+        if self.conv_kernel_size % 2 == 0 or self.d_model % self.conv_groups:
+            raise ConfigError(
+                f"conv_kernel_size is {self.conv_kernel_size} and conv_groups {self.conv_groups}; supported are an odd "
+                f"one, and one that divides d_model, which is {self.d_model}."
+            )
+        if not self.post_norm or self.n_layers < 2:
+            raise ConfigError("A convolution needs post_norm=True, and a layer behind it.")
 
     def _check_attention(self) -> None:
         self._check_sizes("n_key_value_heads")

@@ -93,6 +93,7 @@ def _reaching(patching: Patching, senders: Sequence[Head], layer: int, through_m
         if isinstance(block, Block):
             anew = block.mlp_out(block.mlp_in(before, rows), NO_TAP) if through_mlps else None
             rows = block.after("mlp_out", rows + (patching.base["mlp_out", index] if anew is None else anew))
+        rows = block.end(before, rows)
     return rows
 
 

@@ -121,9 +121,11 @@ class Patching:
     @property
     def final_of_other(self) -> Float[Tensor, "pos d_model"]:
         """The other run's stream after the last layer."""
-        last, parts = self.model.cfg.n_layers - 1, ["resid_pre", "attn_out"]
-        parts += [] if self.model.cfg.attn_only else ["mlp_out"]
-        return torch.stack([self.other[part, last] for part in parts]).sum(0)
+        last = self.model.cfg.n_layers - 1
+        block, resid = self.model.block(last), self.other["resid_pre", last]
+        for part, _ in self.model.cfg.written(last):
+            resid = block.after(part, (resid + self.other[part, last])[None])[0]
+        return resid
 
     def share(self, differences: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """Position of logit differences between A's and B's: 0 at A's, 1 at B's, not clipped."""

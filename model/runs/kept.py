@@ -15,7 +15,7 @@ from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.edits.editing import NO_EDITS, EditTap
 
 THUMBNAIL = 64  # pixels on a side at most
-KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "_embed", "_post.hook_scale", "_norm.hook_scale")
+KEPT = ("hook_v", "hook_attn_out", "hook_mlp_out", "hook_conv_out", "_embed", "_post.hook_scale", "_norm.hook_scale")
 STREAMS = ("hook_resid_pre", "hook_resid_mid", "hook_resid_post")  # kept where an edit changes them
 
 

@@ -38,6 +38,7 @@ from headlight.model.text.turns import Turn, turns_of
 
 Stream = Float[Tensor, "pos d_model"]
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
+WRITERS = {"attn_out": "attention", "mlp_out": "MLP", "conv_out": "convolution"}  # by their writes
 EDITED = "edits of the stream"
 NORMALISED = "norms of the stream"
 
@@ -186,9 +187,8 @@ class Run:
     def _parts(self) -> Iterator[tuple[str, Stream]]:
         yield from self.embeddings()
         for layer in range(self.cfg.n_layers):
-            yield f"L{layer} attention", self.cache["attn_out", layer]
-            if not self.cfg.attn_only:
-                yield f"L{layer} MLP", self.cache["mlp_out", layer]
+            for part, _ in self.cfg.written(layer):
+                yield f"L{layer} {WRITERS[part]}", self.cache[part, layer]
 
     def embeddings(self) -> Iterator[tuple[str, Stream]]:
         """Embeddings that begin the stream, by name; one sum where the model normalises or widens it."""
@@ -211,7 +211,7 @@ class Run:
         for layer in range(self.cfg.n_layers):
             resid = self._edited(f"blocks.{layer}.hook_resid_pre", positions, resid)
             yield layer, None, resid
-            for part, state in self.cfg.written:
+            for part, state in self.cfg.written(layer):
                 resid = resid + self.cache[part, layer][positions]
                 if state is not None:
                     resid = self._edited(f"blocks.{layer}.hook_{state}", positions, resid)

@@ -29,6 +29,7 @@ COLOURS: dict[str, plots.Colour] = {  # of what writes to the stream, in the ord
     **dict(zip(EMBEDDINGS, ("light grey", "grey", "blue"), strict=True)),
     "attention": "violet",
     "MLP": "teal",
+    "convolution": "orange",
     EDITED: "blue",
     NORMALISED: "blue",
 }

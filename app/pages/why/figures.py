@@ -21,7 +21,7 @@ REST = "the other {}"
 SUM = "sum"
 STRONGEST = 8  # parts of a side of the score's matrix that have a row or column of their own
 LONGEST_FALL = 11  # parts that have a bar of their own
-BIAS, MLP = "bias", "MLP"
+BIAS, MLP, CONVOLUTION = "bias", "MLP", "convolution"
 
 
 def score_matrix(at: Explained) -> Matrix:
@@ -78,7 +78,9 @@ def effect_map(at: Explained) -> Matrix:
             cell = part.layer, _column(part)
             effects[cell] = effects.get(cell, 0.0) + value  # experts share the MLPs' column
     present = {column for _, column in effects}
-    columns = tuple(name for name in (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, MLP) if name in present)
+    columns = tuple(
+        name for name in (*(f"H{head}" for head in range(cfg.n_heads)), BIAS, MLP, CONVOLUTION) if name in present
+    )
     values = [[effects.get((layer, column), np.nan) for column in columns] for layer in range(cfg.n_layers)]
     return Matrix(tuple(f"L{layer}" for layer in range(cfg.n_layers)), columns, np.array(values))
 
@@ -86,7 +88,7 @@ def effect_map(at: Explained) -> Matrix:
 def _column(part: Part) -> str:
     if part.head is not None:
         return f"H{part.head}"
-    return BIAS if part.name.endswith(BIAS) else MLP
+    return next((name for name in (BIAS, CONVOLUTION) if part.name.endswith(name)), MLP)
 
 
 def by_layer(at: Explained) -> Matrix:

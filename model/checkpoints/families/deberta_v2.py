@@ -1,5 +1,7 @@
 """DeBERTa folders of versions 2 and 3: BERT's layers, whose scores know how far a key is from its query.
 
+The largest have a convolution over neighbouring tokens behind the first layer.
+
 The queries and keys of distances are computed on opening, of one embedding of distances for all layers.
 
 Source: transformers' DebertaV2Config and modeling_deberta_v2.
@@ -13,11 +15,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from headlight.model.base.errors import ConfigError
-from headlight.model.checkpoints.architecture import Architecture, layers
+from headlight.model.checkpoints.architecture import Architecture, activation, layers
 from headlight.model.checkpoints.decoder import heads, mlp, norm
 from headlight.model.checkpoints.families import bert
 from headlight.model.checkpoints.keys import Keys
-from headlight.model.checkpoints.weight_map import WeightMap, joined, reading, reading_bias, table, vector
+from headlight.model.checkpoints.weight_map import WeightMap, WeightView, joined, reading, reading_bias, table, vector
 from headlight.model.nn.config import TransformerConfig
 
 DISTANCES = "encoder.rel_embeddings.weight"
@@ -34,6 +36,7 @@ def settings(config: Any) -> dict[str, Any]:
         )
     kinds = tuple(kind for kind in ROLES if kind in (config.pos_att_type or ()))
     longest, buckets = config.max_relative_positions, config.position_buckets
+    kernel, conv_act = getattr(config, "conv_kernel_size", None), getattr(config, "conv_act", None) or "tanh"
     return bert.settings(config) | {
         "n_token_types": config.type_vocab_size or None,
         "attn_scale": (config.hidden_size // config.num_attention_heads * (1 + len(kinds))) ** 0.5,
@@ -41,6 +44,9 @@ def settings(config: Any) -> dict[str, Any]:
         "disentangled_attention": kinds if config.relative_attention else (),
         "position_buckets": max(buckets or 0, 0),
         "relative_attention_max_distance": longest if (longest or 0) > 0 else config.max_position_embeddings,
+        "conv_kernel_size": None if kernel in (None, 0, -1) else kernel,
+        "conv_groups": getattr(config, "conv_groups", None) or 1,
+        "conv_act_fn": conv_act if conv_act == "tanh" else activation(conv_act),
     }
 
 
@@ -50,6 +56,8 @@ def weight_map(cfg: TransformerConfig, config: Any) -> WeightMap:
     if cfg.positional_embedding_type == "none":
         del weights["pos_embed.W_pos"]
     weights |= layers(cfg, lambda at: _layer(cfg, config, at), bert.LAYER)
+    if cfg.conv_kernel_size:
+        weights |= layers(cfg, lambda at: _convolution(cfg), only=[0])
     at = "cls.predictions."
     head = bert.mlm_head(cfg, f"{at}transform.dense", f"{at}transform.LayerNorm")
     return weights | head | bert.unembed(cfg, f"{at}decoder", f"{at}bias")
@@ -63,6 +71,15 @@ def _layer(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
         **mlp(cfg, f"{at}intermediate.dense", f"{at}output.dense"),
         **norm("ln2", f"{at}output.LayerNorm", cfg.d_model),
         **_distances(cfg, config, f"{at}attention.self."),
+    }
+
+
+def _convolution(cfg: TransformerConfig) -> WeightMap:
+    shape = cfg.d_model, cfg.d_model // cfg.conv_groups, cfg.conv_kernel_size or 0
+    return {
+        "conv.W": WeightView("encoder.conv.conv.weight", shape),
+        "conv.b": vector("encoder.conv.conv.bias", cfg.d_model),
+        **norm("ln_conv", "encoder.conv.LayerNorm", cfg.d_model),
     }
 
 
@@ -95,12 +112,11 @@ def _distances(cfg: TransformerConfig, config: Any, at: str) -> WeightMap:
 KEYS = Keys(
     (
         *(*bert.READ, "relative_attention", "max_relative_positions", "position_biased_input", "pos_att_type"),
-        *("position_buckets", "share_att_key", "embedding_size"),
+        *("position_buckets", "share_att_key", "embedding_size", "conv_kernel_size", "conv_groups", "conv_act"),
     ),
     {
         "norm_rel_ebd": ("none", "layer_norm"),
         "legacy": (True,),
-        "conv_kernel_size": (0, None),
         "attention_head_size": (None,),
     },
 )

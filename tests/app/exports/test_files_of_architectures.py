@@ -55,6 +55,8 @@ def written(files: Files, position: int) -> dict[tuple[str, str], float]:
     for layer in range(cfg.n_layers):
         found[f"L{layer}", "attention"] = cache["attn_out", layer]
         found[f"L{layer}", "MLP"] = cache["mlp_out", layer]
+        if f"blocks.{layer}.hook_conv_out" in cache:
+            found[f"L{layer}", "convolution"] = cache["conv_out", layer]
     if cfg.post_norm:
         found["norms", "norms of the stream"] = states(files)[-1] - sum(found.values())
     return {where: float(part[0, position].norm()) for where, part in found.items()}
@@ -109,7 +111,9 @@ def inside(files: Files) -> None:
     assert ("LayerNorm" in steps) == (cfg.normalization_type == "LN" and not cfg.post_norm)
     assert ("RMSNorm" in steps) == (cfg.normalization_type == "RMS" and cfg.normalize_before)
     assert ("Soft cap" in steps) == (cfg.attn_scores_soft_cap is not None)
-    assert ("Position's bias" in steps) == (cfg.positional_embedding_type == "alibi")
+    assert ("Position's bias" in steps) == (
+        cfg.positional_embedding_type == "alibi" or bool(cfg.disentangled_attention)
+    )
     assert any("urned" in step for step in steps) == (cfg.positional_embedding_type == "rotary")
     np.testing.assert_allclose(image(titled(figure, "Softmax"))[0], cache["pattern", LAYER][0, HEAD, query], **CLOSE)
     output = (

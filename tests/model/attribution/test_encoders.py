@@ -41,11 +41,12 @@ CASES: list[Any] = [
     ("Albert", LABELS, {}, 0),
     ("Electra", LABELS, {}, 0),
     ("DebertaV2", LABELS, {}, 0),
+    ("DebertaV2", EACH, {"conv_kernel_size": 3, "conv_act": "gelu"}, 2),
     ("ModernBert", LABELS, {"classifier_pooling": "mean"}, 0),
 ]
 QUERIES, KEYS = ("attention.self.query", "q_lin", "attention.query"), ("attention.self.key", "k_lin", "attention.key")
 READ = ("self.value", "v_lin", "attention.value", "query_proj", "key_proj", "value_proj", "Wqkv")
-MLP_READ = ("intermediate.dense", "ffn.lin1", "ffn", "mlp.Wi")
+MLP_READ = ("intermediate.dense", "ffn.lin1", "ffn", "mlp.Wi", "conv.conv")
 FROM_HEADS = ("attention.output.dense", "attention.dense", "attention.out_lin", "attn.Wo")
 FROM_MLP = ("output.dense", "ffn.lin2", "ffn_output", "mlp.Wo")
 WORDS = ("word_embeddings", "tok_embeddings")

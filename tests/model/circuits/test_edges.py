@@ -21,7 +21,7 @@ from tests.tiny import KINDS, open_tiny
 pytestmark = pytest.mark.usefixtures("unchecked")  # each receiver's stream travels as a row of a batch
 A, B = "one two three one two three one", "one two four one three three one"
 ASKED = LogitDifference(40, 90, 6)
-REFUSED = ("gemma2-like", "olmo2-like", "gpt1-like", "bert-like")
+REFUSED = ("gemma2-like", "olmo2-like", "gpt1-like", "bert-like", "deberta-like")
 QUICK = ("gpt2-like", "neox-like")
 TAKEN = [
     kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS if kind not in REFUSED

@@ -18,5 +18,14 @@ CONFIGS = {
     "position to content alone, positions": DebertaV2Config(
         **RELATIVE | {"position_biased_input": True}, pos_att_type=["p2c"], position_buckets=4, max_relative_positions=9
     ),
+    "convolution": DebertaV2Config(
+        **RELATIVE, pos_att_type=["c2p", "p2c"], position_buckets=4, conv_kernel_size=3, conv_act="gelu"
+    ),
+    "convolution over five tokens, in groups": DebertaV2Config(
+        **RELATIVE | {"position_biased_input": True}, pos_att_type=["c2p"], conv_kernel_size=5, conv_groups=2
+    ),
+    "convolution over one token, relu, no distances": DebertaV2Config(
+        **SIZES, conv_kernel_size=1, conv_act="relu", type_vocab_size=2
+    ),
     "no distances": DebertaV2Config(**SIZES, layer_norm_eps=0.01, hidden_act="relu"),
 }
