@@ -45,7 +45,7 @@ def openable_heads(
         legend_limit=pooled.limit,
         lacks=lacks(rows.presence),
     )
-    strip = TokenStrip(rows, panels[0], columns, how.show, how.sink, selection.scale, turns=turns)
+    strip = TokenStrip(rows, panels[0], columns, how.show, how.sink, selection.scale, turns=turns, quantity=title)
     large = HeadPanels(
         panels,
         rows,
@@ -55,6 +55,7 @@ def openable_heads(
         selection.scale,
         selection.own_scale,
         limits(side, pooled.limit),
+        quantity=title,
     )
     return on_screen(OpenableHeads(grid, strip, large, selected), group=GROUP)
 

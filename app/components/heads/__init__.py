@@ -96,7 +96,8 @@ class HeadPanels:
     column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
     value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
 
-    A `title`, with what explains it, stands before the legend.
+    A `title`, with what explains it, stands before the legend; `quantity` says which weights they are, as of units of
+    several tokens.
     """
 
     panels: Sequence[HeadPanel]
@@ -108,6 +109,7 @@ class HeadPanels:
     own_scale: bool = False
     others: Mapping[Kind, float] = field(default_factory=dict)
     title: tuple[str, str] | None = None
+    quantity: str = ""
 
 
 def heads(
@@ -133,6 +135,7 @@ def heads(
             **axis_props(drawn.axis, drawn.columns),
             "panels": [panel_props(panel) for panel in drawn.panels],
             "show": drawn.show,
+            "quantity": drawn.quantity,
             "sink": drawn.sink,
             "scale": drawn.scale,
             "ownScale": drawn.own_scale,

@@ -123,7 +123,7 @@ class Heads {
     );
     setChildren(this.grid, this.panels.map(({ box }) => box));
     const names = this.comparisons.map(({ name }) => name).join(", ");
-    this.grid.ariaLabel = `${CONSTANTS.titles[props.show]} of ${names}. ${KEY_HELP}`;
+    this.grid.ariaLabel = `${quantityOf(props)} of ${names}. ${KEY_HELP}`;
     this.activate(Math.min(this.active, Math.max(0, this.panels.length - 1)), false);
   }
 
@@ -173,7 +173,7 @@ class Heads {
     const { comparisons, props, axes } = this;
     /** @type {(head: Shown, title: string) => HTMLElement} */
     const bar = (head, title) => this.scaleOf(head).bar(theme, title, props.ownScale);
-    const title = CONSTANTS.titles[props.show];
+    const title = quantityOf(props);
     const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
     const compared = comparisons.find(({ differences }) => differences.length > 0);
     const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];

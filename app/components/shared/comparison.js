@@ -2,7 +2,12 @@
 /** @typedef {[layer: number, head: number]} HeadIndex */
 const PATTERN_ARRAYS = ["weights", "masked", "logsumexp", "norms"];
 /** @typedef {{ heads: HeadIndex[], title: string | null }} PanelProps `panel_props` in heads/__init__.py */
-/** @typedef {{ show: Show, sink: Sink }} How */
+/** @typedef {{ show: Show, sink: Sink, quantity?: string }} How */
+
+// What the cells are, with its unit.
+/** @type {(how: How) => string} */
+const quantityOf = ({ show, quantity }) => (show === "weight" && quantity) || CONSTANTS.titles[show];
+
 const SIDES = ["A", "B", "B − A"];
 
 class Comparison {

@@ -29,7 +29,7 @@ class TokenStrip:
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
     much each looks at it. The attention of several pinned tokens is summed (scores are averaged). With B everything is
-    there three times: A, B and B - A.
+    there three times: A, B and B - A. `quantity` says which weights they are, as of units of several tokens.
     """
 
     axis: TokenAxis
@@ -40,6 +40,7 @@ class TokenStrip:
     scale: Scale = "sqrt"
     prediction: tuple[str, str] | None = None
     turns: Sequence[tuple[str, int]] = ()
+    quantity: str = ""
 
 
 def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Callable[[], None] = lambda: None) -> None:
@@ -48,6 +49,7 @@ def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Cal
         **axis_props(drawn.axis, drawn.columns),
         **panel_props(drawn.panel),
         "show": drawn.show,
+        "quantity": drawn.quantity,
         "sink": drawn.sink,
         "scale": drawn.scale,
         "prediction": drawn.prediction,

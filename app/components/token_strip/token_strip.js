@@ -91,7 +91,7 @@ class TokenStrip {
     this.axes = axesOf(props);
     this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
-    this.title.textContent = `${name}, ${CONSTANTS.titles[props.show]}`;
+    this.title.textContent = `${name}, ${quantityOf(props)}`;
     /** @type {(Side | null)[]} */
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));

@@ -4,9 +4,10 @@ import numpy as np
 
 from headlight.app.components import TokenAxis
 from headlight.app.exports.data import Data, of_sides
-from headlight.app.exports.drawings import Drawing, Drawings, TextLines, on_paper
+from headlight.app.exports.drawings import Drawing, Drawings, TextLines, on_paper, on_screen
 from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import report
+from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.finding import finding, looked_from, predicted, prediction
 from headlight.app.parts.first_heads import clearest, heads_of
@@ -17,7 +18,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.attention.hidden_sentence import cannot_hide
-from headlight.model.attention.receiver_tables import receiver_arrays
+from headlight.model.attention.receiver_tables import receiver_arrays, receivers_of
 from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
@@ -102,9 +103,19 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         own_scale=chosen.own_scale,
     )
     said = finding(comparison, heads[0], axis, chosen) if heads else ""
-    return Drawings(
-        "Attention", comparison, [[openable], *_text(comparison, heads, axis, chosen), *patterns], finding=said
-    )
+    rows = [[openable], *_text(comparison, heads, axis, chosen), *patterns, *_receivers(comparison, heads, axis, own)]
+    return Drawings("Attention", comparison, rows, finding=said)
+
+
+def _receivers(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, own: Choices) -> list[list[Drawing]]:
+    """Vertical scores and heads by kurtosis, where the page has sentences and shows them."""
+    made = receivers_of(comparison, own.unit) if own.sentences and own.unit in ("sentence", "turn") else {}
+    if not made:
+        return []
+    head = heads[0] if heads and own.vertical == "head" else None
+    values = receivers.vertical_values(comparison, made, head, axis, own.unit)
+    tables = receivers.kurtosis_tables(comparison, made, axis, own.unit)
+    return [[Drawing(values)], *([on_screen(ranked)] for ranked in tables.values())]
 
 
 def _text(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, chosen: Selection) -> list[list[Drawing]]:

@@ -58,18 +58,14 @@ def _sentences(
     comparison: Comparison, made: dict[str, ReceiverHeads], head: Head | None, axis: Axis, unit: Unit
 ) -> None:
     own = selection.current().choices_of(Choices)
-    of_head = head is not None and own.vertical == "head"
     heading("Vertical scores", "vertical_score")
     if head is not None:
         titles = {"receivers": f"{len(made['A'].receivers)} receiver heads", "head": head_name(head)}
         choice = options.bind(Choice, "vertical", "Scores in", page=Choices, options=titles)
         options.row(choice, name="vertical", whole=True)
-    scores = {
-        side: placed(each.vertical.values[head] if of_head else each.mean, side, axis) for side, each in made.items()
-    }
-    thousandths = {side: THOUSANDTHS * values for side, values in with_difference(scores).items()}
     before = own.hidden_on(axis)
-    hidden = _coloured(comparison, axis, thousandths, f"vertical score of each {unit} (thousandths)", unit, before)
+    of_head = head if own.vertical == "head" else None
+    hidden = _choose_in(vertical_values(comparison, made, of_head, axis, unit), before)
     if hidden != before:
         selection.update(Choices, hidden=hidden)
 
@@ -95,9 +91,20 @@ def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
     if made:
         st.caption(plain(f"Hidden from all later {unit}s: “{axis.labels[hidden]}”"))
         losses = {side: measure.values for side, measure in with_difference(made).items()}
-        _coloured(
-            comparison, axis, losses, "KL of the next token's distribution (nats)", unit, hidden, "losses", LEAST_KL
-        )
+        values = _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", unit, LEAST_KL)
+        _choose_in(values, hidden, "losses")
+
+
+def vertical_values(
+    comparison: Comparison, made: Mapping[str, ReceiverHeads], head: Head | None, axis: Axis, unit: Unit
+) -> TokenValues:
+    """The sentences coloured by their vertical scores in a head, or in the mean of the receiver heads."""
+    scores = {
+        side: placed(each.mean if head is None else each.vertical.values[head], side, axis)
+        for side, each in made.items()
+    }
+    thousandths = {side: THOUSANDTHS * values for side, values in with_difference(scores).items()}
+    return _coloured(comparison, axis, thousandths, f"vertical score of each {unit} (thousandths)", unit)
 
 
 def _coloured(
@@ -106,24 +113,29 @@ def _coloured(
     values: Mapping[str, Float[Tensor, " place"]],
     title: str,
     unit: Unit,
-    chosen: int | None,
-    key: str = "vertical_scores",
     least: float = 0.0,
-) -> int | None:
-    """The sentences coloured by values of A, B and B − A; returns the chosen one."""
+) -> TokenValues:
+    """The sentences coloured by values of A, B and B − A."""
     lines = named(comparison, {side: each.numpy() for side, each in values.items()}, "")
-    return token_values(
-        TokenValues(
-            axis.labels, lines, title, signed=comparison.b is not None, lacks="has none", unit=unit, least=least
-        ),
-        chosen=chosen,
-        epoch=selection.epoch(),
-        key=selection.widget_key(key),
-    )
+    signed = comparison.b is not None
+    return TokenValues(axis.labels, lines, title, signed=signed, lacks="has none", unit=unit, least=least)
+
+
+def _choose_in(values: TokenValues, chosen: int | None, key: str = "vertical_scores") -> int | None:
+    return token_values(values, chosen=chosen, epoch=selection.epoch(), key=selection.widget_key(key))
 
 
 def _heads(comparison: Comparison, made: dict[str, ReceiverHeads], axis: Axis, unit: Unit) -> None:
     heading("Heads by kurtosis", "receiver_head")
+    for side, ranked in kurtosis_tables(comparison, made, axis, unit).items():
+        row_table(ranked, key=selection.widget_key(f"receivers_{side}"), choosable=False)
+
+
+def kurtosis_tables(
+    comparison: Comparison, made: Mapping[str, ReceiverHeads], axis: Axis, unit: Unit
+) -> dict[str, Table]:
+    """The heads of each run by the kurtosis of their vertical scores, with the sentence that each singles out."""
+    tables = {}
     for side, each in made.items():
         read = {head: each.most_read(head) for head in each.ranked}
         places = axis.positions["AB".index(side)]
@@ -138,4 +150,5 @@ def _heads(comparison: Comparison, made: dict[str, ReceiverHeads], axis: Axis, u
             ),
         ]
         title = f"Heads by kurtosis of their vertical scores{'' if comparison.b is None else f', {side}'}"
-        row_table(Table(drawn, title), key=selection.widget_key(f"receivers_{side}"), choosable=False)
+        tables[side] = Table(drawn, title)
+    return tables

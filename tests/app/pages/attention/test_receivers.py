@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 
 from headlight.app.components import Table, TokenValues
+from headlight.app.exports.drawings import OpenableHeads
 from headlight.app.pages.attention import receivers
+from headlight.app.pages.attention.choices import Choices
+from headlight.app.pages.attention.exports import drawings
 from headlight.app.runs import runs
 from headlight.model import AblateHeads, compare
 from headlight.model.attention.hidden_sentence import loss_without
 from headlight.model.attention.receiver_heads import receiver_heads
 from headlight.model.runs.comparison import Comparison
+from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page
 
@@ -80,3 +84,19 @@ def test_a_short_text_and_single_tokens_have_none(folder: str, drawn: Drawn) -> 
     assert any("Vertical scores need at least 8 sentences" in said.value for said in at.caption)
     assert not any("Vertical" in said.value for said in page("attention", short).caption)
     assert not drawn.values
+
+
+def test_files_have_what_the_page_has(folder: str, drawn: Drawn) -> None:
+    comparison = Comparison(runs.run(folder, TEN, True))
+    page("attention", comparison, unit="sentence", heads=((1, 2),))
+    chosen = selection_of(model=folder, prompt=TEN, unit="sentence", heads=((1, 2),), fold="largest")
+    described = [each.description for row in drawings(comparison, chosen).rows for each in row]
+    (values,) = (each for each in described if isinstance(each, TokenValues))
+    assert values.title == drawn.values[-1].title
+    np.testing.assert_array_equal(values.values, drawn.values[-1].values)
+    (ranked,) = (each for each in described if isinstance(each, Table))
+    assert [column.cells for column in ranked.columns] == [column.cells for column in drawn.tables[-1].columns]
+    (openable,) = (each for each in described if isinstance(each, OpenableHeads))
+    assert openable.strip.quantity == openable.panels.quantity == "largest attention weight between two tokens"
+    closed = drawings(comparison, chosen.updated(Choices, sentences=False))
+    assert not any(isinstance(each.description, TokenValues) for row in closed.rows for each in row)
