@@ -306,7 +306,7 @@ def head_statistics_or_none(model_name: str, prompt: str, bos: Begin) -> HeadSta
     The run is not kept any longer for that: a list of many prompts would push out all that is looked at.
     """
     made: Run | None = _results().peek(run_key(model_name, prompt, bos))
-    if made is not None:
+    if made is not None and made.is_summarized:
         return HeadStatistics(len(made.tokens), made.scores)
     return kept(("head statistics", model_name, prompt, bos))
 

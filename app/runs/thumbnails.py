@@ -12,8 +12,8 @@ from headlight.model.attention.fields import SIGNED, How, on_axis
 from headlight.model.measure import attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.kept import THUMBNAIL
 from headlight.model.runs.run import Run
+from headlight.model.runs.summaries import THUMBNAIL
 
 NOISE = 1e-5  # a smaller difference is float32's rounding, and not to be coloured as if it were one
 

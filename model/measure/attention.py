@@ -82,10 +82,17 @@ def max_pool(pattern: Shaped[Tensor, "*lead query key"], size: int) -> Shaped[Te
     return _pool(_pool(pattern, -2, pattern.shape[-2], size), -1, pattern.shape[-1], size)
 
 
-def max_pool_keys(rows: Float[Tensor, "query key"], n_keys: int, size: int) -> Float[Tensor, "query columns"]:
+def max_pool_keys(
+    rows: Float[Tensor, "*head query key"], n_keys: int, size: int
+) -> Float[Tensor, "*head query columns"]:
     """Columns of a thumbnail, from some rows of a pattern with `n_keys` keys; the last, if zero, may be left out."""
-    pooled = _pool(rows, -1, n_keys, size)
+    pooled = pool_keys(rows, n_keys, size)
     return functional.pad(pooled, (0, min(size, n_keys) - pooled.shape[-1]))
+
+
+def pool_keys(rows: Float[Tensor, "*head query key"], n_keys: int, size: int) -> Float[Tensor, "*head query columns"]:
+    """The same without the columns of which all keys are left out."""
+    return _pool(rows, -1, n_keys, size)
 
 
 def _pool(

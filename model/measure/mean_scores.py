@@ -1,6 +1,6 @@
 """Mean scores of every head's patterns on a prompt, computed during the forward pass."""
 
-from typing import NamedTuple
+from functools import lru_cache, partial
 
 import torch
 from jaxtyping import Float, Int
@@ -8,13 +8,7 @@ from torch import Tensor
 
 from headlight.model.measure import Measure, attention
 
-
-class _Shared(NamedTuple):
-    """What the scores of some rows take beside the pattern: distances, and the cells that are summed."""
-
-    rows: tuple[int, int, int]
-    apart: Float[Tensor, "query key"]
-    cells: attention.Cells
+LEAST = -80.0  # of a shifted score: its weight counts for nothing, and processors take long for smaller exponentials
 
 
 class MeanScores:
@@ -26,7 +20,9 @@ class MeanScores:
     def __init__(self, tokens: Int[Tensor, " pos"]) -> None:
         self._tokens = tokens
         self._n_rows = {"entropy": len(tokens), "mean_distance": len(tokens)} | attention.n_scored(tokens)
-        self._shared: _Shared | None = None
+        self._cells = lru_cache(maxsize=1)(partial(attention.scored_cells, tokens))
+        self._distances = lru_cache(maxsize=1)(attention.distances)
+        self._memory = torch.empty(0)
 
     def __call__(self, pattern: Float[Tensor, "head pos pos"]) -> dict[str, Measure]:
         """Each head's mean scores."""
@@ -39,9 +35,36 @@ class MeanScores:
 
     def sums(self, rows: Float[Tensor, "head query key"], first_query: int = 0) -> Float[Tensor, "score head"]:
         """Each score's sum over some queries, from the first of them on, and the keys that they see."""
-        _, apart, cells = self._share(first_query, *rows.shape[1:])
+        n_queries, n_keys = rows.shape[1:]
+        apart, cells = self._distances(n_queries, n_keys, first_query), self._cells(first_query, n_queries, n_keys)
         of_rows = attention.entropy(rows), attention.mean_distance(rows, apart.to(rows))
         return torch.stack([*(each.values.sum(-1) for each in of_rows), *attention.sum_cells(rows, cells).values()])
+
+    def sums_of_scores(
+        self, scores: Float[Tensor, "query key"], first_query: int, size: int
+    ) -> tuple[Float[Tensor, "query columns"], Float[Tensor, " score"]]:
+        """Columns of a thumbnail, and each score's sum, of one head's causal scores before the softmax, overwritten.
+
+        It is what `sums` has of their softmax, without going through the rows once more for their logarithms. Keys that
+        a query does not see have a huge negative score; those that none of the queries sees may be left out, and of
+        the columns too.
+        """
+        pooled = attention.pool_keys(scores, len(self._tokens), size)
+        shift = pooled.amax(-1, keepdim=True)
+        weights = torch.exp(scores.sub_(shift).clamp_(min=LEAST), out=self._like(scores))
+        total = weights.sum(-1)
+        back = first_query - torch.arange(float(scores.shape[1]))  # from the first of the queries: little where near
+        distance = weights @ back / total + torch.arange(float(len(scores)))
+        entropy = total.log() - scores.mul_(weights).sum(-1) / total
+        cells = self._cells(first_query, *scores.shape).values()
+        of_cells = [(weights.take(each) / total[each // scores.shape[1]]).sum() for each in cells]
+        return (pooled - shift).exp_() / total[:, None], torch.stack([entropy.sum(), distance.sum(), *of_cells])
+
+    def _like(self, scores: Float[Tensor, "query key"]) -> Float[Tensor, "query key"]:
+        """Memory of the same shape, the same for all heads, so that it stays in the processor's cache."""
+        if self._memory.numel() < scores.numel():
+            self._memory = torch.empty(scores.numel())
+        return self._memory[: scores.numel()].view_as(scores)
 
     def means(self, sums: Float[Tensor, "score head"]) -> dict[str, Measure]:
         """The mean scores from their sums over all queries."""
@@ -51,14 +74,6 @@ class MeanScores:
             "mean_distance": Measure("mean attended distance", "tokens", ("head",), means.pop("mean_distance")),
             **{name: Measure(name.replace("_", " "), "probability", ("head",), mean) for name, mean in means.items()},
         }
-
-    def _share(self, first_query: int, n_queries: int, n_keys: int) -> _Shared:
-        """Distances and cells of the queries from one on, so many of them, and of so many keys."""
-        rows = (first_query, n_queries, n_keys)
-        if self._shared is None or self._shared.rows != rows:
-            apart = attention.distances(n_queries, n_keys, first_query)
-            self._shared = _Shared(rows, apart, attention.scored_cells(self._tokens, *rows))
-        return self._shared
 
 
 def stack(layers: list[dict[str, Measure]]) -> dict[str, Measure]:

@@ -28,7 +28,9 @@ Pattern = Float[Tensor, "_ head query key"]
 Mask = Bool[Tensor, "#batch 1 query key"]
 
 
-def attend(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap) -> Mixture | None:
+def attend(
+    q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap, causal: bool = False
+) -> Mixture | None:
     """Fused attention; None where `Attention`'s own steps are as fast.
 
     It computes
@@ -37,14 +39,14 @@ def attend(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: T
     pattern = scores.masked_fill(~mask, -inf).softmax(-1)
     return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
 
-    with the keys and values of each head, or of its group.
+    with the keys and values of each head, or of its group. `causal` says that `is_causal` holds of the mask.
     """
     of_scores, of_pattern = tap.look("hook_attn_scores"), tap.look("hook_pattern")
-    if len(v) != len(q) or v.dtype != q.dtype or not _is_long(q, k, mask):
+    if len(v) != len(q) or v.dtype != q.dtype or not _is_long(q, k, mask, causal):
         return None
-    if of_scores <= Look.LATER and of_pattern <= (Look.BY_ROWS if len(q) == 1 else Look.LATER):
-        is_fused = of_pattern <= Look.LATER and q.shape[3] == v.shape[3] and _is_causal(mask)
-        return _fused(q, k, v, attn_scale) if is_fused else _attend_by_rows(q, k, v, mask, attn_scale, tap)
+    if of_scores <= Look.LATER and of_pattern <= Look.LATER:
+        is_fused = causal and q.shape[3] == v.shape[3]
+        return _fused(q, k, v, attn_scale) if is_fused else _attend_by_rows(q, k, v, mask, attn_scale)
     scores = tap("hook_attn_scores", _scores_by_head(q, k, mask, attn_scale))
     pattern = torch.softmax(scores, -1, out=scores if of_scores <= Look.LATER else None)
     del scores  # as large as the pattern, and not needed while the tap looks at that
@@ -56,14 +58,14 @@ def attention_scores(q: Queries, k: Keys, mask: Mask, attn_scale: float) -> Patt
     return _scores_by_head(q, k, mask, attn_scale) if _is_long(q, k, mask) else None
 
 
-def _is_long(q: Queries, k: Keys, mask: Mask) -> bool:
+def _is_long(q: Queries, k: Keys, mask: Mask, causal: bool = False) -> bool:
     """Whether a prompt is long, in float32 on the CPU, nothing that derivatives go to, and has a key for each query."""
     if q.shape[1] < LONG or not torch.is_inference_mode_enabled() or q.device.type != "cpu":
         return False
-    return q.dtype == k.dtype == torch.float32 and len(q) == len(k) and bool(mask.any(-1).all())
+    return q.dtype == k.dtype == torch.float32 and len(q) == len(k) and (causal or bool(mask.any(-1).all()))
 
 
-def _is_causal(mask: Mask) -> bool:
+def is_causal(mask: Mask) -> bool:
     """Whether each query sees itself and all before it, in every row of the batch."""
     n_queries, n_keys = mask.shape[2:]
     return n_queries == n_keys and bool((mask == mask.new_ones(n_queries, n_keys).tril_()).all())
@@ -77,9 +79,9 @@ def _fused(q: Queries, k: Keys, v: Values, attn_scale: float) -> Mixture:
     return z.transpose(1, 2)
 
 
-def _attend_by_rows(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap) -> Mixture:
-    """The mixtures, of some queries' patterns at a time, each passed to the tap if that is content with them."""
-    z, is_seen = q.new_empty(*q.shape[:3], v.shape[3]), tap.look("hook_pattern") is Look.BY_ROWS
+def _attend_by_rows(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float) -> Mixture:
+    """The mixtures, of some queries' patterns at a time."""
+    z = q.new_empty(*q.shape[:3], v.shape[3])
     q, k, v = (each.transpose(1, 2).contiguous() for each in (q / attn_scale, k, v))
     scores = q.new_empty(ROWS * k.shape[2])  # the memory of all of them, one after the other
     for row, first in product(range(len(q)), range(0, q.shape[2], ROWS)):
@@ -92,8 +94,6 @@ def _attend_by_rows(q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: floa
             torch.mm(q[row, head, queries], k[row, group, :n_keys].T, out=pattern)
             pattern[:, n_seen_by_all:].masked_fill_(hidden, -torch.inf)
             torch.softmax(pattern, -1, out=pattern)
-            if is_seen:
-                tap.rows("hook_pattern", pattern, head, first)
             z[row, queries, head] = pattern @ v[row, group, :n_keys]
     return z
 

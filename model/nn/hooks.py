@@ -22,8 +22,7 @@ class Look(IntEnum):
 
     NEVER = 0  # it gives it back as it is, unseen
     LATER = 1  # it is content with what computes it when the pass is over
-    BY_ROWS = 2  # it is content with some queries of each head in turn, by `rows`, and changes nothing
-    WHOLE = 3
+    WHOLE = 2
 
 
 class Tap:
@@ -42,12 +41,6 @@ class Tap:
 
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Receive a function that computes an activation after the pass, for taps that ask for it later."""
-
-    def rows(self, name: str, rows: Tensor, head: int, first_query: int) -> None:
-        """Receive [query, key] of some queries of a head, for taps that are content with that: BY_ROWS.
-
-        Keys that none of these queries sees are left out at the end. The memory is used again when this returns.
-        """
 
     def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
         """The keys and values of all positions so far, where those of earlier ones are to stand before the new.
@@ -84,9 +77,6 @@ class _Within(Tap):
 
     def later(self, name: str, compute: Callable[[], Tensor]) -> None:
         self._tap.later(f"{self._prefix}.{name}", compute)
-
-    def rows(self, name: str, rows: Tensor, head: int, first_query: int) -> None:
-        self._tap.rows(f"{self._prefix}.{name}", rows, head, first_query)
 
     def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
         return self._tap.with_past(k, v, f"{self._prefix}.{at}" if at else self._prefix)
@@ -209,11 +199,6 @@ class Chain(Tap):
         for tap in self._taps:
             if tap.look(name) is Look.LATER:
                 tap.later(name, compute)
-
-    def rows(self, name: str, rows: Tensor, head: int, first_query: int) -> None:
-        for tap in self._taps:
-            if tap.look(name) is Look.BY_ROWS:
-                tap.rows(name, rows, head, first_query)
 
     def with_past(self, k: Tensor, v: Tensor, at: str = "") -> tuple[Tensor, Tensor]:
         for tap in self._taps:

@@ -12,7 +12,7 @@ from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import NO_TAP, Chain, Look, Tap
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.host import HERE, Host
-from headlight.model.runs.kept import Reduce
+from headlight.model.runs.kept import Keep
 from headlight.model.runs.run import Run, finish_run, prediction_position
 from headlight.model.text.chat import Begin
 
@@ -52,27 +52,25 @@ def make_runs(
     """
     running, tokens = on or model, [prompt.tokens for prompt in prompts]
     inputs = pad_sequence(tokens, batch_first=True).to(running.embed.W_E.device)
-    reduced = [Reduce(each, model) for each in tokens]
-    final = running(inputs, tap=Chain(_Parts(reduced, tokens), watch), stop_at_layer=model.cfg.n_layers)
+    keeps = [Keep(model) for _ in tokens]
+    final = running(inputs, tap=Chain(_Parts(keeps, tokens), watch), stop_at_layer=model.cfg.n_layers)
     places = torch.tensor([prediction_position(model, each) for each in tokens], device=final.device)
     logits = running.to_logits(final[torch.arange(len(tokens), device=final.device), places][:, None])[:, 0].cpu()
     return [
-        finish_run(model, prompt.text, prompt.bos, prompt.tokens, reduce, stream[: len(prompt.tokens)], last, host=host)
-        for prompt, reduce, stream, last in zip(prompts, reduced, final, logits, strict=True)
+        finish_run(model, prompt.text, prompt.bos, prompt.tokens, keep, stream[: len(prompt.tokens)], last, host=host)
+        for prompt, keep, stream, last in zip(prompts, keeps, final, logits, strict=True)
     ]
 
 
 class _Parts(Tap):
-    """Passes each prompt's part of every activation to its tap, as a batch of one without the padding."""
+    """Passes each prompt's part of every activation, which is [batch, pos, ...], to its tap, without the padding."""
 
     def __init__(self, taps: Sequence[Tap], tokens: Sequence[Int[Tensor, " pos"]]) -> None:
         self._rows = [(row, tap, len(each)) for row, (tap, each) in enumerate(zip(taps, tokens, strict=True))]
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
-        is_pattern = name.endswith("hook_pattern")  # [batch, head, query, key]; all others are [batch, pos, ...]
         for row, tap, n_pos in self._rows:
-            one = activation[row : row + 1]
-            tap(name, one[:, :, :n_pos, :n_pos] if is_pattern else one[:, :n_pos])
+            tap(name, activation[row : row + 1, :n_pos])
         return activation
 
     def look(self, name: str) -> Look:

@@ -62,7 +62,7 @@ def attend(made: Run, layer: int, head: int) -> HeadAttention:
 def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head query key"]:
     """These queries' rows of all patterns of a layer, edited as in the run."""
     names = _edited_names(layer)
-    if not any(map(made.tap.look, names)):
+    if not edits_patterns(made, layer):
         return _rows(made, layer, made.rule(layer), queries)
     rule = made.rule(layer)  # an edit finds a query by its place among all
     scores = rule.scores(made.queries(layer)[None], made.keys(layer)[None])
@@ -72,13 +72,18 @@ def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head q
 def pattern_blocks(made: Run, layer: int) -> Iterator[tuple[slice, Float[Tensor, "head query key"]]]:
     """All patterns of a layer, some queries' rows at a time, for a long prompt; those of an edited layer at once."""
     n_pos, rule = len(made.tokens), made.rule(layer)
-    if any(map(made.tap.look, _edited_names(layer))):
+    if edits_patterns(made, layer):
         yield slice(0, n_pos), patterns(made, layer, list(range(n_pos)))
         return
     for first in range(0, n_pos, QUERIES):
         block = slice(first, min(first + QUERIES, n_pos))
         with torch.inference_mode():
             yield block, _rows(made, layer, rule, list(range(block.start, block.stop)))
+
+
+def edits_patterns(made: Run, layer: int) -> bool:
+    """Whether an edit changes a layer's patterns."""
+    return any(map(made.tap.look, _edited_names(layer)))
 
 
 def _edited_names(layer: int) -> list[str]:

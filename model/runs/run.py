@@ -1,14 +1,15 @@
 """One forward pass over one prompt, and the activations that are kept.
 
 A run keeps what every page can be computed from and no pattern: queries, keys and values (any head's pattern on
-demand), what each part wrote to the residual stream (the stream is their sum), and of each head's pattern a thumbnail
-and a few mean scores, taken as the pattern passes.
+demand), and what each part wrote to the residual stream (the stream is their sum). A thumbnail and a few mean scores of
+each head's pattern are computed when they are first read, so that what needs none of them does not wait for them.
 """
 
 import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,7 +18,6 @@ from torch import Tensor
 from headlight.model.base.errors import InputError
 from headlight.model.base.source import Source
 from headlight.model.measure import Measure
-from headlight.model.measure.mean_scores import stack
 from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import NO_TAP, Chain, Tap
@@ -30,16 +30,20 @@ from headlight.model.runs.edits import AblateHeads, Edit
 from headlight.model.runs.edits.edited import Means, Opened
 from headlight.model.runs.edits.editing import NO_EDITS, EditTap, tap
 from headlight.model.runs.host import HERE, Host, Value
-from headlight.model.runs.kept import STREAMS, Reduce, hidden_bins
+from headlight.model.runs.kept import STREAMS, Keep
 from headlight.model.text.chat import Begin
 from headlight.model.text.outputs import Outputs
 from headlight.model.text.tokenizer import Tokenizer
 from headlight.model.text.turns import Turn, turns_of
 
+if TYPE_CHECKING:
+    from headlight.model.runs.summaries import Summaries
+
 Stream = Float[Tensor, "pos d_model"]
 EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
 WRITERS = {"attn_out": "attention", "mlp_out": "MLP", "conv_out": "convolution"}  # by their writes
 EDITED = "edits of the stream"
+LONG = 256  # tokens from which thumbnails and scores of all heads take a time that somebody may notice
 NORMALISED = "norms of the stream"
 
 
@@ -55,9 +59,6 @@ class Run:
         labels: each token made visible.
         cache: queries, keys and the activations named in `headlight.model.runs.kept.KEPT`; also the residual stream
             where an edit changed it.
-        thumbnails: the patterns' maxima over bins.
-        hidden: true where every cell of a bin is masked, in all layers or, with windows, in each [layer, 1].
-        scores: statistics per layer and head.
         next_logits: logits at `prediction_position`.
         edits: the edits of this run.
         tap: applies the edits in a further pass.
@@ -71,9 +72,6 @@ class Run:
     tokens: Int[Tensor, " pos"]
     labels: tuple[str, ...]
     cache: ActivationCache
-    thumbnails: Float[Tensor, "layer head rows columns"]
-    hidden: Bool[Tensor, "*layer rows columns"]
-    scores: dict[str, Measure]
     next_logits: Float[Tensor, " d_vocab"]
     edits: tuple[Edit, ...] = ()
     tap: EditTap = NO_EDITS
@@ -100,6 +98,36 @@ class Run:
         """A hashable identity."""
         key = run_key(self.source.name, self.prompt, self.bos, self.edits)
         return (*key, "written", self.written) if self.written else key
+
+    @property
+    def thumbnails(self) -> Float[Tensor, "layer head rows columns"]:
+        """The patterns' maxima over bins."""
+        return self._summaries.thumbnails
+
+    @property
+    def scores(self) -> dict[str, Measure]:
+        """Mean scores of every head's pattern, by name."""
+        return self._summaries.scores
+
+    @functools.cached_property
+    def _summaries(self) -> "Summaries":
+        from headlight.model.runs.summaries import summarize  # here: it reads runs
+
+        if self.model.source is None:  # a model that was not loaded has no name to keep anything by
+            return summarize(self)
+        return self.keep("summaries of patterns", lambda: summarize(self))
+
+    @property
+    def is_summarized(self) -> bool:
+        """Whether thumbnails and scores are there already, or of a short prompt, where they take no time."""
+        return "_summaries" in vars(self) or len(self.tokens) < LONG
+
+    @functools.cached_property
+    def hidden(self) -> Bool[Tensor, "*layer rows columns"]:
+        """True where every cell of a thumbnail's bin is masked, in all layers or, with windows, in each [layer, 1]."""
+        from headlight.model.runs.summaries import hidden_bins
+
+        return hidden_bins(self.cfg, len(self.tokens))
 
     def queries(self, layer: int) -> Float[Tensor, "pos head d_head"]:
         """A layer's queries as they enter the scores: rotated, where the model rotates them."""
@@ -291,10 +319,10 @@ def make_run(
     running = on or model
     inputs = tokens[None].to(running.embed.W_E.device)
     editing = tap(running, inputs, edits, bos, len(prompted), means, opened)
-    reduce = Reduce(tokens, model, editing)
-    final = running(inputs, tap=Chain(editing, reduce, watch), stop_at_layer=model.cfg.n_layers)
+    keep = Keep(model, editing)
+    final = running(inputs, tap=Chain(editing, keep, watch), stop_at_layer=model.cfg.n_layers)
     next_logits = running.to_logits(running.read_from(final, prediction_position(model, tokens)))[0, 0].cpu()
-    return finish_run(model, prompt, bos, tokens, reduce, final, next_logits, edits, editing, written, host)
+    return finish_run(model, prompt, bos, tokens, keep, final, next_logits, edits, editing, written, host)
 
 
 def finish_run(
@@ -302,7 +330,7 @@ def finish_run(
     prompt: str,
     bos: Begin,
     tokens: Int[Tensor, " pos"],
-    reduce: Reduce,
+    keep: Keep,
     final: Float[Tensor, "*batch pos d_model"],
     next_logits: Float[Tensor, " d_vocab"],
     edits: tuple[Edit, ...] = (),
@@ -315,17 +343,14 @@ def finish_run(
     Raises:
         NotFiniteError: they are infinite or NaN.
     """
-    check_finite(reduce.kept, final, next_logits)
+    check_finite(keep.kept, final, next_logits)
     return Run(
         model=model,
         prompt=prompt,
         bos=bos,
         tokens=tokens,
         labels=tuple(tokenizer_of(model).labels(tokens)),
-        cache=ActivationCache(reduce.kept, model.cfg.n_layers),
-        thumbnails=torch.stack(reduce.thumbnails),
-        hidden=hidden_bins(model.cfg, len(tokens)),
-        scores=stack(reduce.scores),
+        cache=ActivationCache(keep.kept, model.cfg.n_layers),
         next_logits=next_logits,
         edits=edits,
         tap=editing,

@@ -11,6 +11,7 @@ NAMES = {
     "experiments": "patching over a set of pairs, beside its products alone and TransformerLens",
     "large": "a model of 6 GB under a limit of 4 GB",
     "lesson": "a class of forty that goes through a lesson: nobody turned away, everyone's score right",
+    "long": "prompts of 2,048 to 8,192 tokens beside transformers' sdpa, on the CPU or a GPU",
     "neurons": "how soon the page MLP has its numbers",
     "quantised": "a pass over quantised weights, beside one over float32 ones",
     "scan": "documents a second of a corpus scan, beside a plain loop",

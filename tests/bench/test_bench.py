@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.bench import __main__ as command
-from tests.bench import forward, generation, growth, lens, llama, patching, plots, report, table
+from tests.bench import forward, generation, growth, lens, llama, long, patching, plots, report, table
 from tests.bench.bench import GPT2, Bench, Setting
 from tests.bench.figures import Figure, Goal, ratio
 from tests.bench.memory import exponent
@@ -75,6 +76,14 @@ def test_a_failed_task_says_why(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"load failed:(.|\n)*config.json"):
         worker.do("load", folder=str(tmp_path))
     worker.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process had at most")
+def test_long_prompts_are_measured_on_a_tiny_shape(tmp_path: Path) -> None:
+    with torch.inference_mode():
+        figures = list(long.measure(long.Sides(tmp_path, long.SHAPES["tiny"], "cpu"), n_tokens=300, rounds=1))
+    assert [figure.unit for figure in figures] == ["ms", "×", "×", "×", "MB"]
+    assert all(figure.value > 0 for figure in figures[:-1])
 
 
 @pytest.mark.skipif(not report.REPORT.exists(), reason="make bench was not run")

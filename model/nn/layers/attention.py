@@ -70,6 +70,12 @@ class Attention(nn.Module):
         """The weights and the biases of keys and values, as they are stored."""
         return (self.W_K, self.W_V), (self.b_K, self.b_V)
 
+    @property
+    def has_plain_scores(self) -> bool:
+        """Whether a score is a scaled dot product, a pattern the softmax of scores, and no window hides a key."""
+        more = self.rel_pos_bias, self.disentangled, self.soft_cap, self.sinks, self.window
+        return all(each is None for each in more)
+
     def forward(
         self,
         normalized_resid_pre: Float[Tensor, "batch query d_model"],
@@ -146,7 +152,8 @@ class Attention(nn.Module):
         bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
         if self.disentangled is not None and q is not None and k is not None:
             bias = self.disentangled(positions, q, k) / self.attn_scale
-        return ScoreRule(positions.mask_within(self.window), self.attn_scale, bias, self.soft_cap, self.sinks)
+        mask, is_causal = positions.mask_within(self.window), positions.is_causal(self.window)
+        return ScoreRule(mask, self.attn_scale, bias, self.soft_cap, self.sinks, is_causal)
 
     def _attend(
         self,
@@ -162,7 +169,7 @@ class Attention(nn.Module):
         if (
             not drops
             and rule.is_plain
-            and (z := attention_kernel.attend(q, k, v, rule.mask, rule.attn_scale, tap)) is not None
+            and (z := attention_kernel.attend(q, k, v, rule.mask, rule.attn_scale, tap, rule.is_causal)) is not None
         ):
             return z
         scores = tap("hook_attn_scores", rule.scores(q, k))

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from headlight.model.nn import attention_kernel
 from headlight.model.nn.layers.rotary import Rotary, Waves
 
 Made = TypeVar("Made")
@@ -48,6 +49,10 @@ class Positions:
         if window is None or int(self.key.max()) < (window if self.causal else window // 2):
             return self.mask
         return self.once(window, lambda: self.mask & self._near(window))
+
+    def is_causal(self, window: int | None) -> bool:
+        """Whether each query of such a layer sees itself and all before it, padding included."""
+        return self.once(("is causal", window), lambda: attention_kernel.is_causal(self.mask_within(window)))
 
     def _near(self, window: int) -> Mask:
         distance = self.distances()

@@ -20,6 +20,7 @@ class ScoreRule:
 
     The dot products are divided by `attn_scale`; `bias` is added; then comes `soft_cap`, then the mask. `sinks` are
     scores that take part in the softmax and are dropped from the pattern, so that its rows sum to less than 1.
+    `is_causal` says that each query sees itself and all before it: a long prompt's mask takes long to go through.
     """
 
     mask: Mask
@@ -27,6 +28,7 @@ class ScoreRule:
     bias: Float[Tensor, "#batch #head #query key"] | None = None
     soft_cap: float | None = None
     sinks: Float[Tensor, " head"] | None = None
+    is_causal: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -41,7 +43,7 @@ class ScoreRule:
     def of_queries(self, rows: list[int]) -> "ScoreRule":
         """The rule of some of the queries."""
         bias = self.bias if self.bias is None or self.bias.shape[2] == 1 else self.bias[:, :, rows]
-        return replace(self, mask=self.mask[:, :, rows], bias=bias)
+        return replace(self, mask=self.mask[:, :, rows], bias=bias, is_causal=False)
 
     def scores(self, q: Queries, k: Keys) -> Scores:
         """Scores before the softmax, -inf where the query does not see the key."""

@@ -14,8 +14,8 @@ from headlight.model.lens.run_lens import followed_probabilities, followed_ranks
 from headlight.model.measure import attention
 from headlight.model.measure.mean_scores import MeanScores
 from headlight.model.runs.head import attend, write_norms
-from headlight.model.runs.kept import THUMBNAIL
 from headlight.model.runs.run import Run, make_run
+from headlight.model.runs.summaries import THUMBNAIL
 
 PROMPT = "one two three one two three"
 

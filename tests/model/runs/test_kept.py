@@ -4,8 +4,8 @@ import torch
 
 from headlight.model import Transformer, load
 from headlight.model.nn.config import TransformerConfig
-from headlight.model.runs.kept import THUMBNAIL
 from headlight.model.runs.run import Run, make_run
+from headlight.model.runs.summaries import THUMBNAIL
 
 N_POS = 256
 CFG = TransformerConfig(

@@ -1,0 +1,100 @@
+"""A thumbnail and mean scores of every head's pattern, from a run's queries and keys, some queries at a time.
+
+No pattern is ever whole: at 8,192 tokens one head's alone would take 268 MB. Where a score is a scaled dot product and
+attention is causal, as in most models, a block's rows stay in the processor's cache, and keys that none of its queries
+sees are left out.
+"""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from headlight.model.measure import Measure, attention
+from headlight.model.measure.mean_scores import MeanScores, stack
+from headlight.model.nn.config import TransformerConfig
+from headlight.model.nn.layers import place
+from headlight.model.runs.head import edits_patterns, pattern_blocks
+from headlight.model.runs.host import Steps
+from headlight.model.runs.run import LONG, Run
+
+THUMBNAIL = 64  # pixels on a side at most
+ROWS = 128  # queries at a time: 2 MB of scores at 4,096 keys
+HIDDEN = -1e30
+
+
+@dataclass(frozen=True, eq=False)
+class Summaries:
+    """Of every head's pattern the maxima over bins, and mean scores."""
+
+    thumbnails: Float[Tensor, "layer head rows columns"]
+    scores: dict[str, Measure]
+
+
+def summarize(made: Run) -> Summaries:
+    """Thumbnails and mean scores of all patterns, as edits have changed them, layer by layer.
+
+    Raises:
+        HeadlightError: the run's host lets no more work in.
+    """
+    steps, mean_scores = Steps(made.host, made.cfg.n_layers), MeanScores(made.tokens)
+    thumbnails, scores = [], []
+    with made.host.turn() if len(made.tokens) >= LONG else nullcontext(), torch.inference_mode():
+        for layer in range(made.cfg.n_layers):
+            columns, sums = _of_layer(made, layer, mean_scores)
+            thumbnails.append(attention.max_pool(columns, THUMBNAIL))
+            scores.append(mean_scores.means(sums))
+            steps.add()
+    return Summaries(torch.stack(thumbnails), stack(scores))
+
+
+def hidden_bins(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:
+    """Bins of a thumbnail in which every cell is masked: for all layers or, with windows, for each [layer, 1]."""
+    positions = place(cfg.attention_dir, None, n_pos, torch.device("cpu"))
+    if cfg.window_size is None:
+        return ~attention.max_pool(positions.mask[0, 0], THUMBNAIL)
+    masks = [positions.mask_within(cfg.window(layer))[0] for layer in range(cfg.n_layers)]
+    return ~attention.max_pool(torch.stack(masks), THUMBNAIL)
+
+
+def _of_layer(
+    made: Run, layer: int, mean_scores: MeanScores
+) -> tuple[Float[Tensor, "head query columns"], Float[Tensor, "score head"]]:
+    """Of each head's pattern its columns pooled, and the sums of its scores over all queries."""
+    n_pos, n_heads = len(made.tokens), made.cfg.n_heads
+    attn, is_causal = made.model.block(layer).attn, made.cfg.attention_dir == "causal"
+    if n_pos >= LONG and attn.has_plain_scores and is_causal and not edits_patterns(made, layer):
+        columns, sums = torch.zeros(n_heads, n_pos, THUMBNAIL), torch.zeros(len(mean_scores.names), n_heads)
+        for head, first, scores in _causal_scores(made, layer, attn.attn_scale):
+            pooled, added = mean_scores.sums_of_scores(scores, first, THUMBNAIL)
+            columns[head, first : first + len(scores), : pooled.shape[1]] = pooled
+            sums[:, head] += added
+        return columns, sums
+    parts = list[Tensor]()
+    sums = torch.zeros(len(mean_scores.names), n_heads)
+    for queries, rows in pattern_blocks(made, layer):
+        parts.append(attention.max_pool_keys(rows, n_pos, THUMBNAIL))
+        sums += mean_scores.sums(rows, queries.start)
+    return torch.cat(parts, 1), sums
+
+
+def _causal_scores(made: Run, layer: int, attn_scale: float) -> Iterator[tuple[int, int, Float[Tensor, "query key"]]]:
+    """Scores of some queries of each head in turn, with the first of these queries; memory is used again for the next.
+
+    Keys after the last of the queries are left out.
+    """
+    q = (made.queries(layer) / attn_scale).transpose(0, 1).contiguous()
+    k = made.keys(layer).transpose(0, 1).contiguous()
+    memory = q.new_empty(ROWS * q.shape[1])
+    later = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
+    for first, head in product(range(0, q.shape[1], ROWS), range(len(q))):
+        queries = q[head, first : first + ROWS]
+        n_rows, n_keys = len(queries), first + len(queries)
+        scores = memory[: n_rows * n_keys].view(n_rows, n_keys)
+        torch.mm(queries, k[made.cfg.group_of(head), :n_keys].T, out=scores)
+        scores[:, first:].masked_fill_(later[:n_rows, :n_rows], HIDDEN)
+        yield head, first, scores
