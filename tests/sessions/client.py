@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
+import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -90,9 +91,36 @@ class Client:
         props: dict[str, Any] = next(header["props"] for _, header in self._components() if header["key"] == key)
         return props
 
+    def upload(self, name: str, data: bytes) -> None:
+        """Give a file to the page's first uploader, as a browser does: ask for its address, send it, and say so."""
+        message = BackMsg()
+        message.file_urls_request.request_id = name
+        message.file_urls_request.file_names.append(name)
+        self._socket.send(message.SerializeToString())
+        while (heard := self._receive()).WhichOneof("type") != "file_urls_response":
+            self._hear(heard)
+        urls = heard.file_urls_response.file_urls[0]
+        with requests.Session() as browser:
+            browser.get(f"{self._url}/_stcore/health", timeout=PATIENCE)  # which brings the cookie
+            token = {"X-Xsrftoken": browser.cookies.get("_streamlit_xsrf", "")}
+            browser.put(
+                f"{self._url}{urls.upload_url}", files={"file": (name, data)}, headers=token, timeout=PATIENCE
+            ).raise_for_status()
+        uploader = next(each for each in self._drawn.values() if each.WhichOneof("type") == "file_uploader")
+        state = WidgetState(id=uploader.file_uploader.id)
+        state.file_uploader_state_value.uploaded_file_info.add(
+            name=name, size=len(data), file_id=urls.file_id, file_urls=urls
+        )
+        self._rerun(state)
+
     def clear_caches(self) -> None:
         """What Streamlit's menu, or anybody who speaks this protocol, can ask for."""
         self._socket.send(CLEAR_CACHES)
+
+    @property
+    def all_texts(self) -> str:
+        """Everything that is written on the page, whatever kind of element it is in."""
+        return "\n".join(str(element) for _, element in sorted(self._drawn.items()))
 
     @property
     def texts(self) -> list[str]:
@@ -142,10 +170,13 @@ class Client:
         self._socket.send(message.SerializeToString())
         if not fragment:
             self._drawn.clear()
-        while not self._hear(ForwardMsg.FromString(self._socket.recv(PATIENCE))):
+        while not self._hear(self._receive()):
             pass
         if lost := self._lost():
             self._rerun(*lost)
+
+    def _receive(self) -> ForwardMsg:
+        return ForwardMsg.FromString(self._socket.recv(PATIENCE))
 
     def _lost(self) -> list[WidgetState]:
         """What the components say that were not sent an array, as one that was overtaken by the next message."""

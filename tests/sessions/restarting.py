@@ -1,6 +1,7 @@
 """A server that is killed, stopped and started again in its place."""
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -24,14 +25,26 @@ class Server:
         self.url = f"http://127.0.0.1:{self._port}"
         self.small = folder / "small"
         self.whole = (self.small / "model.safetensors").read_bytes()
+        self.hub, self._clock_file = folder / "hub", folder / "clock"
         self._lines = list[str]()
+        self.move_clock(0)
+
+    def move_clock(self, seconds: int) -> None:
+        """Have its clock differ from this machine's, as after a correction; what counts seconds that pass stays."""
+        self._clock_file.write_text(str(seconds))
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HF_HUB_OFFLINE": "1"}
-        command = [sys.executable, "-m", "headlight.app", f"--port={self._port}", *self._flags]
+        environment["HF_HOME"] = str(self.hub)
+        run = "tests.sessions.moved_clock", str(self._clock_file), f"--port={self._port}", *self._flags
         self._process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [sys.executable, "-m", *run],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         Thread(target=self._read, args=(self._process,), daemon=True).start()
         self.wait_until_ready()
@@ -41,8 +54,8 @@ class Server:
         self._lines.extend(iter(process.stdout.readline, ""))
 
     def log_text(self) -> str:
-        """All that it wrote so far."""
-        return "".join(self._lines)
+        """All that it wrote so far, without its colours."""
+        return re.sub(r"\x1b\[[\d;]*m", "", "".join(self._lines))
 
     def wait_until_ready(self) -> None:
         """Wait until it answers.

@@ -6,16 +6,14 @@ anything was wrong, lost or uncaught.
 """
 
 import json
-import os
 import random
 import re
-import shutil
+import statistics
 import sys
 import tempfile
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -24,12 +22,13 @@ from urllib.parse import urlencode
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from headlight.app.registry import VIEWS
-from headlight.app.server.guard import MIN_SECONDS
 from headlight.model.runs.edits import to_text
-from tests.hostile import damaged
 from tests.sessions.client import Client
+from tests.sessions.commands import interrupted
 from tests.sessions.expected import EDITS, answer, distinct, said
+from tests.sessions.passing_faults import Faults
 from tests.sessions.restarting import Server
+from tests.sessions.visits import UNEXPECTED, VISITS
 from tests.small_model import save_small
 
 GONE = ConnectionClosed, InvalidStatus, OSError, TimeoutError  # what a server that is being restarted says
@@ -41,10 +40,11 @@ SAMPLE_SECONDS, FAULT_SECONDS = 5.0, 12.0
 class Soak:
     """One soak: what is counted, and how long it lasts."""
 
-    def __init__(self, server: Server, models: Path, ends: float) -> None:
-        self.server, self.models, self.ends = server, models, ends
+    def __init__(self, server: Server, models: Path, seconds: float) -> None:
+        self.server, self.models = server, models
+        self.began = time.monotonic()
+        self.half, self.ends = self.began + seconds / 2, self.began + seconds
         self.counts, self.wrong, self.samples = Counter[str](), list[str](), list[dict[str, float]]()
-        self.drained = list[float]()
         self._lock, self.is_over = Lock(), Event()
         self.prompts = distinct(24, seed=7)
 
@@ -79,15 +79,15 @@ def session(soak: Soak, number: int) -> None:
                 soak.compare(client.texts, *last, is_edited, "kept")
             while time.monotonic() < soak.ends:
                 act = rng.random()
-                if act < 0.6:
+                if act < 0.5:
                     prompt, bos = rng.choice(soak.prompts)
                     client.submit(prompt, bos)
                     last = prompt, bos
                     soak.compare(client.texts, *last, is_edited, "run")
-                elif act < 0.85:
+                elif act < 0.75:
                     client.go_to(rng.choice(PAGES))
                     soak.count("page")
-                elif act < 0.9:
+                elif act < 0.78:
                     client.clear_caches()
                 elif act < 0.95:
                     visit(soak, rng)
@@ -102,89 +102,53 @@ def session(soak: Soak, number: int) -> None:
 
 
 def visit(soak: Soak, rng: random.Random) -> None:
-    """Open one of the models that are damaged or replaced meanwhile, and close it."""
-    name = rng.choice([path.name for path in soak.models.iterdir()] or ["none"])
-    with Client(soak.server.url, urlencode({"model": name, "prompt": "one two"})) as client:
-        soak.count("model opened" if any("input tokens" in text for text in client.texts) else "model refused")
-        if any("Unexpected error" in text for text in client.texts):
-            soak.count("unexpected error on a page")
+    """Do something else on the server, in a session of its own."""
+    what, texts = rng.choice(VISITS)(soak.server.url, [path.name for path in soak.models.iterdir()], rng)
+    soak.count(what)
+    if UNEXPECTED in texts:
+        soak.count(f"unexpected error: {what}")
 
 
-def faults(soak: Soak, seed: int) -> None:
-    """One fault after the other, until the end."""
-    rng = random.Random(seed)
-    do: list[Callable[[Soak, random.Random], None]] = [replace_model, truncate_model, damage_models, fill_disk]
-    rare = [kill, terminate]
+def let_pass(soak: Soak, faults: Faults) -> None:
+    """One fault after the other, until the end; none ends the process in the second half, whose memory is compared."""
     while not soak.is_over.wait(FAULT_SECONDS):
-        fault = rng.choice(rare if rng.random() < 0.15 else do)
-        soak.count(f"fault: {fault.__name__}")
-        fault(soak, rng)
-
-
-def replace_model(soak: Soak, rng: random.Random) -> None:
-    """Move another folder into the place of one that may be open."""
-    fresh, place = soak.models.parent / "fresh", soak.models / "replaced"
-    shutil.rmtree(fresh, ignore_errors=True)
-    save_small(fresh)
-    shutil.rmtree(place, ignore_errors=True)
-    fresh.rename(place)
-
-
-def truncate_model(soak: Soak, rng: random.Random) -> None:
-    """Cut a file short that may be open."""
-    for file in (soak.models / "replaced").glob("*.safetensors"):
-        os.truncate(file, file.stat().st_size // 2)
-
-
-def damage_models(soak: Soak, rng: random.Random) -> None:
-    """Put ten hostile folders into the place of the ten before."""
-    for number, content in enumerate(damaged(soak.server.whole, 10, rng.randrange(10**6))):
-        place = soak.models / f"hostile-{number}"
-        place.mkdir(exist_ok=True)
-        for file in soak.server.small.iterdir():
-            shutil.copy(file, place)
-        (place / "model.safetensors").write_bytes(content)
-
-
-def fill_disk(soak: Soak, rng: random.Random) -> None:
-    """Let the server write nothing for some seconds."""
-    with soak.server.full_disk():
-        soak.is_over.wait(5)
-
-
-def kill(soak: Soak, rng: random.Random) -> None:
-    """End the serving process as the system does; its guard starts it again."""
-    soak.is_over.wait(MIN_SECONDS)  # what ends sooner is not started again
-    soak.server.kill()
-    soak.server.wait_until_ready()
-
-
-def terminate(soak: Soak, rng: random.Random) -> None:
-    """Stop the server as its operator does, and start it again."""
-    soak.drained.append(soak.server.terminate())
-    soak.server.start()
+        faults.one(may_end=time.monotonic() < soak.half)
 
 
 def sample(soak: Soak) -> None:
     """Note memory, open files and threads every few seconds."""
-    began = time.monotonic()
     while not soak.is_over.wait(SAMPLE_SECONDS):
         if figures := soak.server.figures():
-            soak.samples.append({"seconds": round(time.monotonic() - began), **figures})
+            soak.samples.append({"seconds": round(time.monotonic() - soak.began), **figures})
 
 
-def report(soak: Soak, hours: float) -> dict[str, object]:
-    """What came of it. Memory is compared with that of the same process when it had served a while."""
-    raised = Counter(RAISED.findall(soak.server.log_text()))
+def report(soak: Soak, faults: Faults) -> dict[str, object]:
+    """What came of it."""
+    log = soak.server.log_text()
+    unexpected = sum(times for what, times in soak.counts.items() if what.startswith("unexpected"))
     return {
-        "hours": hours,
+        "seconds": round(soak.ends - soak.began),
         "counts": dict(sorted(soak.counts.items())),
         "wrong": len(soak.wrong),
-        "uncaught": raised.total(),
-        "errors in the log": dict(raised.most_common(10)),
-        "seconds to drain": [round(seconds, 1) for seconds in soak.drained],
+        "uncaught": log.count("Traceback (most recent call last)") + unexpected,
+        "errors in the log": dict(Counter(RAISED.findall(log)).most_common(10)),
+        "seconds to drain": [round(seconds, 1) for seconds in faults.drained],
+        "growth": growth(soak),
         "samples": [soak.samples[index * (len(soak.samples) - 1) // 11] for index in range(12)] if soak.samples else [],
         "examples": soak.wrong[:10],
+    }
+
+
+def growth(soak: Soak) -> dict[str, tuple[float, float]]:
+    """Memory, open files and threads of the process that serves: when it had served a while, and at the end."""
+    last = [each for each in soak.samples if each["process"] == soak.samples[-1]["process"]]
+    part = len(last) // 5
+    if not part:
+        return {}
+    early, late = last[part : 2 * part], last[-part:]
+    return {
+        name: (statistics.median(each[name] for each in early), statistics.median(each[name] for each in late))
+        for name in ("seconds", "MB", "files", "threads")
     }
 
 
@@ -208,9 +172,15 @@ def main() -> int:
         save_small(folder / "small")
         server = Server(folder, "--threads=1", f"--models-folder={models}")
         server.start()
-        soak = Soak(server, models, time.monotonic() + options.hours * 3600)
+        soak = Soak(server, models, options.hours * 3600)
+        faults = Faults(server, models, options.seed, soak.is_over, soak.count)
+        commands = folder / "commands", options.seed, soak.is_over, soak.count, soak.wrong
         try:
-            others = [Thread(target=faults, args=(soak, options.seed)), Thread(target=sample, args=(soak,))]
+            others = [
+                Thread(target=let_pass, args=(soak, faults)),
+                Thread(target=sample, args=(soak,)),
+                Thread(target=interrupted, args=commands),
+            ]
             for each in others:
                 each.start()
             with ThreadPoolExecutor(options.sessions) as pool:
@@ -222,7 +192,7 @@ def main() -> int:
         finally:
             soak.is_over.set()
             server.terminate()
-    result = report(soak, options.hours) | {"failures of the soak's own sessions": failures}
+    result = report(soak, faults) | {"failures of the soak's own sessions": failures}
     text = json.dumps(result, indent=2)
     print(text)
     if options.report:
