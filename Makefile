@@ -25,7 +25,7 @@ FLAGS = eval "set -- $$ARGS"
 PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
 
 .PHONY: run docs scan experiment setup wheel check fmt test test-quick test-all test-sessions
-.PHONY: soak bench architectures pages wording slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
+.PHONY: soak hostile bench architectures pages wording slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
 .PHONY: train-mini train-mini-llama train-reverse train-translate train-classifier train-dictionary
 .DELETE_ON_ERROR:
 
@@ -70,6 +70,9 @@ test-sessions: .venv/installed-dev
 HOURS ?= 2
 soak: .venv/installed-dev # a server under faults, whose every answer is compared; ARGS="--sessions 4 --report FILE"
 	$(FLAGS); $(PY) -m tests.sessions.soak --hours "$(HOURS)" "$$@"
+
+hostile: .venv/installed-dev # thousands of hostile inputs of every kind; ARGS="links lessons --share 0.1": some of them
+	$(FLAGS); $(PY) -m tests.hostile_inputs "$$@"
 
 bench: .venv/installed-dev $(PEERS) # ARGS="ui" and other names: one of tests/bench alone
 	$(FLAGS); $(PY) -m tests.bench "$$@"

@@ -72,15 +72,20 @@ WRONG: tuple[Any, ...] = (
 
 
 def mistaken(whole: bytes, number: int, seed: int = 0) -> Iterator[bytes]:
-    """Of a JSON object, so many copies in which a value is of another kind or size; of other files none."""
+    """Of JSON with an object, or a list of them, so many copies in which a value is of another kind or size."""
     try:
         content = json.loads(whole)
     except ValueError:
         return
     draw = random.Random(seed)
-    for _ in range(number if content else 0):
-        name, value = draw.choice(sorted(content)), draw.choice(WRONG)
-        yield json.dumps({**content, name: value}).encode()
+    parts = content if isinstance(content, list) else [content]
+    objects = [part for part in parts if isinstance(part, dict) and part]
+    for _ in range(number if objects else 0):
+        changed = draw.choice(objects)
+        name = draw.choice(sorted(changed))
+        before, changed[name] = changed[name], draw.choice(WRONG)
+        yield json.dumps(content).encode()
+        changed[name] = before
 
 
 def places(folder: Path, suffix: str) -> Iterator[Path]:

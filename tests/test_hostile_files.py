@@ -5,6 +5,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +19,47 @@ from safetensors.torch import load_file, save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from headlight.app.pages.prompts import prompt_files
-from headlight.model import Tokenizer, load
+from headlight.model import Tokenizer, Transformer, TransformerConfig, load
 from headlight.model.base.errors import HeadlightError
 from headlight.model.base.files import read_json
 from headlight.model.base.torch_files import read_torch
 from headlight.model.checkpoints.gguf import tensors as gguf_tensors
 from headlight.model.checkpoints.lora_settings import CONFIG as ADAPTER_CONFIG
 from headlight.model.checkpoints.tensors import read_safetensors
+from headlight.model.circuits.files import read_circuit, write_circuit
+from headlight.model.circuits.settings import CircuitSettings
+from headlight.model.circuits.study import as_file
 from headlight.model.corpus.checked import read as read_checked
 from headlight.model.corpus.documents import Document, open_corpus
+from headlight.model.corpus.engines import Here
 from headlight.model.corpus.packing import of_texts, packed, unpacked
-from headlight.model.corpus.reading import read_tree, shipped_scans
+from headlight.model.corpus.reading import read_dashboard, read_tree, shipped_scans
 from headlight.model.corpus.tree import Tree
 from headlight.model.corpus.unit_files import SHAPES, UNITS, read_unit
+from headlight.model.directions.files import open_direction, save_direction
+from headlight.model.experiments.circuit_results import CircuitFolder, read_study
+from headlight.model.experiments.results import Experiment, read_results
+from headlight.model.experiments.settings import ExperimentSettings
 from headlight.model.features.npz import read_npz
 from headlight.model.features.opening import open_dictionary
 from headlight.model.graph.reading import open_graph
-from headlight.model.lens.files import read_lens
+from headlight.model.lens.files import read_lens, write_tuned
+from headlight.model.runs.direction import Direction
 from tests.annotations import unchecked_annotations
 from tests.hostile import archives, damaged, headers, mistaken, places
+from tests.mini_scan import write_scan
 from tests.model.checkpoints.gguf_files import write_gguf
 from tests.model.checkpoints.quantised_folders import KINDS
 from tests.model.checkpoints.quantised_folders import write as write_quantised
 from tests.model.checkpoints.test_gguf import BPE
 from tests.model.checkpoints.test_lora import halves
 from tests.model.checkpoints.test_lora import write as write_adapter
+from tests.model.experiments.cases import pairs
 from tests.model.features.test_formats import write_layers
 from tests.model.graph.test_json import THEIRS
 from tests.model.oracles import random_gpt2
 from tests.places import MINI
+from tests.saved_dictionary import save_dictionary
 from tests.tiny import save_tiny
 
 SECONDS, MEMORY = 2.0, 200 * 2**20
@@ -180,6 +193,51 @@ def _tree(folder: Path) -> Tree:
     return replace(read_tree(next(iter(shipped_scans().values()))), folder=folder)
 
 
+def _scan(folder: Path) -> None:
+    write_scan(folder / "scan")
+
+
+def _read_scan(folder: Path) -> None:
+    tree = read_tree(folder / "scan")
+    read_dashboard(tree, (0, 0))
+
+
+def _dictionary(folder: Path) -> None:
+    save_dictionary(folder / "one", "blocks.0.hook_resid_pre", 8)
+
+
+def _tuned_lens(folder: Path) -> None:
+    shapes = {"weight": (8, 8), "bias": (8,)}
+    maps = {f"{layer}.{name}": torch.zeros(shape) for layer in range(3) for name, shape in shapes.items()}
+    cfg = TransformerConfig(n_layers=3, d_model=8, n_ctx=8, n_heads=2, d_head=4, d_vocab=40)
+    write_tuned(folder / "lens", Transformer(cfg), maps, "mine")
+
+
+@cache
+def _mini() -> Transformer:
+    return load("mini")
+
+
+def _experiment(folder: Path) -> None:
+    experiment = Experiment(_mini(), pairs(2, 4096), ExperimentSettings(), folder / "out")
+    experiment.run(experiment.plan(), Here)
+
+
+def _study(folder: Path) -> None:
+    CircuitFolder(_mini(), pairs(4, 4096), CircuitSettings("eap", share=0.1), folder / "out").run()
+
+
+def _circuit(folder: Path) -> None:
+    _study(folder)
+    study = read_study(folder / "out", _mini().cfg).study
+    for suffix in (".json", ".pt"):
+        write_circuit(folder / f"circuit{suffix}", as_file(study), _mini().cfg)
+
+
+def _direction(path: Path) -> None:
+    save_direction(Direction("mine", {2: torch.ones(8)}, "end", "pca", "mini"), path)
+
+
 def _parquet(path: Path) -> None:
     parquet.write_table(table({"text": ["one two", "three", None]}), path)
 
@@ -208,6 +266,41 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str, Callable[[Path], object]
     "an adapter's settings": (_adapter, f"mine/{ADAPTER_CONFIG}", lambda folder: load(folder / "mine")),
     "an adapter's weights": (_adapter, "mine/adapter_model.safetensors", lambda folder: load(folder / "mine")),
     "units": (_units, f"{UNITS}/neurons/L0.safetensors", lambda folder: read_unit(_tree(folder), "neurons", 0, 0)),
+    "a scan's settings": (_scan, "scan/config.json", _read_scan),
+    "a scan's figures": (_scan, "scan/scatter_data.json", _read_scan),
+    "a scan's head": (_scan, "scan/heads/L0H0.json", _read_scan),
+    **{
+        f"a dictionary's {what}": (_dictionary, f"one/{name}", lambda folder: open_dictionary(folder / "one"))
+        for what, name in {"settings": "cfg.json", "weights": "sae_weights.safetensors"}.items()
+    },
+    **{
+        f"a tuned lens's {what}": (_tuned_lens, f"lens/{name}", lambda folder: read_lens("tuned", folder / "lens"))
+        for what, name in {"settings": "config.json", "weights": "params.safetensors"}.items()
+    },
+    **{
+        f"an experiment's {what}": (_experiment, f"out/{name}", lambda folder: read_results(folder / "out"))
+        for what, name in {"settings": "experiment.json", "values": "values.npz"}.items()
+    },
+    **{
+        f"a circuit study's {what}": (_study, f"out/{name}", lambda folder: read_study(folder / "out", _mini().cfg))
+        for what, name in {"settings": "study.json", "scores": "score-*.npz"}.items()
+    },
+    **{
+        f"a circuit {suffix}": (
+            _circuit,
+            f"circuit{suffix}",
+            lambda folder, suffix=suffix: read_circuit(folder / f"circuit{suffix}", _mini().cfg),
+        )
+        for suffix in (".json", ".pt")
+    },
+    **{
+        f"a direction {suffix}": (
+            lambda folder, suffix=suffix: _direction(folder / f"mine{suffix}"),
+            f"mine{suffix}",
+            lambda folder, suffix=suffix: open_direction(folder / f"mine{suffix}"),
+        )
+        for suffix in (".safetensors", ".gguf", ".json")
+    },
     "transcoders' settings": (_transcoders, "set/config.yaml", lambda folder: open_dictionary(folder / "set")),
     "transcoders' weights": (_transcoders, "set/layer_0.safetensors", lambda folder: open_dictionary(folder / "set")),
     **{
@@ -303,7 +396,7 @@ def _unchecked() -> Iterator[None]:
 def sweep_folder(name: str, folder: Path, number: int, seed: int) -> None:
     prepare, file, read = FOLDERS[name]
     prepare(folder)
-    path = folder / file
+    (path,) = folder.glob(file)
     whole, refused = path.read_bytes(), 0
     read(folder)  # which imports what it needs, and refuses nothing
     for content in (*damaged(whole, number, seed), *mistaken(whole, number, seed)):
@@ -311,7 +404,7 @@ def sweep_folder(name: str, folder: Path, number: int, seed: int) -> None:
         path.write_bytes(content)
         said = outcome(read, folder)
         refused += bool(said)
-        assert not said or path.name in said, said
+        assert not said or any(each.name in said for each in folder.rglob("*")), said
     assert refused > number // 9 or file.endswith((".txt", ".jsonl"))  # of which a part is often still a text
 
 

@@ -68,7 +68,7 @@ def arrive(
         ask(selection, turned or page or session.pages[0])
         session.linked, session.unread = not is_withheld, unread if page else (*unread, _PAGE)
         if is_withheld:
-            whole = replace(linked, model=linked.model or model, prompt=selection.prompt, **waiting)
+            whole = replace(linked, **(waiting | {"model": linked.model or model, "prompt": selection.prompt}))
             session.withheld = whole, session.page
 
 

@@ -128,20 +128,22 @@ def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[l
     at_once = max(1, min(AT_ONCE, CELLS // (run.cfg.n_heads * len(run.tokens) ** 2) - 1))
     for start in range(0, len(taps), at_once):
         some = [NO_TAP, *taps[start : start + at_once]]  # the first is the unedited run, to which the others are frozen
-        own, *changed = _last(run, aim, Chain(FreezeToFirst(), run.tap, abreast(some))).double() @ reading[aim.position]
+        frozen_last = _last(run, aim, len(some), Chain(FreezeToFirst(), run.tap, abreast(some)))
+        own, *changed = frozen_last.double() @ reading[aim.position]
         frozen += [float(each - own) for each in changed]
         steps.add(len(some) - 1)
-        own, *changed = _target(run, aim, _last(run, aim, Chain(run.tap, abreast(some))))
+        own, *changed = _target(run, aim, _last(run, aim, len(some), Chain(run.tap, abreast(some))))
         free += [float(each - own) for each in changed]
         steps.add(len(some) - 1)
     return frozen, free
 
 
-def _last(run: Run, aim: Aim, tap: Tap) -> Float[Tensor, "variant d_model"]:
-    """The last stream of every variant where the target is predicted."""
+def _last(run: Run, aim: Aim, n_variants: int, tap: Tap) -> Float[Tensor, "variant d_model"]:
+    """The last stream of every variant where the target is predicted, all the same where no tap acts."""
     model, tokens = run.host.on_device(run.model), run.tokens[None].to(run.host.device)
     with run.host.turn():
-        return model(tokens, tap=tap, stop_at_layer=run.cfg.n_layers)[:, aim.position].cpu()
+        last = model(tokens, tap=tap, stop_at_layer=run.cfg.n_layers)[:, aim.position].cpu()
+    return last.expand(n_variants, -1)
 
 
 def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant d_model"]) -> Float[Tensor, " variant"]:

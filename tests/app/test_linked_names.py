@@ -76,6 +76,7 @@ def press(page: AppTest, label: str) -> None:
 LINKS: list[dict[str, str]] = [
     {"model": NAME},
     {"model": f"{NAME}?act_fn=relu"},
+    {"model": NAME, "prompt": "~damaged"},
     {"model": "/a/path"},
     {"prompt_b": PROMPT, "model_b": NAME},
     {"page": "translate", "translator": NAME},

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from threading import Event
 
@@ -24,6 +25,7 @@ class Faults:
     def __init__(self, server: Server, models: Path, seed: int, is_over: Event, count: Callable[[str], None]) -> None:
         self._server, self._models, self._is_over, self._count = server, models, is_over, count
         self._rng = random.Random(seed)
+        self._ending = cycle([self.kill, self.terminate, self.truncate_cache])
         self.drained = list[float]()  # seconds that each stop took
         repository = server.hub / "hub" / f"models--{HUB_MODEL.replace('/', '--')}"
         self._blobs, self._snapshot = repository / "blobs", repository / "snapshots" / COMMIT
@@ -32,8 +34,7 @@ class Faults:
     def one(self, may_end: bool) -> None:
         """Let one pass; with `may_end` it may be one that ends the process that serves."""
         do = [self.replace_model, self.truncate_model, self.damage_models, self.fill_disk, self.move_clock]
-        rare = [self.kill, self.terminate, self.truncate_cache]
-        fault = self._rng.choice(rare if may_end and self._rng.random() < 0.15 else do)
+        fault = next(self._ending) if may_end and self._rng.random() < 0.2 else self._rng.choice(do)
         self._count(f"fault: {fault.__name__}")
         fault()
 

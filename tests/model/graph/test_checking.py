@@ -10,6 +10,7 @@ import torch
 
 from headlight.model import Run, Transformer, TransformerConfig, load, run_prompt
 from headlight.model.base.errors import InputError
+from headlight.model.features.opening import open_dictionary
 from headlight.model.graph import Aim, checking, graph_of
 from headlight.model.graph.checking import Check, Outcome, check_graph, top_nodes
 from headlight.model.graph.influence import prune
@@ -89,6 +90,20 @@ def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monke
     assert max(rows) == 2  # the run as it was, and one ablation
     for one, other in zip((*found.each, found.rest), (*together.each, together.rest), strict=True):
         assert astuple(one) == pytest.approx(astuple(other), abs=1e-4)  # float32 logits, in batches of other sizes
+
+
+def test_where_nothing_is_left_out_every_ablation_has_its_own_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first token all active features are nodes: the last batch is what was left out, in which no tap acts."""
+    run = run_prompt(model := load("mini"), "one two")
+    dictionaries = open_dictionary("mini/transcoders", model)
+    graph = graph_of(run, Aim(40, 90, 0), dictionaries)
+    nodes = top_nodes(graph, prune(graph), 3)
+    monkeypatch.setattr(checking, "AT_ONCE", 4)
+    check = check_graph(run, graph, nodes, dictionaries)
+    assert len(check.each) == len(nodes) == 3
+    assert (check.rest.frozen, check.rest.measured) == (0, 0)
+    alone = check_graph(replace(run), graph, nodes[:1], dictionaries).together
+    assert (alone.frozen, alone.measured) == pytest.approx((check.each[0].frozen, check.each[0].measured), abs=1e-4)
 
 
 def test_holding_takes_patterns_and_scales_of_the_first_run_and_leaves_the_rest() -> None:
