@@ -21,6 +21,8 @@ REFUSED = {
     re.compile(r"</?[A-Za-z][\w-]*[\s/>]|<!--"): "HTML",
     re.compile(r"!\[|\]\s*\("): "a picture or a link",
     re.compile(r"\b(?:https?|ftp|data|javascript):|\bwww\.", re.IGNORECASE): "an address",
+    re.compile(r"^\s+[-*+]\s|^[*+]\s|^\s*\d+[.)]\s"): "a nested or numbered list (points begin with - )",
+    re.compile(r"^\s*(?:\||>|```|~~~)"): "a table, a quotation or a block of code",
 }
 SPANS = re.compile(
     r"\{(?P<shown>[^{}=]+) = (?P<quantity>[^{}]+)\}|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*\s][^*]*)\*|`(?P<code>[^`]+)`"
@@ -77,7 +79,7 @@ def read_lesson(text: str) -> Lesson:
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(f"The lesson has {len(text):,} characters; at most {MAX_CHARACTERS:,} are taken.")
-    lines = list(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
+    lines = list(enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1))
     for number, line in lines:
         _check_line(number, line)
     head, body = _front_matter(lines)

@@ -100,11 +100,22 @@ def _go(views: Sequence[View]) -> None:
         return
     step = now.shelved.lesson.steps[now.step]
     if step.query:
+        if unread := _unread(step, views):
+            now.error = (
+                f"This step's link names what there is not ({', '.join(unread)}): the page shows the rest of it."
+            )
         chosen, view = page_of(now.shelved.lesson, step, views)
         unasked = trusted.unasked(chosen)
         selection.ask_linked(chosen, replace(unasked, model=unasked.model or settings().model), view.slug)
     else:
         now.needs_rerun = True
+
+
+def _unread(step: Step, views: Sequence[View]) -> tuple[str, ...]:
+    """The names in the step's link whose values cannot be read."""
+    query, slugs = dict(step.query), {slug for view in views for slug in (view.slug, *view.formerly)}
+    page = () if query.get("page", views[0].slug) in slugs else ("page",)
+    return page + selection.from_query(query, [view.choices for view in views if view.choices])[1]
 
 
 def page_of(lesson: Lesson, step: Step, views: Sequence[View]) -> tuple[Selection, View]:

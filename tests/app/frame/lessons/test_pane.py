@@ -151,3 +151,11 @@ def test_a_step_that_could_not_be_read_again_is_not_added() -> None:
 def test_half_a_link_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="incomplete"):
         library.open_lesson(name)
+
+
+def test_a_link_of_a_step_that_names_what_there_is_not_is_said(page: AppTest, drawn: Pane, folder: str) -> None:
+    text = TWO_STEPS.format(model=folder).replace("Link: ?", "Link: ?page=nowhere&queries=x&", 1)
+    _open(page, lesson=library.in_link(text))
+    assert "(page, queries)" in drawn.props["error"]
+    drawn.say(page, "step", 1)
+    assert not drawn.props["error"]
