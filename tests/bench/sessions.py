@@ -23,6 +23,7 @@ import torch
 from headlight.model import Transformer, TransformerConfig, embedded_models, load, save_gpt2
 from tests.serving import headlight
 from tests.sessions.client import Client
+from tests.sessions.flood import flood
 
 TOKENS = 32
 SHAPE = TransformerConfig(
@@ -83,6 +84,8 @@ def flags() -> tuple[Namespace, list[str]]:
     parser.add_argument("--rounds", type=int, default=4, help="prompts of each session")
     parser.add_argument("--together", action="store_true", help="everybody sends the same prompts, within a second")
     parser.add_argument("--goal", type=float, default=3.0, help="seconds, for 95 of 100 prompts")
+    parser.add_argument("--flood", type=int, default=0, help="connections of one address that hold on meanwhile")
+    parser.add_argument("--slow", type=int, default=0, help="more sessions, which read slowly and ask for more")
     parser.add_argument("--model", help="another than one with random weights in the shape of GPT-2 small")
     return parser.parse_known_args()
 
@@ -93,7 +96,11 @@ def main() -> None:
     everybody_in = Barrier(options.sessions)
     with tempfile.TemporaryDirectory() as made:
         model = options.model or str(random_model(Path(made) / "gpt2-shaped"))
-        with headlight(Path(made), "--model", model, *of_server) as url, ThreadPoolExecutor(options.sessions) as pool:
+        with (
+            headlight(Path(made), "--model", model, *of_server) as url,
+            flood(url, options.flood, options.slow) as statuses,
+            ThreadPoolExecutor(options.sessions) as pool,
+        ):
             answers = [pool.submit(waits, url, seed, options, everybody_in) for seed in range(options.sessions)]
             result = [wait for answer in answers for wait in answer.result()]
             load_average = os.getloadavg()[0]
@@ -103,6 +110,11 @@ def main() -> None:
         f"{options.sessions} sessions, {len(result)} prompts of {TOKENS} tokens, {options.thought:g} s of thought "
         f"between them, load {load_average:.0f} on {os.cpu_count()} cores"
     )
+    if options.flood or options.slow:
+        print(
+            f"beside {options.flood} connections of one address, {statuses.count(503)} of them turned away, and "
+            f"{options.slow} slow readers"
+        )
     print(
         f"p50 {cuts[9]:.2f} s, p95 {cuts[18]:.2f} s (goal: {options.goal:g} s), longest {seconds[-1]:.2f} s, "
         f'"busy": {n_refused}'
