@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from headlight.app.runs.limits import TICK, BusyError
 
-Request, Value = TypeVar("Request"), TypeVar("Value")
+Request = TypeVar("Request")
+Value = TypeVar("Value")
 
 MAX_TOGETHER = 8  # requests computed in one turn; of GPT-2-small's prompts more were measured to save little more
 MAX_SIZE_TOGETHER = 256  # tokens of them all, padding included, beyond which weights are no longer what takes the time
@@ -146,8 +147,8 @@ class Gate:
                 self._thread.is_inside = True
                 members = [ticket, *ticket.followers]
                 values = compute([member.part.request for member in members if member.part])
-                for member, value in zip(members, values, strict=True):
-                    member.values = [value]
+                for member, computed in zip(members, values, strict=True):
+                    member.values = [computed]
             value: Value = ticket.values[0]
             return value
         finally:
