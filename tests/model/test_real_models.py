@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, BertForMaskedLM, BertModel, GPT2LMHeadModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    BertForMaskedLM,
+    BertForSequenceClassification,
+    BertModel,
+    GPT2LMHeadModel,
+)
 
 from headlight.model import CellQuestion, Comparison, Conversation, Transformer, load, run_prompt, why_tables
+from headlight.model.attribution import Cell, Question, explain_cell, logit_attribution
 from headlight.model.checkpoints.packaged import PACKAGED
 from headlight.model.decoding import greedy
 from tests.places import ROOT
@@ -357,3 +365,24 @@ def test_folders_of_real_models_are_what_transformers_makes_of_them(folder: str,
     assert difference(logits, outputs) < CLOSE
     for layer in range(ours.cfg.n_layers):
         assert difference(cache["pattern", layer], expected.attentions[layer]) < CLOSE, layer
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("folder", "kind", "prompt"),
+    [
+        ("bert_ft_10k_25s", BertForSequenceClassification, "CC(=O)O.OCC>>CC(=O)OCC.O"),
+        ("bert_pretrained", BertForMaskedLM, "ids: 12 16 18 13 20 14 13 11 19"),
+    ],
+)
+def test_a_real_encoder_s_parts_sum_to_transformers_difference(folder: str, kind: Any, prompt: str, real: Path) -> None:
+    model = load(real / "rxnfp/models/transformers" / folder)
+    theirs = kind.from_pretrained(real / "rxnfp/models/transformers" / folder, dtype=torch.float64).eval()
+    run = run_prompt(model, prompt, not prompt.startswith("ids:"))
+    logits = theirs(run.tokens[None]).logits[0]
+    logits = logits if logits.ndim == 1 else logits[run.prediction_position]
+    target, distractor = logits.topk(2).indices.tolist()
+    effects = logit_attribution(run, Question(target, distractor, run.prediction_position))
+    expected = float(logits[target] - logits[distractor])
+    assert float(effects.values.values.sum()) == pytest.approx(expected, abs=2e-5)  # float32 in ours
+    assert float(explain_cell(run, Cell(5, 1, 3, 2)).parts.residual.values) == pytest.approx(0, abs=2e-5)

@@ -15,6 +15,7 @@ import transformers
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+from transformers import PreTrainedModel
 
 from headlight.model import Run, load, run_prompt
 from headlight.model.attribution import Cell, Question, ablation_effects, explain_cell, logit_attribution
@@ -22,9 +23,7 @@ from headlight.model.attribution.logits import attribution_by_source
 from tests.model.checkpoints.test_heads import CONFIGS, ENCODER, built, outputs_of
 
 PROMPT, TOKENS = "ids: 7 3 11 5 9", torch.tensor([[7, 3, 11, 5, 9]])
-EXACT = {"rel": 1e-9, "abs": 1e-9}  # float64
-CLOSE = {"rel": 1e-6, "abs": 1e-6}  # angles and queries of distances are float32
-DISTANCES = {"pos_att_type": ["c2p", "p2c"], "position_buckets": 4, "max_relative_positions": 9}
+DISTANCES: dict[str, Any] = {"pos_att_type": ["c2p", "p2c"], "position_buckets": 4, "max_relative_positions": 9}
 OTHERS: dict[str, Callable[..., Any]] = {
     "Albert": lambda **more: transformers.AlbertConfig(**ENCODER, embedding_size=12, **more),
     "DebertaV2": lambda **more: transformers.DebertaV2Config(
@@ -50,6 +49,12 @@ MLP_READ = ("intermediate.dense", "ffn.lin1", "ffn", "mlp.Wi", "conv.conv")
 FROM_HEADS = ("attention.output.dense", "attention.dense", "attention.out_lin", "attn.Wo")
 FROM_MLP = ("output.dense", "ffn.lin2", "ffn_output", "mlp.Wo")
 WORDS = ("word_embeddings", "tok_embeddings")
+
+
+def near(expected: Any, kind: str) -> Any:
+    """Equal up to float64's rounding; angles, and queries and keys of distances, are float32."""
+    tolerance = 1e-6 if kind in ("ModernBert", "DebertaV2") else 1e-9
+    return pytest.approx(expected, rel=tolerance, abs=tolerance)
 
 
 class Linear(TorchFunctionMode):
@@ -116,11 +121,12 @@ class Linearized:
         return by_name | mlps | {"token embedding": float(added[-1].sum().detach())}
 
 
-def opened(kind: str, head: str, settings: dict[str, Any], folder: Path) -> tuple[nn.Module, Run]:
+def opened(kind: str, head: str, settings: dict[str, Any], folder: Path) -> tuple[PreTrainedModel, Run]:
     """transformers' random model, and a run of ours on its files, both in float64."""
     theirs = built(kind, head, **settings)
     theirs.save_pretrained(folder)
-    return theirs.double(), run_prompt(load(folder).double(), PROMPT, False)
+    theirs.double()
+    return theirs, run_prompt(load(folder).double(), PROMPT, False)
 
 
 @pytest.fixture(autouse=True)
@@ -133,22 +139,21 @@ def other_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_part_s_effect_on_a_label_is_that_of_transformers_modules(
     kind: str, head: str, settings: dict[str, Any], position: int, tmp_path: Path
 ) -> None:
-    exact = EXACT if kind not in ("ModernBert", "DebertaV2") else CLOSE
     theirs, run = opened(kind, head, settings, tmp_path)
     logits = outputs_of(theirs, TOKENS)[0]
     logits = logits[position if len(logits) > 1 else 0]
     effects = logit_attribution(run, Question(0, 1, position))
     difference = float(logits[0] - logits[1])
-    assert float(effects.difference.values) == pytest.approx(difference, **exact)
-    assert float(effects.values.values.sum()) == pytest.approx(difference, **exact)
-    assert float(effects.accumulated.values[-1]) == pytest.approx(difference, **exact)
+    assert float(effects.difference.values) == near(difference, kind)
+    assert float(effects.values.values.sum()) == near(difference, kind)
+    assert float(effects.accumulated.values[-1]) == near(difference, kind)
     linear = Linearized(theirs)
     held = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
     expected = linear.parts(held[0] - held[1], run.cfg.n_heads, run.cfg.n_layers)
     ours = dict(zip(effects.names, effects.values.values.tolist(), strict=True))
-    assert {name: ours[name] for name in expected} == pytest.approx(expected, **exact)
+    assert {name: ours[name] for name in expected} == near(expected, kind)
     by_source = attribution_by_source(run, (0, 1), Question(0, 1, position))
-    assert float(by_source.values.sum()) == pytest.approx(expected["L0H1"], **exact)
+    assert float(by_source.values.sum()) == near(expected["L0H1"], kind)
 
 
 @pytest.mark.parametrize("kind", ["Bert", "Roberta", "DistilBert", "Albert", "Electra"])
@@ -159,8 +164,8 @@ def test_a_score_is_the_sum_of_transformers_queries_and_keys_by_part(kind: str, 
     components = range(head * d_head, (head + 1) * d_head)
     q, k = linear.queries[layer][0, query], linear.keys[layer][0, key]
     score = float((q[[*components]] @ k[[*components]]).detach()) / d_head**0.5
-    assert float(why.parts.score.values) == pytest.approx(score, **EXACT)
-    assert float(why.parts.matrix.values.sum()) == pytest.approx(score, **EXACT)
+    assert float(why.parts.score.values) == near(score, kind)
+    assert float(why.parts.matrix.values.sum()) == near(score, kind)
     of_query, of_key = ([linear.parts(x[at], run.cfg.n_heads, layer) for at in components] for x in (q, k))
     names = list(of_query[0])
     by_query, by_key = (torch.tensor([[row[name] for row in rows] for name in names]) for rows in (of_query, of_key))
@@ -178,12 +183,11 @@ def test_without_a_head_the_label_changes_as_in_transformers(
     """The direct effect is the head's own with its sign turned, at all tokens where their mean is read."""
     theirs, run = opened(kind, head, settings, tmp_path)
     question, width = Question(0, 1, 0), run.cfg.d_head
-    exact = EXACT if kind not in ("ModernBert", "DebertaV2") else CLOSE
     outcomes = ablation_effects(run, Cell(0, 1, 2, 3), question)
     slot = outcomes.names.index("head zero-ablated")
     effects = logit_attribution(run, question)
     own = float(effects.values.values[effects.names.index("L0H1")])
-    assert float(outcomes.direct.values[slot]) == pytest.approx(-own, **exact)
+    assert float(outcomes.direct.values[slot]) == near(-own, kind)
     before = outputs_of(theirs, TOKENS)[0, 0]
     module = next(part for name, part in theirs.named_modules() if name.endswith(FROM_HEADS[0::3]))
 
@@ -194,4 +198,4 @@ def test_without_a_head_the_label_changes_as_in_transformers(
 
     module.register_forward_pre_hook(zero)
     change = outputs_of(theirs, TOKENS)[0, 0] - before
-    assert float(outcomes.total.values[slot]) == pytest.approx(float(change[0] - change[1]), **exact)
+    assert float(outcomes.total.values[slot]) == near(float(change[0] - change[1]), kind)

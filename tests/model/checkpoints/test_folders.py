@@ -83,7 +83,6 @@ def test_settings_that_are_not_supported_are_refused_by_name(
         ("gpt_oss", {"swiglu_alpha": 1.0}, r"swiglu_alpha to 1\.0, which.*supported is 1\.702"),
         ("gpt_oss", {"num_local_experts": 99}, "asks for 99 experts; no tensor of the checkpoint has as many rows"),
         ("deberta_v2", {"conv_kernel_size": 2}, "conv_kernel_size is 2 and conv_groups 1; supported are an odd one"),
-        ("deberta_v2", {"conv_kernel_size": "3"}, "conv_kernel_size is '3'; it has to be a whole number"),
         ("mixtral", {"num_local_experts": 2**30}, "asks for 1073741824 experts"),
         ("mixtral", {"num_experts_per_tok": 4}, "experts_per_token is 4; it can be at most num_experts, which is 3"),
     ],
