@@ -85,11 +85,14 @@ def _ask() -> None:
 
 
 def _hear(said: Any) -> None:
-    """That the browser begins, or which example was chosen in it."""
+    """That the browser begins, or which example or lesson was chosen in it."""
     if selection.forgotten() or not isinstance(said, list) or not said:
         return
     st.session_state[_key("wanted")] = said[0] == "begin"
     example = next((each for each in prompts.examples() if said[0] == "example" and each.name == said[1]), None)
+    if said[0] == "lesson":
+        lessons.follow(str(said[1]))
+        st.session_state[_key("turns")] = True
     if example is not None:
         selection.ask(Selection(model=example.model, prompt=example.prompt, prompt_b=example.prompt_b), example.view)
         st.session_state[_key("turns")] = True

@@ -24,7 +24,7 @@ CHOICES: Mapping[str, Mapping[str, Any]] = {
         "label": "Cells show",
         "options": {"weight": "Weight", "score": "Score", "write": "Value-weighted", "disagreement": "Disagreement"},
     },
-    "scale": {"label": "Colour scale", "options": {"sqrt": "√", "linear": "linear"}},
+    "scale": {"label": "Colour scale", "options": {"sqrt": "square root", "linear": "linear"}},
     "sink": {
         "label": "First token",
         "options": {"keep": "shown", "hide": "hidden", "renormalise": "hidden, renormalised"},

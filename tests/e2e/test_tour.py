@@ -90,6 +90,12 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     card.get_by_role("button", name="Singular or plural?").click()
     expect(card).to_have_count(0)
     newcomer.page.wait_for_url(lambda url: "page=lens" in url)
+    newcomer.settle()
+    newcomer.page.get_by_role("button", name="Tour").click()
+    for _ in range(6):
+        card.get_by_role("button", name="Next").click()
+    card.get_by_role("button", name="What an induction head is").click()
+    expect(newcomer.page.locator("aside.pane")).to_contain_text("A word it cannot know")
 
 
 def test_the_first_minute_goes_on_by_itself_until_it_is_paused(newcomer: Driver) -> None:

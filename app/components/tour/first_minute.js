@@ -9,7 +9,7 @@ const OPENED_TIME = 3000; // milliseconds, for a look at a picture that was open
  *   copying: string[], after: { chance: [number, string], guesses: Guess[] }, examples: [title: string, name: string][]
  * }} MinuteProps of frame/first_minute.py
  */
-/** @typedef {{ end: () => void, more: () => void, open: (example: string) => void }} MinuteActs */
+/** @typedef {{ end: () => void, more: () => void, open: (example: string) => void, learn: () => void }} MinuteActs */
 
 class FirstMinute {
   at = -1; // the frame

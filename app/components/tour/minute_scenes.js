@@ -43,6 +43,7 @@ class MinuteScenes {
   asks() {
     const [[answer], ...others] = this.data.guesses;
     const offered = [answer, others[1]?.[0] ?? "", others[2]?.[0] ?? ""].filter(Boolean).sort();
+    const sign = stripParts().chips[0]?.textContent ?? "";
     const chips = element("div", "offers");
     for (const label of offered) {
       const chip = buttonOf(word(label), () => {
@@ -53,6 +54,7 @@ class MinuteScenes {
     }
     return [
       say("A language model reads these ", `${this.data.tokens} tokens`, " and guesses the next one."),
+      muted(`A token is a word or a piece of one.${sign.startsWith("⟨") ? ` ${sign} marks the beginning.` : ""}`),
       say("What would you say?"),
       chips,
     ];
@@ -209,7 +211,16 @@ class MinuteScenes {
   yours() {
     const chips = element("div", "offers");
     for (const [title, name] of this.data.examples) chips.append(buttonOf(title, () => (this.minute.acts.end(), this.minute.acts.open(name))));
-    return [say("Now your own text. Repeat a word and see who notices."), muted("Or an example:"), chips];
+    const lesson = buttonOf("What an induction head is: 15 minutes", () => (this.minute.acts.end(), this.minute.acts.learn()));
+    const learn = element("div", "offers");
+    learn.append(lesson);
+    return [
+      say("Now your own text. Repeat a word and see who notices."),
+      muted("Or an example:"),
+      chips,
+      muted("Or a lesson, which asks and checks:"),
+      learn,
+    ];
   }
 
   offer() {

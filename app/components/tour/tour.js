@@ -2,6 +2,7 @@
 // that can be clicked is covered.
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
+const LESSON = "induction"; // which begins where the first minute ends
 
 const LONGEST_WAIT = 8000; // for a first picture; without one the steps begin
 
@@ -43,6 +44,7 @@ class Tour {
       end: () => this.end(),
       more: () => this.show(0),
       open: (name) => view.tell(["example", name, Date.now()]),
+      learn: () => view.tell(["lesson", LESSON, Date.now()]),
     });
     view.root.append(this.frame, this.card, ...this.minute.parts);
   }

@@ -63,6 +63,12 @@ def open_lesson(name: str, step: int) -> None:
         now.shows, now.error = "list", str(error)
 
 
+def follow(name: str) -> None:
+    """Open a lesson with the next run of the page, as its link does."""
+    state().has_arrived = False
+    st.query_params.from_dict({LESSON: name})
+
+
 def show(shelved: Shelved, step: int) -> None:
     """Show a lesson at a step, or at its first."""
     now = state()
