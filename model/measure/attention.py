@@ -194,6 +194,24 @@ def sum_cells(rows: Float[Tensor, "head query key"], cells: Cells) -> dict[str, 
     return {name: torch.stack([head.take(chosen).sum() for head in rows]) for name, chosen in cells.items()}
 
 
+def scores_at(
+    rows: Float[Tensor, "*head query key"], tokens: Int[Tensor, " pos"], queries: Int[Tensor, " query"]
+) -> dict[str, Float[Tensor, "*head"]]:
+    """Each head's previous_token and induction of `head_scores` over some queries, the first token excepted.
+
+    NaN where none of them has such a key.
+    """
+    queries, chosen = queries[queries > 0], rows[..., queries > 0, :]
+    key = torch.arange(len(tokens))
+    copies = (tokens[queries][:, None] == tokens) & (key < queries[:, None])
+    after = copies.roll(1, 1) & (key < queries[:, None])  # the last key, rolled to the first, is before no query
+    repeats = after.any(1)
+    return {
+        "previous_token": chosen[..., torch.arange(len(queries)), queries - 1].mean(-1),
+        "induction": (chosen * after).sum(-1)[..., repeats].mean(-1),
+    }
+
+
 def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"]) -> Int[Tensor, " sink"]:
     """Keys other than the first on which heads rest: attention sinks in mid-prompt.
 

@@ -68,7 +68,7 @@ def _of_layer(
     n_pos, n_heads = len(made.tokens), made.cfg.n_heads
     attn, is_causal = made.model.block(layer).attn, made.cfg.attention_dir == "causal"
     if n_pos >= LONG and attn.has_plain_scores and is_causal and not edits_patterns(made, layer):
-        columns, sums = torch.zeros(n_heads, n_pos, THUMBNAIL), torch.zeros(len(mean_scores.names), n_heads)
+        columns, sums = torch.zeros(n_heads, n_pos, min(THUMBNAIL, n_pos)), torch.zeros(len(mean_scores.names), n_heads)
         for head, first, scores in _causal_scores(made, layer, attn.attn_scale):
             pooled, added = mean_scores.sums_of_scores(scores, first, THUMBNAIL)
             columns[head, first : first + len(scores), : pooled.shape[1]] = pooled

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import (
@@ -23,6 +24,7 @@ from headlight.app.components import (
     token_strip,
 )
 from headlight.app.components.heads import Kind
+from headlight.app.frame import progress
 from headlight.app.pages.attention import cell_tables, finding, head_tables, receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
@@ -59,10 +61,40 @@ def render(comparison: Comparison) -> None:
         cell_tables.draw(comparison, chosen, own.how, axis)
         head_tables.draw(comparison, chosen, axis)
         receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
-        return
-    strip, all_heads, large = grid.places(comparison.b is not None, (comparison.n_layers, comparison.n_heads))
-    with all_heads:
-        chosen, limits = _grid(comparison, axis)
+    else:
+        _pictures(comparison, axis)
+
+
+def _pictures(comparison: Comparison, axis: Axis) -> None:
+    """The grid, the chosen heads and the text; of a long prompt the grid last, which needs every head's pattern."""
+    now, run = selection.current(), comparison.a
+    own, compares = now.choices_of(Choices), comparison.b is not None
+    strip, all_heads, large = grid.places(compares, (comparison.n_layers, comparison.n_heads))
+    grid_last = not compares and own.how.show == "weight" and not run.is_summarized
+    if grid_last:
+        chosen, limits = heads_of(comparison, now), grid.limits("a", 1.0)
+    else:
+        with all_heads:
+            chosen, limits = _grid(comparison, axis)
+    _chosen(comparison, chosen, axis, limits, strip, large)
+    if grid_last:
+        with all_heads:
+            if progress.watched("all heads", "layers done", "all_heads", run.key, lambda: run.scores):
+                _grid(comparison, axis)
+    if chosen:
+        _numbers(comparison, chosen, axis)
+
+
+def _chosen(
+    comparison: Comparison,
+    chosen: tuple[Head, ...],
+    axis: Axis,
+    limits: dict[Kind, float],
+    strip: DeltaGenerator,
+    large: DeltaGenerator,
+) -> None:
+    """The chosen heads, and the text with the first of them."""
+    own = selection.current().choices_of(Choices)
     with large:
         if not chosen:
             grid.say_none_is_chosen()
@@ -73,7 +105,11 @@ def render(comparison: Comparison) -> None:
     with strip:
         finding.draw(comparison, chosen[0], axis)
         _text(comparison, panels[0], axis)
-    receivers.draw(comparison, chosen[0], axis, own.unit)
+
+
+def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
+    """What is received from later sentences, and the chosen heads' tables."""
+    receivers.draw(comparison, chosen[0], axis, selection.current().choices_of(Choices).unit)
     numbers = st.expander(
         "Tables of the chosen heads: scores, pairwise distances, most similar heads",
         **selection.bind("numbers", Choices),
