@@ -42,8 +42,9 @@ TERMS = {
         "bright cell does little."
     ),
     "sink": (
-        "Many heads park their attention on the first token when they have nothing to attend to (an attention sink). "
-        "Hidden: its column is left out. Renormalised: each row's other weights are rescaled to sum to 1."
+        "Many heads park their attention on the first token, some also on a later one, when they have nothing to "
+        "attend to (attention sinks). Hidden: the columns of all of these are left out. Renormalised: each row's other "
+        "weights are rescaled to sum to 1."
     ),
     "unit": (
         "Attention weights are summed over the key tokens of a word or sentence and averaged over its query tokens: "

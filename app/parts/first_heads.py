@@ -1,20 +1,15 @@
 """The heads that are looked at before the user has chosen any."""
 
-from typing import NamedTuple
-
-import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.selection.chosen import Selection
-from headlight.model.measure.attention import scores_at, sinks
+from headlight.model.attention.sinks import looks_of, resting
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
-from headlight.model.runs.head import patterns
 from headlight.model.runs.run import LONG, Run
 
 FIRST_HEADS = 3
-MAX_QUERIES = 32  # tokens from which sinks are looked for: rows of a long prompt's patterns are long
 
 
 def clearest(comparison: Comparison) -> tuple[Head, ...]:
@@ -45,39 +40,7 @@ def _scores(run: Run) -> dict[str, Float[Tensor, "layer head"]]:
     """Scores that the heads are ranked by; of a long prompt over some of its queries, for which no other head waits."""
     if len(run.tokens) < LONG:
         return {name: run.scores[name].values for name in ("induction", "previous_token")}
-    return _looks(run).scores
-
-
-def resting(run: Run) -> Bool[Tensor, "layer head"]:
-    """Whether each head's largest weight from the last token is on itself or on a token where heads rest."""
-    return _looks(run).resting
-
-
-def sinks_of(run: Run) -> tuple[int, ...]:
-    """Tokens other than the first on which many heads rest, seen from some of the prompt's tokens."""
-    return _looks(run).sinks
-
-
-class _Looks(NamedTuple):
-    """Where heads look from some of a prompt's queries: what they rest on, and scores over these queries."""
-
-    resting: Bool[Tensor, "layer head"]
-    sinks: tuple[int, ...]
-    scores: dict[str, Float[Tensor, "layer head"]]
-
-
-def _looks(run: Run) -> _Looks:
-    return run.keep("looks of some queries", lambda: _find_looks(run))
-
-
-def _find_looks(run: Run) -> _Looks:
-    """Resting heads, sinks and scores from the same rows of the patterns, of which the last token's is the last."""
-    n_tokens = len(run.tokens)
-    queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique()
-    rows = torch.stack([patterns(run, layer, queries.tolist()) for layer in range(run.cfg.n_layers)])
-    rested = tuple(sinks(rows.flatten(0, 1), queries).tolist())
-    resting = torch.isin(rows[:, :, -1].argmax(-1), torch.tensor([0, n_tokens - 1, *rested]))
-    return _Looks(resting, rested, scores_at(rows, run.tokens, queries.long()))
+    return looks_of(run).scores
 
 
 def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:

@@ -10,6 +10,7 @@ from headlight.app.runs import runs
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Group, Unit
 from headlight.model.attention.folding import Fold
+from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.run import Run
@@ -70,4 +71,5 @@ def of_run(run: Run, head: Head, group: Group | None = None, fold: Fold = "avera
         weights=encode_weights(attended.weights.numpy(), attended.scores.isneginf().numpy()),
         logsumexp=attended.logsumexp.numpy().astype(np.float32),
         write_norms=attended.write_norms.numpy().astype(np.float32),
+        sinks=sinks_of(run) if group is None else (),
     )

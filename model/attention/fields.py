@@ -15,6 +15,7 @@ from torch import Tensor
 from headlight.model.attention.axis import Axis, Group, Unit
 from headlight.model.attention.folding import FOLDS, Fold, kept_folded
 from headlight.model.attention.grouping import grouped
+from headlight.model.attention.sinks import sinks_of
 from headlight.model.measure import Measure, alignment, attention
 from headlight.model.measure.difference import Side, subtract
 from headlight.model.runs.comparison import Comparison
@@ -39,7 +40,7 @@ SIGNED: tuple[Show, ...] = ("score", "disagreement")
 
 @dataclass(frozen=True)
 class How:
-    """The quantity in the cells, and the treatment of the first token, on which many heads rest.
+    """The quantity in the cells, and the treatment of the tokens on which many heads rest: the first, and other sinks.
 
     `fold` says which of the weights between the tokens of two words, sentences or turns stands for them.
     """
@@ -50,12 +51,12 @@ class How:
 
 
 def first_token_note(how: How) -> str:
-    """The treatment of the first token in words; empty where it is kept."""
+    """The treatment of the first token and other sinks in words; empty where they are kept."""
     if how.sink == "keep":
         return ""
     if how.sink == "hide" or how.show == "score":
-        return "first token hidden"
-    return "first token hidden, the other weights of a row sum to 1"
+        return "first token and other sinks hidden"
+    return "first token and other sinks hidden, the other weights of a row sum to 1"
 
 
 def how_between(unit: Unit, show: Show, sink: Sink, fold: Fold) -> How:
@@ -137,11 +138,11 @@ def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:
     return attend(run, *head).to_sink if run.cfg.use_attention_sinks else None
 
 
-def cells(attended: Attention, how: How) -> Cells:
-    """The chosen measure on the run's own units."""
-    weights = attended.weights
+def cells(attended: Attention, how: How, sinks: Sequence[int] = ()) -> Cells:
+    """The chosen measure on the run's own units; where the first is hidden, these other `sinks` are too."""
+    weights, resting = attended.weights, [0, *sinks]
     if how.sink == "renormalise":
-        weights = attention.without_first_key(weights, renormalise=True)
+        weights = attention.without_keys(weights, resting, renormalise=True)
     match how.show:
         case "weight":
             values = weights
@@ -154,7 +155,7 @@ def cells(attended: Attention, how: How) -> Cells:
             values = attention.disagreement(weights, attended.write_norms).values
     hidden = attended.scores.isneginf()
     if how.sink != "keep":
-        hidden = hidden.index_fill(-1, torch.tensor(0), True)
+        hidden = hidden.index_fill(-1, torch.tensor(resting), True)
     return values.masked_fill(hidden, torch.nan)
 
 
@@ -169,7 +170,9 @@ def on_axis(comparison: Comparison, side: Side, head: Head, how: How, axis: Axis
 
 
 def _placed(comparison: Comparison, index: int, head: Head, how: How, axis: Axis, absent_key: float) -> Cells:
-    values = cells(attention_of(comparison.runs[index], head, axis.groups[index], how.fold), how)
+    run, group = comparison.runs[index], axis.groups[index]
+    sinks = sinks_of(run) if group is None and how.sink != "keep" else ()
+    values = cells(attention_of(run, head, group, how.fold), how, sinks)
     positions = axis.positions[index]
     return alignment.on_axis(alignment.on_axis(values, positions, absent_key), positions, torch.nan, dims=(-2,))
 

@@ -1,7 +1,7 @@
 """Statistics of attention patterns: entropy, distance, writes, and kinds of tokens. Row = query, column = key."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -61,15 +61,17 @@ def disagreement(pattern: Float[Tensor, "*head query key"], norms: Float[Tensor,
     return Measure("weight minus share of what is written", "share", axes, pattern - shares)
 
 
-def without_first_key(pattern: Float[Tensor, "*lead query key"], renormalise: bool) -> Float[Tensor, "*lead query key"]:
-    """The pattern with weight 0 on the first key, on which many heads rest when they have nothing to do.
+def without_keys(
+    pattern: Float[Tensor, "*lead query key"], keys: Sequence[int], renormalise: bool
+) -> Float[Tensor, "*lead query key"]:
+    """The pattern with weight 0 on these keys, such as those on which many heads rest when they have nothing to do.
 
     With `renormalise` the weights that remain are rescaled to sum to 1; a row in which none remains becomes NaN.
 
     Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks".
     """
     rest = pattern.clone()
-    rest[..., 0] = 0
+    rest[..., list(keys)] = 0
     return rest / rest.sum(dim=-1, keepdim=True) if renormalise else rest
 
 
@@ -162,7 +164,8 @@ class HeadScores:
 
 
 Cells = dict[str, Int[Tensor, " cell"]]
-SINK_WEIGHT, SINK_HEADS, SINK_QUERIES = 0.3, 0.25, 4
+SINK_WEIGHT, SINK_HEADS, SINK_QUERIES = 0.3, 0.15, 4
+FEW_HEADS, SHARE_OF_FEW = 4, 0.25  # of a small model, in which a share of all heads is one or two
 
 
 def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " pos"]) -> HeadScores:
@@ -216,7 +219,8 @@ def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"])
     """Keys other than the first on which heads rest: attention sinks in mid-prompt.
 
     A head rests on a key that gets, on average, at least `SINK_WEIGHT` of the weight of the later queries. A key is a
-    sink if at least `SINK_HEADS` of all heads rest on it, and `SINK_QUERIES` of the queries come after it.
+    sink if at least `SINK_HEADS` of all heads rest on it (of a small model four, or a quarter of them), and
+    `SINK_QUERIES` of the queries come after it.
 
     Source: Xiao et al. 2023, "Efficient Streaming Language Models with Attention Sinks", for the first token.
 
@@ -227,7 +231,9 @@ def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"])
     later = queries[:, None] > torch.arange(rows.shape[-1])
     count = later.sum(0)
     received = (rows * later).sum(1) / count.clamp(min=1)
-    resting = (received >= SINK_WEIGHT).float().mean(0) >= SINK_HEADS
+    n_heads = len(rows)
+    enough = max(SINK_HEADS * n_heads, min(FEW_HEADS, SHARE_OF_FEW * n_heads))
+    resting = (received >= SINK_WEIGHT).sum(0) >= enough
     resting[0] = False
     return (resting & (count >= SINK_QUERIES)).nonzero()[:, 0]
 

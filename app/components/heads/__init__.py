@@ -34,6 +34,7 @@ class HeadPattern:
 
     `weights` come from `encode_weights`, `logsumexp` is that of each query's scores , and `write_norms` are the
     L2 norms of what the head would write from each key (NaN where either is not known: its measure is left out).
+    `sinks` are keys other than the first on which many heads rest, hidden with it.
     """
 
     layer: int
@@ -41,6 +42,7 @@ class HeadPattern:
     weights: Weights
     logsumexp: Float32[np.ndarray, "query"]
     write_norms: Float32[np.ndarray, "key"]
+    sinks: tuple[int, ...] = ()
 
     def on_axis(self, positions: Sequence[int | None], columns: Sequence[int | None] | None = None) -> "HeadPattern":
         """This head on an axis of these positions of its run, absent where there is None.
@@ -55,6 +57,7 @@ class HeadPattern:
             ),
             logsumexp=_placed(self.logsumexp, positions, 0, np.nan),
             write_norms=_placed(self.write_norms, columns, 0, np.nan),
+            sinks=tuple(place for place, position in enumerate(columns) if position in self.sinks),
         )
 
 
@@ -92,9 +95,10 @@ class HeadPanels:
     panel's index is its slot, the number and colour that `head_grid` frames it with.
 
     `show` is the softmax weight (probability), the score before it, the weight times the key's written norm (L2
-    norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token, hides its
-    column, or lets the other keys' weights sum to 1. Colours follow the value or its square root (scores always the
-    value), on each head's own scale or on one for all, which goes as far as `others` on the page do.
+    norm), or the weight less the key's share of all that the row writes. `sink` keeps the first token and the patterns'
+    other sinks, hides their columns, or lets the other keys' weights sum to 1. Colours follow the value or its square
+    root (scores always the value), on each head's own scale or on one for all, which goes as far as `others` on the
+    page do.
 
     A `title`, with what explains it, stands before the legend; `quantity` says which weights they are, as of units of
     several tokens.
@@ -166,7 +170,11 @@ def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
 
 def panel_props(panel: HeadPanel) -> dict[str, Any]:
     """Props of a panel for the scripts, besides its arrays."""
-    return {"heads": [(side.layer, side.head) for side in panel.sides], "title": panel.title}
+    return {
+        "heads": [(side.layer, side.head) for side in panel.sides],
+        "title": panel.title,
+        "sinks": [list(side.sinks) for side in panel.sides],
+    }
 
 
 def panel_arrays(panel: HeadPanel) -> dict[str, np.ndarray]:

@@ -80,17 +80,17 @@ class MeasuredHead {
     this.values = new Float64Array(pattern.columns);
   }
 
-  // The sum of each row's weights without the first token's.
+  // The sum of each row's weights without the sinks'.
   get rest() {
     const { pattern } = this;
-    return (this.rests ??= pattern.sumRows(new Float32Array(this.columns).fill(1), pattern.first));
+    return (this.rests ??= pattern.sumRows(new Float32Array(this.columns).fill(1), pattern.resting));
   }
 
-  // All that each row writes; without the first token, if that is left out.
+  // All that each row writes; without the sinks, if these are left out.
   get written() {
     const { pattern } = this;
     if (!this.renormalises) return (this.writtens ??= pattern.sumRows(pattern.norms));
-    return (this.writtens ??= pattern.sumRows(pattern.norms, pattern.first).map((sum, query) => sum / this.rest[query]));
+    return (this.writtens ??= pattern.sumRows(pattern.norms, pattern.resting).map((sum, query) => sum / this.rest[query]));
   }
 
   get patterns() {
@@ -105,7 +105,7 @@ class MeasuredHead {
     return this.pattern.columns;
   }
 
-  // What a row's weights are shares of: the row, or the row without its first token if that is left out.
+  // What a row's weights are shares of: the row, or the row without its sinks if these are left out.
   /** @param {number} query */
   share(query) {
     return this.renormalises ? this.rest[query] : 1;
@@ -120,7 +120,7 @@ class MeasuredHead {
     const share = this.share(query);
     for (let key = 0; key < columns; key++) values[key] = cells[key] >= 0 ? cells[key] / share : NaN;
     this.measure.fill(values, this, query);
-    if (hides) values[pattern.first] = NaN;
+    if (hides) for (const key of pattern.resting) values[key] = NaN;
     this.filled = query;
     return values;
   }
@@ -136,7 +136,7 @@ class MeasuredHead {
     const cell = this.pattern.cell(query, key);
     if (cell === MASKED_CELL) return "masked";
     if (cell === ABSENT_CELL) return "absent";
-    if (this.hides && key === this.pattern.first) return "hidden";
+    if (this.hides && this.pattern.resting.has(key)) return "hidden";
     return Number.isNaN(this.value(query, key)) ? "unknown" : null;
   }
 
@@ -161,7 +161,7 @@ class MeasuredHead {
     if (lack === "masked" || lack === "absent") return [["weight", lack]];
     const weight = pattern.weight(query, key) / (lack ? 1 : this.share(query));
     /** @type {TooltipRow[]} */
-    const left = this.renormalises && !lack ? [["without the first", significant(weight)]] : [];
+    const left = this.renormalises && !lack ? [["without the sinks", significant(weight)]] : [];
     /** @type {TooltipRow[]} */
     const disagreement = this.show === "disagreement" ? [["weight − written", this.text(query, key)]] : [];
     return [

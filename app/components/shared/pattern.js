@@ -33,25 +33,26 @@ function allCells(visible, masked, rows, columns) {
 }
 
 class Pattern {
-  /** @param {Floats} weights @param {Bytes} masked @param {Floats} logsumexp @param {Floats} norms */
-  constructor(weights, masked, logsumexp, norms) {
+  /** @param {Floats} weights @param {Bytes} masked @param {Floats} logsumexp @param {Floats} norms @param {number[]} [sinks] */
+  constructor(weights, masked, logsumexp, norms, sinks = []) {
     this.rows = logsumexp.values.length;
     this.columns = norms.values.length;
     this.cells = allCells(weights.values, masked.values, this.rows, this.columns);
     this.isMasked = masked.values.some(Boolean);
     this.logsumexp = logsumexp.values;
     this.norms = norms.values;
-    // Whether the run has a token at a place of the queries' axis; `first` is the first one that it has of the keys'.
+    // Whether the run has a token at a place of the queries' axis; heads rest on the first one that it has of the keys',
+    // and on other sinks.
     this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((cell) => cell !== ABSENT_CELL));
     const hasKey = (/** @type {number} */ key) => upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
-    this.first = upTo(this.columns).find(hasKey) ?? 0;
+    this.resting = new Set([upTo(this.columns).find(hasKey) ?? 0, ...sinks]);
   }
 
   // Of arrays in the order of PATTERN_ARRAYS.
   /** @param {Packed[]} arrays */
-  static from(arrays) {
+  static from(arrays, sinks = /** @type {number[]} */ ([])) {
     const [weights, masked, logsumexp, norms] = /** @type {[Floats, Bytes, Floats, Floats]} */ (arrays);
-    return new Pattern(weights, masked, logsumexp, norms);
+    return new Pattern(weights, masked, logsumexp, norms, sinks);
   }
 
   // The weight, or what says that there is none.
@@ -77,13 +78,13 @@ class Pattern {
     return cell >= 0 && cell < SMALLEST;
   }
 
-  // The sum over each row of its weights times the keys' factors, one key left out if there is one `without`.
-  /** @param {Float32Array} factors */
-  sumRows(factors, without = -1) {
+  // The sum over each row of its weights times the keys' factors, `without` some keys.
+  /** @param {Float32Array} factors @param {Set<number>} [without] */
+  sumRows(factors, without) {
     return Float64Array.from({ length: this.rows }, (_, query) => {
       const cells = this.row(query);
       let sum = 0;
-      for (let key = 0; key < cells.length; key++) if (cells[key] >= 0 && key !== without) sum += cells[key] * factors[key];
+      for (let key = 0; key < cells.length; key++) if (cells[key] >= 0 && !without?.has(key)) sum += cells[key] * factors[key];
       return sum;
     });
   }

@@ -8,12 +8,12 @@ from jaxtyping import Float32
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
-from headlight.app.parts.first_heads import sinks_of
 from headlight.app.parts.labels import isolated
 from headlight.app.parts.panels import coded
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
+from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import Run

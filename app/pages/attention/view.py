@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -25,6 +26,7 @@ from headlight.app.components import (
 )
 from headlight.app.components.heads import Kind
 from headlight.app.frame import progress
+from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, finding, head_tables, receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
@@ -38,6 +40,7 @@ from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
+from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
@@ -162,7 +165,7 @@ def _options(comparison: Comparison) -> None:
     options.row(
         options.bind(Choice, "show", page=Choices, **grid.CHOICES["show"]),
         options.bind(Choice, "scale", **grid.CHOICES["scale"]),
-        options.bind(Listed, "sink", page=Choices, width=165, **grid.CHOICES["sink"]),
+        options.bind(Listed, "sink", page=Choices, width=165, **_sink_choice(comparison)),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=units, width=130, folded=True),
         options.bind(Choice, "fold", "Between units", page=Choices, options=FOLDS) if own.unit != "token" else None,
@@ -172,6 +175,19 @@ def _options(comparison: Comparison) -> None:
         st.caption(
             "Units of several tokens show weights only: scores and value-weighted cells belong to single tokens."
         )
+
+
+def _sink_choice(comparison: Comparison) -> dict[str, Any]:
+    """Look of the choice of what becomes of sinks, which names those that are not the first token."""
+    named = [
+        f"{f'{side}: ' if comparison.b is not None else ''}{run.labels[at]} at {at}"
+        for side, run in comparison.sides.items()
+        for at in sinks_of(run)
+    ]
+    look = dict(grid.CHOICES["sink"])
+    if not named:
+        return look
+    return look | {"label": "Sinks", "help": f"{TERMS['sink']} Here the first token and {', '.join(named)}."}
 
 
 def _say_before_norm(comparison: Comparison) -> None:

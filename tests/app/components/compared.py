@@ -12,6 +12,8 @@ N_PLACES, N_TOKENS = len(LABELS), 6
 
 query, key = np.indices((N_TOKENS, N_TOKENS))
 MASKED = key > query
+SINK = 3  # beside the first key
+RESTING = (key == 0) | (key == SINK)
 
 
 def scores(run: str, head: int) -> np.ndarray:
@@ -39,6 +41,7 @@ def pattern(run: str, head: int) -> HeadPattern:
         weights=encode_weights(weights(run, head), MASKED),
         logsumexp=np.log(np.exp(scores(run, head)).sum(-1)).astype(np.float32),
         write_norms=norms(run, head).astype(np.float32),
+        sinks=(SINK,),
     )
     return own.on_axis(POSITIONS[run])
 
@@ -52,7 +55,7 @@ def measured(run: str, head: int, show: str, sink: str) -> np.ndarray:
     """What is shown [query, key] on the run's own tokens; NaN where there is no value."""
     values = weights(run, head)
     if sink == "renormalise":
-        values = np.where(key == 0, 0, values)
+        values = np.where(RESTING, 0, values)
         with np.errstate(invalid="ignore"):
             values = values / values.sum(-1, keepdims=True)  # the first row has nothing else: NaN
     if show == "score":
@@ -62,7 +65,7 @@ def measured(run: str, head: int, show: str, sink: str) -> np.ndarray:
         values = written
     if show == "disagreement":
         values = values - written / written.sum(-1, keepdims=True)
-    return np.where(MASKED | ((key == 0) & (sink != "keep")), np.nan, values)
+    return np.where(MASKED | (RESTING & (sink != "keep")), np.nan, values)
 
 
 def on_axis(run: str, values: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ def test_own_scales_end_at_each_heads_largest_value(open_page: Open) -> None:
     for head, end in enumerate(ranges):
         largest = np.nanmax(crossed.measured(head, "write", "renormalise"))
         assert largest * 0.999 <= end <= largest * 1.1  # rounded up to two digits
-    expect(page.locator(".bars .legend")).to_contain_text("first token hidden")
+    expect(page.locator(".bars .legend")).to_contain_text("first token and other sinks hidden")
     assert line(page, "Source").first.get_attribute("class") == "chip both"
     line(page, "Target").first.hover()
     assert line(page, "Source").first.get_attribute("class") == "chip both hidden"

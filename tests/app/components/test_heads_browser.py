@@ -52,7 +52,7 @@ def test_absent_masked_and_hidden_cells_look_different_and_geometry_is_the_same(
     assert (a[[0, 1, 2, 4, 5, 6], 0] == a[0, 0]).all()  # the hidden first token
     assert not (a[0, 0] == absent).all()
     assert not np.array_equal(a[0, 0], [255, 255, 255])
-    expect(page.locator(".bars .legend")).to_contain_text("first token hidden")
+    expect(page.locator(".bars .legend")).to_contain_text("first token and other sinks hidden")
     boxes = [plot(page, panel).bounding_box() for panel in range(3)]
     assert len({(box["width"], box["height"]) for box in boxes if box}) == 1
 

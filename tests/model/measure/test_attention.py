@@ -19,7 +19,7 @@ from headlight.model.measure.attention import (
     most_alike,
     row_sum_error,
     sinks,
-    without_first_key,
+    without_keys,
     write_norms,
 )
 
@@ -84,7 +84,7 @@ def test_disagreement_rows_sum_to_zero_for_all_heads_at_once() -> None:
 
 
 def test_disagreement_rows_sum_to_zero_among_what_the_first_key_left() -> None:
-    rest = without_first_key(torch.tensor([[0.5, 0.25, 0.25]]), renormalise=False)
+    rest = without_keys(torch.tensor([[0.5, 0.25, 0.25]]), [0], renormalise=False)
     values = disagreement(rest, torch.tensor([9.0, 1.0, 3.0])).values
     assert values.tolist() == [[0, 0.25 - 0.5 * 1 / 4, 0.25 - 0.5 * 3 / 4]]
 
@@ -95,19 +95,20 @@ def test_disagreement_is_nan_where_nothing_is_written() -> None:
     assert values[1].tolist() == [0.5, -0.5]
 
 
-def test_without_first_key_by_hand() -> None:
+def test_without_keys_by_hand() -> None:
     pattern = torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.125, 0.375], [0, 0, 0]])
-    hidden = without_first_key(pattern, renormalise=False)
+    hidden = without_keys(pattern, [0], renormalise=False)
     assert hidden.tolist() == [[0, 0, 0], [0, 0.5, 0], [0, 0.125, 0.375], [0, 0, 0]]
-    rescaled = without_first_key(pattern, renormalise=True)
+    rescaled = without_keys(pattern, [0], renormalise=True)
     assert rescaled[[0, 3]].isnan().all()
     assert rescaled[[1, 2]].tolist() == [[0, 1, 0], [0, 0.25, 0.75]]
     assert pattern[:, 0].tolist() == [1, 0.5, 0.5, 0]
+    assert without_keys(pattern, [0, 1], renormalise=True)[2].tolist() == [0, 0, 1]
 
 
-def test_without_first_key_rows_are_the_softmax_over_the_other_keys() -> None:
+def test_without_keys_rows_are_the_softmax_over_the_other_keys() -> None:
     scores = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(2)).double()
-    rest = without_first_key(scores.softmax(dim=-1), renormalise=True)
+    rest = without_keys(scores.softmax(dim=-1), [0], renormalise=True)
     torch.testing.assert_close(rest[..., 1:], scores[..., 1:].softmax(dim=-1))
 
 
@@ -183,7 +184,7 @@ def test_most_alike_finds_a_copy_of_the_head_and_the_layer_it_is_in() -> None:
 
 
 def test_most_alike_averages_over_the_queries_that_have_weights() -> None:
-    head = without_first_key(pattern_to([0, 1, 1])[0], renormalise=True)
+    head = without_keys(pattern_to([0, 1, 1])[0], [0], renormalise=True)
     other = pattern_to([0, 1, 2])
     measure = most_alike(head, [other])
     torch.testing.assert_close(measure.values, torch.tensor([[math.log(2) / 2]]))

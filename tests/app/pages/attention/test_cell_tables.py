@@ -44,6 +44,6 @@ def test_pinned_tokens_have_their_sum_or_of_scores_their_mean(run: Run, show: Sh
 
 def test_captions_say_why_cells_are_empty() -> None:
     assert "hidden" not in said_of_cells(How())
-    assert "first token hidden" in said_of_cells(How("score", "hide"))
+    assert "first token and other sinks hidden" in said_of_cells(How("score", "hide"))
     assert "sum to 1" in said_of_cells(How("weight", "renormalise"))
     assert "sum to 1" not in said_of_cells(How("score", "renormalise"))
