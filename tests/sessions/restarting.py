@@ -100,7 +100,7 @@ class Server:
 
     def figures(self) -> dict[str, float] | None:
         """Its process, memory in MB, open files and threads; None while it is down."""
-        with suppress(OSError, IndexError, ValueError):
+        with suppress(OSError, LookupError, ValueError):  # it is ending
             process = self._serving
             status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
             files = len(os.listdir(f"/proc/{process}/fd"))
