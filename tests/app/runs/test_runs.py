@@ -1,6 +1,7 @@
 """Runs, against the library's own full cache."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ import torch
 from headlight.app.runs import limits, runs
 from headlight.app.runs.cost import cost
 from headlight.app.server.settings import settings as server_settings
-from headlight.model import ActivationCache, load
+from headlight.model import ActivationCache, TransformerConfig, load
 from headlight.model.base.errors import HeadlightError, InputError, NotFiniteError
 from headlight.model.lens.run_lens import followed_probabilities, followed_ranks
 from headlight.model.measure import attention
@@ -166,6 +167,16 @@ def test_a_run_over_the_budget_is_refused(folder: str, settings: dict[str, objec
 def test_the_estimate_covers_what_a_run_keeps(run: Run) -> None:
     kept = limits.held_bytes(dict(run.cache))
     assert kept <= cost(run.cfg, len(run.tokens)).nbytes <= 10 * kept
+
+
+def test_the_estimate_of_a_long_prompt_counts_one_heads_pattern_and_shared_keys_once() -> None:
+    """SmolLM2's shape: 4,096 tokens fit into the default of 1.5 GiB; where scores have a cap, all heads' count."""
+    sizes = {"n_layers": 30, "d_model": 576, "n_heads": 9, "n_key_value_heads": 3, "d_head": 64, "d_mlp": 1536}
+    cfg = TransformerConfig(**sizes, d_vocab=49152, n_ctx=8192, normalization_type="RMS")
+    n, n_floats = 4096, 30 * 4096 * (9 + 2 * 3 + 2 * 9) * 64
+    assert 4 * n_floats + 16 * n**2 <= cost(cfg, n).nbytes < 1.5 * limits.GIB
+    capped = cost(replace(cfg, attn_scores_soft_cap=50.0), n)
+    assert capped.nbytes - cost(cfg, n).nbytes == 8 * 16 * n**2
 
 
 def test_thumbnails_and_scores_of_a_long_prompt_are_those_of_its_patterns() -> None:
