@@ -168,7 +168,7 @@ def _draw(view: View, runs: Any) -> None:
         return
     view.render(runs)
     if view.reading:
-        reading.draw(view.slug, view.reading, runs)
+        reading.draw(view.slug, view.reading, runs, view.reading_of_body)
     export = view.export()
     copied_picture.of_session().offer(export, view.kind.runs_for)
     if export is not None:

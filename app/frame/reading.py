@@ -44,8 +44,13 @@ class _Numbers(dict[str, object]):
         return self.rules[name](self.run)
 
 
-def draw(slug: str, text: str, runs: Any) -> None:
-    """Draw the sentences under a page, open until one has closed them or gone on to another page."""
+def draw(slug: str, text: str, runs: Any, of_body: str = "") -> None:
+    """Draw the sentences under a page, open until one has closed them or gone on to another page.
+
+    A model without a head has others, `of_body`, where the page shows something else of it.
+    """
+    if of_body and not isinstance(runs, Translations) and not _predicts(runs.a):
+        text = of_body
     closed: set[str] = st.session_state.setdefault(selection.widget_key("read"), set())
     key, at = (selection.widget_key(f"reading_{place}") for place in (slug, "at"))
     if (before := st.session_state.get(at, slug)) != slug:

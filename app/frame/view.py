@@ -61,7 +61,7 @@ class View:
     and returns None where there is nothing to export. `needs` returns a sentence for the user (what is missing, and
     what to do), or nothing. `choices` is the type of the page's own options. `of_head` is its entry in the menu of a
     head. `formerly` are earlier slugs, which older links use. `reading` says in three sentences how to read the page,
-    with names of numbers that are filled in (frame/reading.py).
+    with names of numbers that are filled in (frame/reading.py), and `reading_of_body` that of a model without a head.
     """
 
     slug: str
@@ -75,3 +75,4 @@ class View:
     of_head: str = ""
     formerly: tuple[str, ...] = ()
     reading: str = ""
+    reading_of_body: str = ""

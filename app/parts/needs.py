@@ -49,6 +49,11 @@ def logits(comparison: Comparison) -> str:
     )
 
 
+def explained(comparison: Comparison) -> str:
+    """Require logits in every run, or in none: of bodies a head's scores are explained, and no logit."""
+    return "" if all(run.cfg.output == "none" for run in comparison.runs) else logits(comparison)
+
+
 def sums(comparison: Comparison) -> str:
     """Require two outputs, and logits that are sums over writes to the stream."""
     return logits(comparison) or next(filter(None, (no_reading(run.model) for run in comparison.runs)), "")

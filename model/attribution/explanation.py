@@ -15,6 +15,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.head import attend
 from headlight.model.runs.host import kept
+from headlight.model.runs.linear import no_logits
 from headlight.model.runs.run import Run
 
 
@@ -31,6 +32,11 @@ class Explained:
     def head(self) -> Head:
         """The cell's head."""
         return self.cell.layer, self.cell.head
+
+    @property
+    def has_logits(self) -> bool:
+        """Whether there is a logit to explain, or the cell's score alone."""
+        return not no_logits(self.run.model)
 
     @property
     def is_read(self) -> bool:

@@ -43,11 +43,15 @@ def why_tables(comparison: Comparison, question: CellQuestion) -> Tables:
 
 
 def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> Tables:
-    """Tabulate the explanations of these runs' cells and predictions."""
-    return {
+    """Tabulate the explanations of these runs' cells and predictions; of a model without logits the cell's score."""
+    of_cell = {
         "tokens": tokens_of(comparison),
         "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
         "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
+    }
+    if not all(at.has_logits for at in sides.values()):
+        return of_cell
+    return of_cell | {
         "promoted": _table(
             PROMOTED,
             {side: promoted_rows(entry, comparison.a.outputs) for side, entry in promoted_of(sides).items()},
@@ -64,9 +68,11 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
 
 def summary(at: Explained) -> dict[str, float]:
     """A cell in a few numbers; a score or difference with a soft cap is also given before the cap."""
+    score = float(at.why.parts.score.values)
+    if not at.has_logits:
+        return {"score": score if at.why.capped is None else at.why.capped, "attention weight": at.why.weight}
     write, outcomes, effects = at.written, at.outcomes, effect_by_name(at)
-    score, difference = float(at.why.parts.score.values), float(at.effects.difference.values)
-    before_caps = {}
+    difference, before_caps = float(at.effects.difference.values), dict[str, float]()
     if at.why.capped is not None:
         before_caps["score before the soft cap"] = score
     if at.run.cfg.output_logits_soft_cap is not None:

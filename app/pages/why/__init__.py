@@ -14,14 +14,20 @@ READING = (
     "look there, and what it writes. Later parts may change what a head has written, so the last section runs the "
     "model without it."
 )
+READING_OF_BODY = (
+    "The map parts one attention score into pairs: a part of the query's stream with a part of the key's. Its cells "
+    "add up to the score, with the scales of norms as they are in this run. A large cell says what the score is made "
+    "of here, and not what would be without that part."
+)
 VIEW = View(
     "why",
     "Why",
     view.render,
     lambda: EXPORT,
-    needs.logits,
+    needs.explained,
     group=EXPLAIN,
     choices=Choices,
     of_head="Why",
     reading=READING,
+    reading_of_body=READING_OF_BODY,
 )

@@ -21,12 +21,7 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
         st.text("\n".join([spelled.score(comparison, at), spelled.write(at), spelled.effects(at)]))
     else:
         st.text(spelled.write_apart(sides))
-    for columns, title in zip(
-        panels.side_columns(compared(sides, numbers.score_matrix)[side]),
-        ("The score by part of the query", "The score by part of the key"),
-        strict=True,
-    ):
-        _table(title, columns)
+    draw_score(sides, side)
     _table("What the cell writes", _promoted(sides, side))
     if measured:
         _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
@@ -37,6 +32,16 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
     _table("Over the layers", {"After layer": over_layers.columns, **rows})
     taken = compared(sides, lambda each: numbers.by_source(comparison, each))[side]
     _table("By source token", {"Token": taken.columns, "logits": taken.values[0]})
+
+
+def draw_score(sides: Mapping[str, Explained], side: str) -> None:
+    """Tables of the score by part of the query, and by part of the key."""
+    for columns, title in zip(
+        panels.side_columns(compared(sides, numbers.score_matrix)[side]),
+        ("The score by part of the query", "The score by part of the key"),
+        strict=True,
+    ):
+        _table(title, columns)
 
 
 def _promoted(sides: Mapping[str, Explained], side: str) -> tables.Columns:

@@ -62,6 +62,8 @@ def _with_features(
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of both runs with B - A where it is defined, and their arrays."""
+    if comparison.a.cfg.output == "none":
+        return _data_of_body(comparison, chosen)
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     labels = comparison.a.outputs.labels([pair.target, pair.distractor])
     shows = {
@@ -87,6 +89,22 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
         shows |= {"dictionary": reader.name, "it reads": reader.dictionary.hook_in}
         arrays |= {f"{side} score by features": reader.why(at).parts.matrix for side, at in sides.items()}
     return Data("why", shows, tables, arrays)
+
+
+def _data_of_body(comparison: Comparison, chosen: Selection) -> Data:
+    """The cell's score alone, of a model without logits."""
+    sides = sides_of(comparison, chosen)[0]
+    shows = {
+        "head": head_name(head_of(comparison, chosen)),
+        "query is at place": query_place(comparison, chosen),
+        "key is at position": {side: at.cell.key for side, at in sides.items()},
+        "names of the parts": {
+            side: {"query": at.why.query_names, "key": at.why.key_names} for side, at in sides.items()
+        },
+    }
+    arrays = {f"{side} score parts": at.why.parts.matrix for side, at in sides.items()}
+    arrays |= {f"{side} score": at.why.parts.score for side, at in sides.items()}
+    return Data("why", shows, explained_tables(comparison, sides), arrays)
 
 
 def _arrays(sides: Mapping[str, Explained]) -> dict[str, Measure]:
@@ -122,6 +140,10 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """Score in parts, the cell's write and the effects of ablations, and direct attribution, by side."""
     sides, pair = sides_of(comparison, chosen)[0], pair_of(comparison, chosen)
     head = head_of(comparison, chosen)
+    if comparison.a.cfg.output == "none":
+        scores = compared(sides, numbers.score_matrix)
+        maps = [Drawing(panels.score(scores, side, f"{side}: {panels.SCORE}")) for side in scores]
+        return Drawings(f"Why {head_name(head)} looks there", comparison, [maps])
     columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
     rows = [[each for each in row if each is not None] for row in zip(*columns, strict=True)]
     if comparison.b is None:  # two beside each other

@@ -37,6 +37,9 @@ MAP, MEAN, CELL = "effects_map", "of_why", "why_cell"
 
 def render(comparison: Comparison) -> None:
     """The two tokens, the cell, and the panels that explain both."""
+    if comparison.a.cfg.output == "none":
+        _of_body(comparison)
+        return
     _take_click(comparison)
     pair = pair_of(comparison, selection.current())
     _question(comparison, pair)
@@ -55,6 +58,26 @@ def render(comparison: Comparison) -> None:
         return
     _explain(comparison, pair, sides, side)
     means.step(MEAN)
+
+
+def _of_body(comparison: Comparison) -> None:
+    """The cell and its score alone, of a model without logits."""
+    sides, reasons = sides_of(comparison, selection.current())
+    side = side_of(comparison, selection.current())
+    with title_row("Why does a head look there?", "why_score", level=1):
+        options.row(options.side(comparison.b is not None, "Explain", help=TERMS["why_side"]), options.as_tables())
+    _cell(comparison, sides)
+    for reason in reasons.values() if side == DIFFERENCE else filter(None, [reasons.get(side)]):
+        st.info(plain(reason))
+    if is_there(sides, side):
+        if selection.current().table:
+            as_numbers.draw_score(sides, side)
+        else:
+            _why(comparison, sides, side)
+    st.caption(
+        "This model has no head, so that there is no logit to explain. Residual stream has what each part adds to the "
+        "cosine of two sentences."
+    )
 
 
 def _with_known_mean(inputs: Sequence[runs.Inputs]) -> Selection:

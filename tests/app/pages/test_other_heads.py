@@ -41,7 +41,7 @@ KINDS = {
 }
 QUICK = {("labels", "patching"), ("last token", "why"), ("body", "attention"), ("tagger", "residual")}
 FURTHER = {
-    "body": ("inside", "flow", "lens", "weights", "heads"),
+    "body": ("why", "inside", "flow", "lens", "weights", "heads"),
     "labels": ("flow", "heads", "why"),
     "last token": ("graph", "patching", "mlp"),
     "reward": ("why",),
@@ -100,6 +100,19 @@ def test_a_page_works_or_says_what_it_needs(
         assert not page.exception
         assert not refusals
         assert not page.session_state["headlight"].refusal
+
+
+@pytest.mark.usefixtures("settings", "unchecked")
+def test_of_a_body_why_explains_a_score_and_no_logit(folders: Callable[[str], str], headings: list[str]) -> None:
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    for name, value in {"page": "why", "model": folders("body"), "prompt": PROMPT, "table": "1"}.items():
+        page.query_params[name] = value
+    page.run()
+    assert headings[0] == "Why does a head look there?"
+    said = [each.value for each in page.caption]
+    assert any("no logit to explain" in each for each in said)
+    assert any("parts one attention score into pairs" in each for each in said)
+    assert not any("lead of the target" in each for each in said)
 
 
 @pytest.mark.usefixtures("settings", "unchecked")
