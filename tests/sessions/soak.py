@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from urllib.parse import urlencode
 
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from headlight.app.registry import VIEWS
 from headlight.model.runs.edits import to_text
@@ -31,7 +31,7 @@ from tests.sessions.restarting import Server
 from tests.sessions.visits import UNEXPECTED, VISITS
 from tests.small_model import save_small
 
-GONE = ConnectionClosed, InvalidStatus, OSError, TimeoutError  # what a server that is being restarted says
+GONE = ConnectionClosed, InvalidHandshake, OSError, TimeoutError  # what a server that is being restarted says
 PAGES = [view.slug for view in VIEWS if view.slug not in ("corpus", "translate", "experiments", "directions")]
 RAISED = re.compile(r"Traceback \(most recent call last\):\n(?:[ |+].*\n|\n)*(.*)")  # the line that names the error
 SAMPLE_SECONDS, FAULT_SECONDS = 5.0, 12.0
