@@ -37,7 +37,7 @@ def looks_of(run: Run) -> Looks:
 
 
 def _find_looks(run: Run) -> Looks:
-    """The resting heads, the sinks and scores from the same rows of the patterns, of which the last token's is the last."""
+    """Resting heads, sinks and scores from the same rows of the patterns, of which the last token's is the last."""
     n_tokens = len(run.tokens)
     queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique()
     rows = torch.stack([patterns(run, layer, queries.tolist()) for layer in range(run.cfg.n_layers)])
