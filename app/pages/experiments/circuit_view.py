@@ -80,11 +80,15 @@ def _draw(view: CircuitView, study: CircuitStudy) -> None:
         charts.choosable(plot, plot.title, "exp_circuit_picture", chosen)
         st.caption(KEY)
     _say(view, study)
+    is_empty = not study.chosen.any()
+    if is_empty:
+        _offer_larger(study)
     plot = circuit.curve(study)
     charts.alone([[plot]], plot.title, "exp_circuit_curve")
     if (bars := circuit.overlaps(study)) is not None:
         charts.alone([[bars]], bars.title, "exp_circuit_overlaps")
-    _parts(view, study)
+    if not is_empty:
+        _parts(view, study)
 
 
 def _parts(view: CircuitView, study: CircuitStudy) -> None:
@@ -99,7 +103,7 @@ def _parts(view: CircuitView, study: CircuitStudy) -> None:
     if node:
         clear = options.button("exp_circ_clear", f"All {unit.lower()}", lambda: _choose(""))
         options.row(*_links(view, node), clear, name="exp_circuit_node", whole=True)
-    columns = list(zip(*rows[:MAX_LISTED], strict=True)) or [()] * len(names)
+    columns = zip(*rows[:MAX_LISTED], strict=True)
     decimals = {"score": 4, "share of resamples": 2}
     place = row_table(
         Table(
@@ -119,6 +123,16 @@ def _parts(view: CircuitView, study: CircuitStudy) -> None:
         source, target = (str(cell).partition(".")[0] for cell in (rows[place][0], rows[place][1]))
         _choose(target if source == node and study.scores.unit == "edges" and target != LOGITS else source)
         st.rerun()
+
+
+def _offer_larger(study: CircuitStudy) -> None:
+    """A button for the smallest circuit that has any edges; the one of all edges has some."""
+    result = study.evaluation
+    share = next(share for share, count in zip(result.shares, result.n_edges, strict=True) if count)
+    take = options.button(
+        "exp_circ_larger", f"Take {100 * share:g}%", lambda: selection.choose(Choices, exp_circ_share=share)
+    )
+    options.row(take, name="exp_circuit_larger", whole=True)
 
 
 def _choose(node: str) -> None:

@@ -25,6 +25,7 @@ from headlight.model.prompt_sets.encoding import to_tokens
 from headlight.model.prompt_sets.reading import read_prompt_set
 from headlight.model.runs.comparison import Comparison
 from tests.app.choosing import selection_of
+from tests.app.conftest import Options
 from tests.app.exports.test_code import compare_tables, run_here
 from tests.app.pages.experiments.test_page import PAIRS, jsonl, opened, said
 
@@ -66,6 +67,19 @@ def test_the_page_says_what_the_library_measures_on_rows_that_were_held_out(
     assert "Scored on 4 rows, measured on 4 others" in text
     assert f"CPR {result.cpr:.2f}" in text.replace("−", "-")
     assert "1 of 9 rows are left out. Row 9: Its answer" in text
+
+
+def test_a_circuit_without_edges_offers_the_smallest_that_has_some(
+    settings: dict[str, object], folder: str, pairs: str, options: Options
+) -> None:
+    page = opened(prompt_set=pairs, **OPTIONS | {"exp_circ_share": "0.001"})
+    assert circuit.NONE_LEFT in said(page)
+    assert "exp_circ_clear" not in options.drawn
+    options.change(page, "exp_circ_larger", "")
+    result = asked(folder, pairs)[0].whole().evaluation
+    share, count = next((share, count) for share, count in zip(result.shares, result.n_edges, strict=True) if count)
+    assert re.search(rf"{100 * share:g}% of the edges \(.*{count} of them on a way", said(page))
+    assert "exp_circ_larger" not in options.drawn
 
 
 def test_another_size_scores_nothing_anew_and_a_method_beside_only_its_own(
