@@ -22,7 +22,8 @@ override ARGS := $(value ARGS)
 export MODEL CORPUS PAIRS HOOK ARGS
 FLAGS = eval "set -- $$ARGS"
 # Benchmarks with a name need none of the programs that Headlight is compared with.
-PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed)
+PEERS = $(if $(filter-out -% compare,$(firstword $(ARGS))),,.venv/peers/installed) \
+	$(if $(filter eap_ig,$(firstword $(ARGS))),.venv/eap-ig/installed)
 
 .PHONY: run docs scan experiment setup wheel check fmt test test-quick test-all test-sessions
 .PHONY: soak hostile bench architectures pages wording slow screenshots notebook scans card card-classifier lens-card teaching fit-lens
@@ -191,6 +192,8 @@ node_modules/installed: package.json package-lock.json | .venv/installed-dev
 	touch $@
 
 .venv/peers/installed: requirements-bench.txt | $(PY)
-	$(PY) -m venv --clear .venv/peers
-	.venv/peers/bin/python -m pip install --requirement requirements-bench.txt $(INDEX)
+.venv/eap-ig/installed: requirements-eap-ig.txt | $(PY)
+.venv/peers/installed .venv/eap-ig/installed:
+	$(PY) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --requirement $< $(INDEX)
 	touch $@

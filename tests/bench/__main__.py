@@ -7,6 +7,7 @@ from pathlib import Path
 NAMES = {
     "compare": "Headlight beside transformers and TransformerLens, written into the manual",
     "circuits": "how good the circuits of each method are, on mini and SmolLM2",
+    "eap_ig": "edge scores and circuits beside EAP-IG's and MIB's own programs",
     "plots": "the manual's table and plots again, from the last figures of compare",
     "experiments": "patching over a set of pairs, beside its products alone and TransformerLens",
     "large": "a model of 6 GB under a limit of 4 GB",
