@@ -18,7 +18,7 @@ from tests.places import MAIN
 SECONDS = 60  # for one script run on a busy machine
 MAX_SLICES = 30  # more than any page needs; one that makes the same things again and again takes no end
 PROMPT, OTHER = "one two three " * 9, "one two four " * 9
-CACHE = 100_000  # bytes, less than either prompt's run
+CACHE = 90_000  # bytes, less than either prompt's run
 # *Head roles* needs what 20 sequences and 100 ablations gave at once, *Directions* what a direction was found in.
 FOR_SETS = 700_000
 QUERIES: dict[str, list[dict[str, str]]] = {
