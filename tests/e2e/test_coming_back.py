@@ -13,9 +13,9 @@ from tests.e2e.driver import PROMPTED_VIEWS, Driver
 
 PROMPT = "When Mary and John went to the shop, John gave a drink to"
 OTHER = "The keys to the cabinet are on the table, said the old man to his dog"
-ATTENTION, HEAD, LENS, WEIGHTS, GENERATE, PROMPTS = (
+ATTENTION, HEAD, LENS, WEIGHTS, GENERATE, PROMPTS, ROLES = (
     next(view for view in VIEWS if view.slug == slug)
-    for slug in ("attention", "inside", "lens", "weights", "generate", "prompts")
+    for slug in ("attention", "inside", "lens", "weights", "generate", "prompts", "heads")
 )
 DRAWN = [view for view in PROMPTED_VIEWS if view is not PROMPTS]  # which lists what was looked at
 OF_A_PROMPT = [
@@ -42,6 +42,7 @@ def themed(app: Driver) -> Iterator[Driver]:
     """A window whose theme may be changed."""
     yield app
     app.page.emulate_media(color_scheme="light")
+    app.settle()
 
 
 def go_away(app: Driver, view: View) -> None:
@@ -60,7 +61,7 @@ def looks_like(app: Driver, before: str) -> bool:
 
 
 def test_every_page_looks_as_it_did_and_shows_the_prompt_that_was_run_elsewhere(app: Driver, elsewhere: Driver) -> None:
-    elsewhere.open(prompt=OTHER)
+    elsewhere.open(ROLES, prompt=OTHER)  # once they are known, the grid of all heads names them
     expected = _pictures(elsewhere, OF_A_PROMPT)
     app.open(prompt=PROMPT)
     before = _pictures(app, DRAWN)
@@ -89,9 +90,11 @@ def _pictures(app: Driver, views: Sequence[View]) -> dict[View, str]:
 def test_a_page_has_the_theme_that_was_chosen_elsewhere(themed: Driver) -> None:
     app = themed
     app.page.emulate_media(color_scheme="dark")
+    app.settle()
     app.open(prompt=PROMPT)
     dark = app.picture()
     app.page.emulate_media(color_scheme="light")
+    app.settle()
     app.open(prompt=PROMPT)
     assert not looks_like(app, dark)
     go_away(app, ATTENTION)

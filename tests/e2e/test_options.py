@@ -70,7 +70,7 @@ def test_rows_without_their_first_token_sum_to_one(app: Driver, cells: dict[str,
     app.changed_from(before)
     told = app.point_at(QUERY, KEY, len(cells["weight"]))
     expected = float(cells["renormalise"][QUERY, KEY])
-    assert _told(told, "without the first") == pytest.approx(expected, rel=2e-3)  # as above
+    assert _told(told, "without the sinks") == pytest.approx(expected, rel=2e-3)  # as above
 
 
 def test_tokens_are_grouped_by_word(app: Driver) -> None:

@@ -16,7 +16,7 @@ from headlight.model.checkpoints.families.headlight import save_transformer
 from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.corpus.documents import open_corpus
 from headlight.model.corpus.engines import Here
-from headlight.model.corpus.folder import empty
+from headlight.model.corpus.folder import WORK, empty
 from headlight.model.corpus.reading import read_tree
 from headlight.model.corpus.scan import Scan
 from headlight.model.corpus.settings import ScanSettings
@@ -194,7 +194,8 @@ def _scan(model: Transformer, folder: Path) -> None:
 
 def _scanned(folder: Path) -> State:
     read_tree(folder)
-    return frozenset({(path.name, path.read_bytes()) for path in folder.rglob("*.json")})
+    found = (path for path in folder.rglob("*.json") if path.parent.name != WORK)  # which goes last
+    return frozenset({(path.name, path.read_bytes()) for path in found})
 
 
 WORKS: dict[str, Callable[[Transformer], Work]] = {
