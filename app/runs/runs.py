@@ -125,8 +125,8 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     if edits:
         with turn(seconds), torch.inference_mode():
             began, on, watch = time.monotonic(), models.on_device(model), Layers(model.cfg.n_layers)
-            made: Run | HeadlightError = make_run(
-                model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened
+            made: Run | HeadlightError = _summarized(
+                make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
             )
     else:
         group = model, None if can_pad(model.cfg) else len(tokens)
@@ -148,11 +148,21 @@ def _run_together(model: Transformer, prompts: Sequence[Prompt]) -> list[tuple[f
     with torch.inference_mode():
         on, watch = models.on_device(model), Layers(model.cfg.n_layers)
         try:
-            return [(began, made) for made in make_runs(model, prompts, on, HOST, watch)]
+            return [(began, _summarized(made)) for made in make_runs(model, prompts, on, HOST, watch)]
         except HeadlightError as error:
             if len(prompts) == 1:
                 return [(began, error)]
     return [outcome for prompt in prompts for outcome in _run_together(model, [prompt])]  # which of them it was
+
+
+def _summarized(made: Run) -> Run:
+    """A run, of a short prompt with its thumbnails and scores.
+
+    They are computed in the run's turn: outside it as many sessions as there are would compute them at once.
+    """
+    if made.is_summarized:
+        made.scores  # noqa: B018 (which keeps them)
+    return made
 
 
 def means_of(edits: Sequence[Edit], model_name: str, bos: Begin) -> dict[tuple[str, ...], Tensor]:

@@ -44,6 +44,7 @@ EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "to
 WRITERS = {"attn_out": "attention", "mlp_out": "MLP", "conv_out": "convolution"}  # by their writes
 EDITED = "edits of the stream"
 LONG = 256  # tokens from which thumbnails and scores of all heads take a time that somebody may notice
+SUMMARIES = "summaries"  # by which a run keeps its own
 NORMALISED = "norms of the stream"
 
 
@@ -109,18 +110,22 @@ class Run:
         """Mean scores of every head's pattern, by name."""
         return self._summaries.scores
 
-    @functools.cached_property
+    @property
     def _summaries(self) -> "Summaries":
-        from headlight.model.runs.summaries import summarize  # here: it reads runs
+        """Kept by hand: in Python 3.11 a cached_property has one lock for all runs, which would wait for each other."""
+        if SUMMARIES not in vars(self):
+            from headlight.model.runs.summaries import summarize  # here: it reads runs
 
-        if self.model.source is None:  # a model that was not loaded has no name to keep anything by
-            return summarize(self)
-        return self.keep("summaries of patterns", lambda: summarize(self))
+            is_apart = self.model.source is not None and len(self.tokens) >= LONG  # else it is the run's own alone
+            made = self.keep("summaries of patterns", lambda: summarize(self)) if is_apart else summarize(self)
+            vars(self)[SUMMARIES] = made
+        kept: Summaries = vars(self)[SUMMARIES]
+        return kept
 
     @property
     def is_summarized(self) -> bool:
         """Whether thumbnails and scores are there already, or of a short prompt, where they take no time."""
-        return "_summaries" in vars(self) or len(self.tokens) < LONG
+        return SUMMARIES in vars(self) or len(self.tokens) < LONG
 
     @functools.cached_property
     def hidden(self) -> Bool[Tensor, "*layer rows columns"]:

@@ -19,7 +19,7 @@ from headlight.model.measure.mean_scores import MeanScores, stack
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.layers import place
 from headlight.model.runs.head import edits_patterns, pattern_blocks
-from headlight.model.runs.host import Steps
+from headlight.model.runs.host import HERE, Steps
 from headlight.model.runs.run import LONG, Run
 
 THUMBNAIL = 64  # pixels on a side at most
@@ -41,9 +41,10 @@ def summarize(made: Run) -> Summaries:
     Raises:
         HeadlightError: the run's host lets no more work in.
     """
-    steps, mean_scores = Steps(made.host, made.cfg.n_layers), MeanScores(made.tokens)
+    is_long = len(made.tokens) >= LONG
+    steps, mean_scores = Steps(made.host if is_long else HERE, made.cfg.n_layers), MeanScores(made.tokens)
     thumbnails, scores = [], []
-    with made.host.turn() if len(made.tokens) >= LONG else nullcontext(), torch.inference_mode():
+    with made.host.turn() if is_long else nullcontext(), torch.inference_mode():
         for layer in range(made.cfg.n_layers):
             columns, sums = _of_layer(made, layer, mean_scores)
             thumbnails.append(attention.max_pool(columns, THUMBNAIL))

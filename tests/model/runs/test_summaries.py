@@ -9,10 +9,10 @@ import torch
 import transformers
 from torch import Tensor
 
-from headlight.model import CutEdge, load, run_prompt
+from headlight.model import CutEdge, load
 from headlight.model.runs import summaries
 from headlight.model.runs.host import Host
-from headlight.model.runs.run import Run, make_run
+from headlight.model.runs.run import LONG, Run, make_run
 
 N_POS = 300  # two blocks of 128 queries and a part of one
 SIZES = {
@@ -91,7 +91,7 @@ def _weight(run: Run, layer: int, head: int, query: int, key: int) -> float:
     return float((k @ q / run.model.block(layer).attn.attn_scale).softmax(-1)[key])
 
 
-def test_each_layer_is_told_and_what_is_stopped_is_not_kept() -> None:
+def test_of_a_long_prompt_each_layer_is_told_and_what_is_stopped_is_not_kept() -> None:
     class Stopping(Host):
         def __init__(self) -> None:
             self.heard: list[tuple[int, int]] = []
@@ -101,7 +101,11 @@ def test_each_layer_is_told_and_what_is_stopped_is_not_kept() -> None:
             if len(self.heard) == 2:
                 raise InterruptedError
 
-    run = replace(run_prompt(load("mini"), "one two three one two"), host=Stopping())
+    model = load("mini")
+    ids = model.to_tokens("one two three four " * 80)[0][:LONG]
+    assert len(ids) == LONG
+    with torch.inference_mode():
+        run = replace(make_run(model, "", False, ids), host=Stopping())
     with pytest.raises(InterruptedError):
         _ = run.scores
     assert len(run.scores["entropy"].values) == run.cfg.n_layers
