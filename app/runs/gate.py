@@ -189,7 +189,7 @@ class Gate:
             return taken
         like = [(other.part.size, other) for other in self._line if other.part and other.part.group == part.group]
         largest = part.size
-        for size, other in sorted(like, key=lambda each: (abs(each[0] - part.size), each[1])):
+        for size, other in sorted(like, key=lambda pair: (abs(pair[0] - part.size), pair[1])):
             largest, n = max(largest, size), len(taken) + 2
             if n > MAX_TOGETHER or n * largest > MAX_SIZE_TOGETHER:
                 break

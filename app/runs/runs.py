@@ -161,7 +161,7 @@ def _summarized(made: Run) -> Run:
     They are computed in the run's turn: outside it as many sessions as there are would compute them at once.
     """
     if made.is_summarized:
-        made.scores  # noqa: B018 (which keeps them)
+        _ = made.scores  # which the run keeps
     return made
 
 

@@ -26,5 +26,7 @@ def make_urgent(requests: ScriptRequests, key: str) -> None:
     with requests._lock:
         waiting = requests._rerun_data
         pressed = waiting.widget_states.widgets if waiting.widget_states else ()
-        if waiting.fragment_id_queue and any(each.trigger_value and each.id.endswith(f"-{key}") for each in pressed):
+        if waiting.fragment_id_queue and any(
+            widget.trigger_value and widget.id.endswith(f"-{key}") for widget in pressed
+        ):
             requests._rerun_data = replace(waiting, fragment_id_queue=[])

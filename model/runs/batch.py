@@ -54,7 +54,7 @@ def make_runs(
     inputs = pad_sequence(tokens, batch_first=True).to(running.embed.W_E.device)
     keeps = [Keep(model) for _ in tokens]
     final = running(inputs, tap=Chain(_Parts(keeps, tokens), watch), stop_at_layer=model.cfg.n_layers)
-    places = torch.tensor([prediction_position(model, each) for each in tokens], device=final.device)
+    places = torch.tensor([prediction_position(model, ids) for ids in tokens], device=final.device)
     logits = running.to_logits(final[torch.arange(len(tokens), device=final.device), places][:, None])[:, 0].cpu()
     return [
         finish_run(model, prompt.text, prompt.bos, prompt.tokens, keep, stream[: len(prompt.tokens)], last, host=host)
@@ -66,7 +66,7 @@ class _Parts(Tap):
     """Passes each prompt's part of every activation, which is [batch, pos, ...], to its tap, without the padding."""
 
     def __init__(self, taps: Sequence[Tap], tokens: Sequence[Int[Tensor, " pos"]]) -> None:
-        self._rows = [(row, tap, len(each)) for row, (tap, each) in enumerate(zip(taps, tokens, strict=True))]
+        self._rows = [(row, tap, len(ids)) for row, (tap, ids) in enumerate(zip(taps, tokens, strict=True))]
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         for row, tap, n_pos in self._rows:

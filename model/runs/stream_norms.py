@@ -57,8 +57,8 @@ def norms_before(run: Run, layer: int) -> int:
 
 def through_norms(run: Run, vectors: Vectors, position: int, first: int, last: int | None = None) -> Vectors:
     """Parts of the stream at a position as they are behind some of its norms, whose biases belong to no part."""
-    for each in stream_norms(run)[first:last]:
-        vectors = rescaled(vectors.double(), each.norm, each.scales[position])
+    for norm in stream_norms(run)[first:last]:
+        vectors = rescaled(vectors.double(), norm.norm, norm.scales[position])
     return vectors
 
 
