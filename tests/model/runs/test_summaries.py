@@ -1,8 +1,11 @@
 """Thumbnails and scores of prompts of several blocks, against transformers' own patterns, and those of edited runs."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 import torch
@@ -111,3 +114,24 @@ def test_of_a_long_prompt_each_layer_is_told_and_what_is_stopped_is_not_kept() -
     assert len(run.scores["entropy"].values) == run.cfg.n_layers
     n_layers = run.cfg.n_layers
     assert run.host.heard[2:] == [(done, n_layers) for done in range(n_layers + 1)]  # type: ignore[attr-defined]
+
+
+def test_a_run_waits_for_no_other_runs_summaries() -> None:
+    begun, is_read = Event(), Event()
+
+    class Waiting(Host):
+        def turn(self) -> AbstractContextManager[None]:
+            begun.set()
+            assert is_read.wait(20)
+            return nullcontext()
+
+    model = load("mini")
+    ids = model.to_tokens("one two three four " * 80)[0][:LONG]
+    with torch.inference_mode():
+        waiting, other = replace(make_run(model, "", False, ids), host=Waiting()), make_run(model, "", False, ids[:9])
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(lambda: waiting.scores)
+        assert begun.wait(20)
+        assert other.scores
+        is_read.set()
+        assert asked.result(20)
