@@ -79,23 +79,41 @@
   window.fetch = counted(window.fetch);
   Response.prototype.arrayBuffer = counted(arrayBuffer);
 
-  // Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one: that is
-  // Streamlit's message `script_finished` (field 6) with FINISHED_EARLY_FOR_RERUN (2).
+  // Messages of Streamlit begin with their type's tag, behind those of a hash and of metadata where they have these.
+  const [HASH, METADATA, NEW_SESSION, SCRIPT_FINISHED, RERUN_SCRIPT] = [0x0a, 0x12, 0x22, 0x30, 0x5a];
+  const FINISHED_EARLY_FOR_RERUN = 2;
+  /** @param {Uint8Array} message */
+  function fromType(message) {
+    let at = 0;
+    while (message[at] === HASH || message[at] === METADATA) {
+      let [length, shift] = [0, 0];
+      do length |= (message[++at] & 0x7f) << shift;
+      while (message[at] > 0x7f && (shift += 7));
+      at += 1 + length;
+    }
+    return message.subarray(at);
+  }
+
+  // Whether the server has yet to answer what the page last told it, or to begin the run for which it ended one. A run that
+  // the page asks for while another one ends begins only after that one's last message: it is answered where it begins.
   /** @type {number | null} */
   let asked = null;
+  let isForRun = false;
   let heard = 0;
   const listened = new WeakSet();
   const { send } = WebSocket.prototype;
   WebSocket.prototype.send = function (data) {
     const hear = (/** @type {MessageEvent<ArrayBuffer>} */ { data }) => {
-      const [field, status] = new Uint8Array(data).slice(-2);
-      asked = field === 0x30 && status === 2 ? performance.now() : null;
+      const [type, status] = fromType(new Uint8Array(data));
+      if (!isForRun || type === NEW_SESSION) [asked, isForRun] = [null, false];
+      if (type === SCRIPT_FINISHED && status === FINISHED_EARLY_FOR_RERUN) [asked, isForRun] = [performance.now(), true];
       heard += 1;
     };
     if (!listened.has(this)) this.addEventListener("message", hear);
     listened.add(this);
     page.socket = this;
     asked = performance.now();
+    isForRun ||= /** @type {Uint8Array} */ (data)[0] === RERUN_SCRIPT;
     return send.call(this, data);
   };
 
@@ -120,6 +138,7 @@
     return {
       script: app.dataset.testScriptState,
       asked: asked && performance.now() - asked,
+      isForRun,
       begun: [...begun.since.keys()].map(String),
       heard,
       empty: components
