@@ -39,9 +39,8 @@ class FrameClock {
   }
 
   tick() {
-    this.look();
-    if (this.time === Infinity || this.isHeld) return;
-    this.passed += TICK;
+    if (this.time !== Infinity && !this.isHeld) this.passed += TICK;
+    this.look(); // at what has passed: one that is paused does not move any more
     if (this.passed >= this.time) this.end();
   }
 
