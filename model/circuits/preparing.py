@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
+from headlight.model.circuits.residual_path import streams_of_writes
 from headlight.model.circuits.running import EdgeRuns, Writes
 from headlight.model.circuits.wiring import wiring
 from headlight.model.measure.alignment import Align
@@ -22,7 +23,7 @@ from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
-from headlight.model.runs.linear import Behind, check_split, norm_behind
+from headlight.model.runs.linear import Behind, norm_behind
 from headlight.model.runs.run import Run
 
 Baseline = Literal["pair", "mean", "mean_by_position", "zero"]
@@ -63,6 +64,8 @@ def edge_runs_against_zero(run: Run, measured: LogitDifference) -> EdgeRuns:
     """
     runs = edge_runs_against_means(run, measured)
     other = torch.zeros_like(runs.clean)
+    if runs.model.cfg.post_norm:
+        return replace(runs, other=other, streams=streams_of_writes(runs.model, other))
     return replace(runs, other=other, streams=runs.streams - written_before(runs.model, runs.other))
 
 
@@ -70,24 +73,22 @@ def edge_runs(patching: Patching) -> EdgeRuns:
     """Run A, into which B's parts are patched, made ready for circuits.
 
     Raises:
-        InputError: a model in which heads write together, or whose stream is no sum.
+        InputError: a model in which heads write together.
     """
     model = patching.model
     check_edges(model)
     own, other = ({name: kept[None] for name, kept in cache.items()} for cache in (patching.base, patching.other))
     clean, base = writes_of(model, own), writes_of(model, other)
-    return EdgeRuns(
-        model, wiring(model.cfg), clean, base, streams_of(model, other), lambda resid, _: patching.read(resid)
-    )
+    streams = streams_of_writes(model, base) if model.cfg.post_norm else streams_of(model, other)
+    return EdgeRuns(model, wiring(model.cfg), clean, base, streams, lambda resid, _: patching.read(resid))
 
 
 def check_edges(model: Transformer) -> None:
     """Refuse a model without edges between single heads.
 
     Raises:
-        InputError: heads write together, or the stream is no sum.
+        InputError: heads write together.
     """
-    check_split(model)
     behind: tuple[Behind, ...] = ("ln1_post",) if model.cfg.attn_only else ("ln1_post", "ln2_post")
     if any(norm_behind(model, layer, part) for layer in range(model.cfg.n_layers) for part in behind):
         raise InputError(
@@ -184,6 +185,8 @@ def batch_runs(
     else:
         other = torch.zeros_like(clean) if means is None else means.to(clean).expand_as(clean).clone()
         streams = streams + written_before(model, other - clean)
+    if model.cfg.post_norm:
+        streams = streams_of_writes(model, other)
     ends = [row.positions["end"][0] for row in rows]
 
     def read(resid: Float[Tensor, "row pos d_model"], places: Sequence[int]) -> Float[Tensor, " row"]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headlight.model.circuits.residual_path import stage_starts, stream_of, sums_of
 from headlight.model.circuits.wiring import Receiver, Wiring
 from headlight.model.nn.blocks import AttnOnlyBlock, Block
 from headlight.model.nn.hooks import NO_TAP, Look, Tap
@@ -80,10 +82,22 @@ class EdgeRuns:
             first: the layer to begin with; the senders before it write what they write in the prompt.
             neurons: the dimensions of each sender's write that come from the prompt; the others are the baseline's.
         """
-        return _Pass(self, edges, moved, beside, first, neurons).run()
+        return self.start(edges, moved, beside, first, neurons).run()
+
+    def start(
+        self,
+        edges: Kept | None = None,
+        moved: Moved | None = None,
+        beside: Tensor | None = None,
+        first: int = 0,
+        neurons: NeuronMask | None = None,
+    ) -> "Pass":
+        """The same run, to be made."""
+        kind = PostNormPass if self.model.cfg.post_norm else Pass
+        return kind(self, edges, moved, beside, first, neurons)
 
 
-class _Pass:
+class Pass:
     """One run: what each sender wrote less what it writes in the baseline, stage by stage."""
 
     def __init__(
@@ -133,22 +147,34 @@ class _Pass:
         if self.neurons is not None:
             change = change * self.neurons[start:stop, None]
         if self.edges is None:
-            self.total = self.total + change.sum(1)
+            self._add(change)
         else:
             self.written[:, start:stop] = change
         self.n_written = stop
 
+    def _add(self, change: Writes) -> None:
+        """Add what a stage's senders write, less what they write in the baseline, for all receivers."""
+        self.total = self.total + change.sum(1)
+
     def _inputs(self, stage: int, receivers: list[int]) -> Float[Tensor, "row receiver pos d_model"]:
-        """What these receivers read; in the baseline all of them read its stream of that stage."""
+        """What these receivers read."""
+        inputs = self._streams(stage, receivers)
+        return inputs if self.beside is None else inputs + self.beside[:, receivers]
+
+    def _streams(self, stage: int, receivers: list[int]) -> Float[Tensor, "row receiver pos d_model"]:
+        """The streams that these receivers read; in the baseline all of them read its stream of that stage."""
         stream = self.runs.streams[:, stage, None]
         if self.edges is None:
             total = self.before_layer if stage % 2 == 0 else self.total
-            inputs = (stream + total[:, None]).expand(-1, len(receivers), -1, -1)
-        else:
-            kept = self.edges[..., receivers, : self.n_written].to(stream.dtype)
-            rule = "rs,nspd->nrpd" if kept.ndim == 2 else "nrs,nspd->nrpd"
-            inputs = stream + torch.einsum(rule, kept, self.written[:, : self.n_written])
-        return inputs if self.beside is None else inputs + self.beside[:, receivers]
+            return (stream + total[:, None]).expand(-1, len(receivers), -1, -1)
+        return stream + self._kept(receivers, 0, self.n_written)
+
+    def _kept(self, receivers: list[int], start: int, stop: int) -> Float[Tensor, "row receiver pos d_model"]:
+        """What comes along the edges of these receivers from some senders, less what does in the baseline."""
+        assert self.edges is not None
+        kept = self.edges[..., receivers, start:stop].to(self.written.dtype)
+        rule = "rs,nspd->nrpd" if kept.ndim == 2 else "nrs,nspd->nrpd"
+        return torch.einsum(rule, kept, self.written[:, start:stop])
 
     def _made(self, stage: int) -> Writes:
         """What the senders of a stage make of what they read."""
@@ -171,6 +197,32 @@ class _Pass:
         beside = self.runs.model.cfg.parallel_attn_mlp
         stream = self._inputs(2 * layer + (not beside), self.runs.wires.rows[layer, False])[:, 0]
         return block.mlp_out(block.mlp_in(stream, stream), NO_TAP)[:, None]
+
+
+class PostNormPass(Pass):
+    """The same where the stream is normalised after each addition; see `residual_path`.
+
+    Attributes:
+        sums: where all edges are kept, what is written at each stage of this run.
+    """
+
+    def __init__(self, runs: EdgeRuns, *settings: Any) -> None:
+        super().__init__(runs, *settings)
+        self.sums: list[Tensor] = []
+        self._of_baseline, self._starts = sums_of(runs.model, runs.other), stage_starts(runs.model)
+
+    def _add(self, change: Writes) -> None:
+        self.sums.append(self._of_baseline[len(self.sums)] + change.sum(1))
+
+    def _streams(self, stage: int, receivers: list[int]) -> Float[Tensor, "row receiver pos d_model"]:
+        model = self.runs.model
+        if self.edges is None:
+            return stream_of(model, self.sums)[:, None].expand(-1, len(receivers), -1, -1)
+        sums = [
+            self._of_baseline[at][:, None] + self._kept(receivers, start, stop)
+            for at, (start, stop) in enumerate(pairwise(self._starts[: stage + 2]))
+        ]
+        return stream_of(model, [each.flatten(0, 1) for each in sums]).unflatten(0, (-1, len(receivers)))
 
 
 class _OwnInputs(Tap):

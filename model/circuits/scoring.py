@@ -8,8 +8,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
-from headlight.model.circuits.running import EdgeRuns, Moved
+from headlight.model.circuits.residual_path import Gradients, gradients_of_writes, parts_read, stage_starts
+from headlight.model.circuits.running import EdgeRuns, Moved, Pass, PostNormPass
 from headlight.model.circuits.wiring import Wiring
+from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.host import HERE, Host, Steps
 
 Method = Literal["eap", "eap_ig_inputs", "eap_ig_activations", "clean_corrupted", "exact", "flow"]
@@ -45,6 +47,10 @@ def score(
     needs no baseline: the share of the sender in what the receiver reads, mean over positions,
     max(0, ‖x_r‖₁ − ‖x_r − w_s‖₁) / Σ_s' max(0, ‖x_r‖₁ − ‖x_r − w_s'‖₁).
 
+    Where the stream is normalised after each addition (see `residual_path`), the gradient is carried back to the
+    sender through the norms between the two, differentiated where they stand in that run; in `flow` w_s is the sender's
+    part of what the receiver reads, with these norms held at their scales.
+
     A node's score is that of all edges that leave it, a neuron's the share that one of the d_model dimensions of the
     node's write has in it (EAP-IG's neurons). Scores are 0 where there is no edge.
 
@@ -69,10 +75,12 @@ def score(
         return _flow_shares(runs)
     points = list(_points(runs, method, steps, rule))
     counted, total = Steps(host, len(points)), torch.zeros(())
+    through_norms = runs.model.cfg.post_norm
     for moved in points:
-        total = total + _gradients(runs, moved)
+        gradients, made = _gradients(runs, moved)
+        total = total + (_products_through_norms(made, gradients, unit) if through_norms else gradients)
         counted.add()
-    return _products(runs, total / len(points), unit)
+    return total / len(points) if through_norms else _products(runs, total / len(points), unit)
 
 
 def check_method(method: Method, steps: int, unit: Unit = "edges") -> None:
@@ -90,6 +98,19 @@ def check_method(method: Method, steps: int, unit: Unit = "edges") -> None:
         raise InputError("Information flow routes score edges alone. Choose the unit 'edges' or another method.")
     if method == "exact" and unit == "neurons":
         raise InputError("Exact patching is of edges and nodes. For neurons choose a method of gradients.")
+
+
+def check_flow(model: Transformer) -> None:
+    """Refuse a model of which information flow routes see only a part.
+
+    Raises:
+        InputError: a convolution takes from neighbouring tokens without a head.
+    """
+    if model.cfg.conv_kernel_size:
+        raise InputError(
+            "The convolution behind this model's first layer takes from neighbouring tokens without a head, so that "
+            "information flow routes would leave it out. Choose another method."
+        )
 
 
 def check_affordable(wires: Wiring, n_rows: int, unit: Unit) -> int:
@@ -131,24 +152,49 @@ def _end(step: int, steps: int, method: Method) -> float:
     return (step + (method == "eap_ig_inputs")) / steps
 
 
-def _gradients(runs: EdgeRuns, moved: Moved | None) -> Float[Tensor, "row receiver pos d_model"]:
-    """The gradient for what each receiver reads."""
+def _gradients(runs: EdgeRuns, moved: Moved | None) -> tuple[Gradients, Pass]:
+    """The gradient for what each receiver reads, and the run in which it is taken."""
     n_rows, _, n_pos, d_model = runs.clean.shape
     with torch.inference_mode(False), torch.enable_grad():
         beside = torch.zeros(
-            n_rows, len(runs.wires.receivers), n_pos, d_model, device=runs.clean.device, requires_grad=True
+            n_rows,
+            len(runs.wires.receivers),
+            n_pos,
+            d_model,
+            device=runs.clean.device,
+            dtype=torch.promote_types(runs.clean.dtype, torch.float32),
+            requires_grad=True,
         )
-        return torch.autograd.grad(runs.run(moved=moved, beside=beside).sum(), beside)[0]
+        made = runs.start(moved=moved, beside=beside)
+        return torch.autograd.grad(made.run().sum(), beside)[0], made
 
 
 @torch.no_grad()
-def _products(runs: EdgeRuns, gradients: Float[Tensor, "row receiver pos d_model"], unit: Unit) -> Scores:
+def _products(runs: EdgeRuns, gradients: Gradients, unit: Unit) -> Scores:
     """Changes of writes times gradients, added up over positions and what the unit has more of."""
     before = runs.wires.before.to(gradients)
     if unit == "edges":
         return torch.einsum("nrpd,nspd->nrs", gradients, runs.changes) * before
     of_writes = torch.einsum("rs,nrpd->nspd", before, gradients)
     return (of_writes * runs.changes).sum(2 if unit == "neurons" else (2, 3))
+
+
+@torch.no_grad()
+def _products_through_norms(made: Pass, gradients: Gradients, unit: Unit) -> Scores:
+    """The same where norms stand between senders and receivers, in a run that is made."""
+    assert isinstance(made, PostNormPass)
+    runs, starts = made.runs, stage_starts(made.runs.model)
+    scores = torch.zeros_like(runs.changes[:, :, 0] if unit == "neurons" else runs.changes[:, :, 0, 0])
+    if unit == "edges":
+        scores = scores[:, None].repeat(1, gradients.shape[1], 1)
+    for stage, of_writes in gradients_of_writes(runs.model, made.sums, gradients):
+        senders = slice(starts[stage + 1], starts[stage + 2])
+        changes = runs.changes[:, senders]
+        if unit == "edges":
+            scores[:, -of_writes.shape[1] :, senders] = torch.einsum("nrpd,nspd->nrs", of_writes, changes)
+        else:
+            scores[:, senders] = (of_writes.sum(1, keepdim=True) * changes).sum(2 if unit == "neurons" else (2, 3))
+    return scores
 
 
 @torch.inference_mode()
@@ -199,8 +245,15 @@ def _in_all_rows(place: tuple[int, ...]) -> tuple[slice | int, ...]:
 def _flow_shares(runs: EdgeRuns) -> Float[Tensor, "row receiver sender"]:
     """The share of each sender in what each receiver reads in the prompt, by proximity, mean over positions."""
     wires, n_layers = runs.wires, runs.model.cfg.n_layers
+    shares = torch.zeros(len(runs.clean), *wires.before.shape)
+    if runs.model.cfg.post_norm:
+        check_flow(runs.model)
+        for stage, stream, parts in parts_read(runs.model, runs.clean):
+            layer, is_mlp = divmod(stage, 2)
+            rows = wires.rows[None, False] if layer == n_layers else wires.rows[layer, not is_mlp]
+            shares[:, rows, : parts.shape[1]] = _proximities(stream, parts)[:, None].float().cpu()
+        return shares
     own = runs.clean - runs.other
-    shares = torch.zeros(len(own), *wires.before.shape)
     stages: dict[tuple[int, ...], list[int]] = {}  # receivers that read one stream, by its senders
     for row in range(len(wires.receivers)):
         stages.setdefault(tuple(wires.before[row].nonzero().flatten().tolist()), []).append(row)
@@ -209,9 +262,16 @@ def _flow_shares(runs: EdgeRuns) -> Float[Tensor, "row receiver sender"]:
         stage = 2 * n_layers if receiver.layer is None else 2 * receiver.layer
         stage += receiver.layer is not None and receiver.head is None and not runs.model.cfg.parallel_attn_mlp
         stream = runs.streams[:, stage] + own[:, list(senders)].sum(1)
-        near = [(stream.abs() - (stream - runs.clean[:, s]).abs()).sum(-1).clamp(min=0) for s in senders]
-        proximity = torch.stack(near, -1)
-        share = (proximity / proximity.sum(-1, keepdim=True).clamp(min=torch.finfo(proximity.dtype).tiny)).mean(1)
+        share = _proximities(stream, runs.clean[:, list(senders)]).float().cpu()
         for row in rows:
-            shares[:, row, list(senders)] = share.cpu()
+            shares[:, row, list(senders)] = share
     return shares
+
+
+def _proximities(
+    stream: Float[Tensor, "row pos d_model"], parts: Float[Tensor, "row sender pos d_model"]
+) -> Float[Tensor, "row sender"]:
+    """The share of each part of a stream in it by proximity, mean over positions."""
+    near = [(stream.abs() - (stream - part).abs()).sum(-1).clamp(min=0) for part in parts.unbind(1)]
+    proximity = torch.stack(near, -1)
+    return (proximity / proximity.sum(-1, keepdim=True).clamp(min=torch.finfo(proximity.dtype).tiny)).mean(1)
