@@ -42,6 +42,7 @@ class LogitLens:
 
     - top_tokens, top_probs [layer, pos, k]: the most probable token ids, best first, and their probabilities.
     - log_normalizer [layer, pos]: log of the sum of exp(logit) over the vocabulary, in nats; log p = logit - this.
+    - final_probs [layer, pos]: probability of the final answer, the last layer's best token at that position.
     - entropy [layer, pos]: of the layer's distribution, in nats.
     - kl_from_final [layer, pos]: KL(final || layer) in nats, what is lost by taking the layer's distribution for the
       final one.
@@ -50,6 +51,7 @@ class LogitLens:
     top_tokens: Measure
     top_probs: Measure
     log_normalizer: Measure
+    final_probs: Measure
     entropy: Measure
     kl_from_final: Measure
 
@@ -78,7 +80,7 @@ def logit_lens(
     """
     k = at_most(k, len(b_U))
     blocks = [_read(rows, _Unembed(W_U, b_U, multiply, soft_cap), k) for rows, _ in _blocks(resid, normalize)]
-    top_tokens, top_probs, log_normalizer, entropy, kl = (
+    top_tokens, top_probs, log_normalizer, final_probs, entropy, kl = (
         torch.cat(parts, dim=1) for parts in zip(*blocks, strict=True)
     )
     axes = ("layer", "pos")
@@ -86,6 +88,7 @@ def logit_lens(
         top_tokens=Measure("top tokens", "token id", (*axes, "k"), top_tokens),
         top_probs=Measure("top probability", "probability", (*axes, "k"), top_probs),
         log_normalizer=Measure("log normalizer", "nats", axes, log_normalizer),
+        final_probs=Measure("probability of the final answer", "probability", axes, final_probs),
         entropy=Measure("entropy", "nats", axes, entropy),
         kl_from_final=Measure("KL(final || layer)", "nats", axes, kl),
     )
@@ -98,14 +101,22 @@ def joined(parts: Sequence[LogitLens]) -> LogitLens:
     return LogitLens(**{name: replace(each, values=values[name]) for name, each in first})
 
 
+def at(read: LogitLens, index: int) -> LogitLens:
+    """The lens of one position alone, by its place among those that were read."""
+    return LogitLens(
+        **{name: replace(each, values=each.values[:, index : index + 1]) for name, each in vars(read).items()}
+    )
+
+
 def unread(like: LogitLens, n_layers: int, n_pos: int) -> LogitLens:
     """The lens of layers and positions that are not read: as many tokens each, all -1; all else not a number."""
+    return LogitLens(**{name: nothing(each, n_layers, n_pos) for name, each in vars(like).items()})
 
-    def nothing(of: Measure) -> Measure:
-        fill = math.nan if of.values.is_floating_point() else -1
-        return replace(of, values=of.values.new_full((n_layers, n_pos, *of.values.shape[2:]), fill))
 
-    return LogitLens(**{name: nothing(each) for name, each in vars(like).items()})
+def nothing(like: Measure, n_layers: int, n_pos: int) -> Measure:
+    """A measure of layers and positions that are not read: -1, or not a number."""
+    fill = math.nan if like.values.is_floating_point() else -1
+    return replace(like, values=like.values.new_full((n_layers, n_pos, *like.values.shape[2:]), fill))
 
 
 @torch.no_grad()
@@ -209,7 +220,10 @@ def _read(normalized: Float[Tensor, "layer pos d_model"], unembed: _Unembed, k: 
         summaries.append(_summarise(logits, peaks.view(n_layers, n_pos)))
     log_normalizer, entropy, kl = _combine(torch.stack(summaries, dim=1))
     top_ids, top_logits = (each.view(n_layers, n_pos, k) for each in best.top_k())
-    return top_ids, (top_logits - log_normalizer[..., None]).exp(), log_normalizer, entropy, kl
+    final_logits = unembed.chosen(normalized, top_ids[-1, :, :1])[..., 0]
+    # Two products of different shape round differently; by that a certain token could get above 1.
+    final_probs = (final_logits - log_normalizer).clamp_max(0).exp()
+    return top_ids, (top_logits - log_normalizer[..., None]).exp(), log_normalizer, final_probs, entropy, kl
 
 
 def _rank(

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.compute import affine
@@ -24,31 +24,45 @@ def logit_lens(run: Run, by: Lens = LOGIT) -> lens.LogitLens:
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    parts = lens_begins(run)
-    return run.keep(lens_key(by), lambda: lens.joined([logit_lens_from(run, begin, by) for begin in parts]))
+    return run.keep(lens_key(by), lambda: lens.joined([logit_lens_of(run, part, by) for part in parts_of(run)]))
 
 
-def lens_key(by: Lens, begin: int | None = None) -> Hashable:
-    """The run's cache key of a lens, whole or for the part that begins at a position."""
+def lens_key(by: Lens, part: range | None = None) -> Hashable:
+    """The run's cache key of a lens, whole or of one part."""
     own: tuple[Hashable, ...] = () if by == LOGIT else (by,)
-    if begin is None:
+    if part is None:
         return ("lens", *own) if own else "lens"
-    return ("lens", begin, *own)
+    return ("lens", part, *own)
 
 
-def lens_begins(run: Run) -> range:
-    """Starts of the chunks in which a run's positions are read: all streams at once would take more memory."""
-    return range(0, len(run.tokens), max(1, lens.ROWS // (run.cfg.n_layers + 1)))
+def parts_of(run: Run) -> list[range]:
+    """Positions that are read together, the first ones first: all streams at once would take more memory."""
+    n_pos, step = len(run.tokens), max(1, lens.ROWS // (run.cfg.n_layers + 1))
+    return [range(begin, min(begin + step, n_pos)) for begin in range(0, n_pos, step)]
 
 
-def logit_lens_from(run: Run, begin: int, by: Lens = LOGIT) -> lens.LogitLens:
+def part_with(run: Run, position: int) -> range:
+    """The part that a position is read in."""
+    return next(part for part in parts_of(run) if position in part)
+
+
+def logit_lens_of(run: Run, part: range, by: Lens = LOGIT) -> lens.LogitLens:
     """The lens at the positions of one part.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    part = slice(begin, begin + lens_begins(run).step)
-    return run.keep(lens_key(by, begin), lambda: _logit_lens(run, part, by))
+    return run.keep(lens_key(by, part), lambda: _logit_lens(run, _slice(part), by))
+
+
+def logit_lens_at(run: Run, position: int, by: Lens = LOGIT) -> lens.LogitLens:
+    """The lens at one position [layer, 1], for which no other part has to be read.
+
+    Raises:
+        HeadlightError: the run's host lets no more passes in.
+    """
+    part = part_with(run, position)
+    return lens.at(logit_lens_of(run, part, by), position - part.start)
 
 
 def _logit_lens(run: Run, positions: slice, by: Lens) -> lens.LogitLens:
@@ -70,43 +84,49 @@ def mean_divergences(run: Run, by: Lens = LOGIT) -> Measure:
 
 
 @kept
-def followed_probabilities(run: Run, token: int, by: Lens = LOGIT) -> Measure:
-    """One token's probability at every layer and position."""
-    return _probabilities_of(run, torch.full((len(run.tokens), 1), token), by)
-
-
-@kept
-def final_probabilities(run: Run, by: Lens = LOGIT) -> Measure:
-    """The probability at every layer of each position's final answer: the last layer's best token there."""
-    return _probabilities_of(run, logit_lens(run, by).top_tokens.values[-1, :, :1], by)
-
-
-def _probabilities_of(run: Run, chosen: Int[Tensor, "pos 1"], by: Lens) -> Measure:
-    """The probability of each position's chosen token at every layer."""
-    normalizer = logit_lens(run, by).log_normalizer
+def followed_probabilities(run: Run, token: int, by: Lens = LOGIT, positions: range | None = None) -> Measure:
+    """One token's probability at every layer, and at every position or those of a part."""
+    normalizer = (logit_lens(run, by) if positions is None else logit_lens_of(run, positions, by)).log_normalizer
     normalizer = replace(normalizer, values=normalizer.values[list(by.reads(run.cfg.n_layers))])
+    chosen = torch.full((normalizer.values.shape[1], 1), token)
     with torch.inference_mode():
         cap = run.cfg.output_logits_soft_cap
-        probabilities = lens.chosen_probabilities(*_read_with(run, slice(None), by), normalizer, chosen, cap)
-    return _on_all_layers(
-        run, by, Measure(probabilities.name, probabilities.unit, ("layer", "pos"), probabilities.values[..., 0])
-    )
+        probabilities = lens.chosen_probabilities(*_read_with(run, _slice(positions), by), normalizer, chosen, cap)
+    return _of_one(run, by, probabilities)
 
 
-@kept
-def followed_ranks(run: Run, token: int, position: int | None = None, by: Lens = LOGIT) -> Measure:
-    """One token's rank at every layer, and at one position or at every one, each of which takes all logits there.
+def followed_ranks(run: Run, token: int, by: Lens = LOGIT, positions: range | None = None) -> Measure:
+    """One token's rank at every layer, and at every position or some, each of which takes all logits there.
 
     It is -1 where the lens reads nothing.
 
     Raises:
         HeadlightError: the run's host lets no more passes in.
     """
-    positions = slice(None) if position is None else slice(position, position + 1)
-    chosen = torch.full((len(run.tokens[positions]), 1), token)
+    if positions is None:
+        ranks = [followed_ranks(run, token, by, each) for each in parts_of(run)]
+        return replace(ranks[0], values=torch.cat([each.values for each in ranks], dim=1))
+    return run.keep(ranks_key(token, by, positions), lambda: _ranks(run, token, by, positions))
+
+
+def ranks_key(token: int, by: Lens, positions: range) -> Hashable:
+    """The run's cache key of one token's ranks at some positions."""
+    return "ranks", token, by, positions
+
+
+def _ranks(run: Run, token: int, by: Lens, positions: range) -> Measure:
+    chosen = torch.full((len(positions), 1), token)
     with run.host.turn(), torch.inference_mode():
-        ranks = lens.chosen_ranks(*_read_with(run, positions, by), chosen, multiply=affine)
-    return _on_all_layers(run, by, Measure(ranks.name, ranks.unit, ("layer", "pos"), ranks.values[..., 0]))
+        return _of_one(run, by, lens.chosen_ranks(*_read_with(run, _slice(positions), by), chosen, multiply=affine))
+
+
+def _slice(positions: range | None) -> slice:
+    return slice(None) if positions is None else slice(positions.start, positions.stop)
+
+
+def _of_one(run: Run, by: Lens, read: Measure) -> Measure:
+    """Readings of one token on all layers, without the axis of tokens."""
+    return _on_all_layers(run, by, Measure(read.name, read.unit, ("layer", "pos"), read.values[..., 0]))
 
 
 def _on_all_layers(run: Run, by: Lens, read: Measure) -> Measure:

@@ -182,7 +182,7 @@ def _best(comparison: Comparison, by_side: dict[str, Reading], layer: int, place
 def _followed(comparison: Comparison, by_side: dict[str, Reading], token: int, place: int) -> Table:
     rows = Rows()
     for side, (run, position) in comparison.sides_at(place).items():
-        ranks = followed_ranks(run, token, position, by_side[side].by).values[:, 0].tolist()
+        ranks = followed_ranks(run, token, by_side[side].by, range(position, position + 1)).values[:, 0].tolist()
         way = by_side[side].followed.values[:, position].tolist()
         for name, probability, rank in zip(run.layer_labels, way, ranks, strict=True):
             rows.append((side, name, number(probability), rank if rank > 0 else None))

@@ -29,9 +29,12 @@ NONE = "No tuned or Jacobian lens found for {}. Fit both with {}, or open a publ
 Values = Float[np.ndarray, " layer"]
 
 
-def draw(comparison: Comparison, by: Mapping[str, Lens]) -> None:
-    """A line a lens through the layers of this prompt, and beside it of held-out text."""
+def draw(comparison: Comparison, by: Mapping[str, Lens], is_read: bool) -> None:
+    """A line a lens through the layers of this prompt, once all of it is read, and beside it of held-out text."""
     heading("Lens quality by layer", "lens_kl", "lens_tuned", "lens_jacobian", key="divergence")
+    if not is_read:
+        st.caption("A mean over all positions: it is drawn when the rest of the lens is computed.")
+        return
     drawn = rows(comparison, by, selection.current())
     if selection.current().table:
         for title, lines in _all(comparison, by, selection.current()).items():

@@ -9,7 +9,7 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import positions_at
 from headlight.app.selection import Selection
 from headlight.model.lens.kinds import Lens
-from headlight.model.lens.run_lens import logit_lens
+from headlight.model.lens.run_lens import logit_lens_at
 from headlight.model.lens.story import settled_layers
 from headlight.model.runs.comparison import Comparison
 
@@ -31,7 +31,7 @@ def finding(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -
     sentences = []
     for side, position in positions_at(comparison, place).items():
         run = comparison.sides[side]
-        best = logit_lens(run, by[side]).top_tokens.values[:, position, :1]
+        best = logit_lens_at(run, position, by[side]).top_tokens.values[..., 0]
         word, settled = run.tokenizer.labels(best[-1].tolist())[0], int(settled_layers(best)[0])
         sentences.append(
             f"{f'{side}: ' if comparison.b is not None else ''}{sentence(word, run.layer_labels, settled)}"

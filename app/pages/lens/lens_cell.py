@@ -17,7 +17,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, positions_at, say_what_is_missing, with_difference
 from headlight.model.lens.kinds import LOGIT, Lens
-from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens
+from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens_at, part_with
 from headlight.model.runs.comparison import Comparison
 
 By = Mapping[str, Lens]
@@ -66,9 +66,10 @@ def _best(comparison: Comparison, pin: LensPin, by: By) -> dict[str, tuple[list[
     best: dict[str, tuple[list[str], Float[np.ndarray, " k"]]] = {}
     for side, run in comparison.sides.items():
         if side in cells and pin.layer in by[side].reads(run.cfg.n_layers):
-            read = logit_lens(run, by[side])
-            labels = run.tokenizer.labels(read.top_tokens.values[cells[side]])
-            best[side] = labels, read.top_probs.values[cells[side]].numpy()
+            layer, position = cells[side]
+            read = logit_lens_at(run, position, by[side])
+            labels = run.tokenizer.labels(read.top_tokens.values[layer, 0])
+            best[side] = labels, read.top_probs.values[layer, 0].numpy()
     return best
 
 
@@ -92,17 +93,13 @@ def _followed_at(
     comparison: Comparison, place: int, token: int, by: By
 ) -> tuple[dict[str, Float[np.ndarray, " layer"]], dict[str, Int[np.ndarray, " layer"]]]:
     """The probability and the rank of the tracked token after every layer, of the runs that have the place."""
-    here = {side: (comparison.sides[side], position) for side, position in positions_at(comparison, place).items()}
-    return (
-        {
-            side: followed_probabilities(run, token, by[side]).values[:, position].numpy()
-            for side, (run, position) in here.items()
-        },
-        {
-            side: followed_ranks(run, token, position, by[side]).values[:, 0].numpy()
-            for side, (run, position) in here.items()
-        },
-    )
+    probabilities, ranks = {}, {}
+    for side, position in positions_at(comparison, place).items():
+        run, part = comparison.sides[side], part_with(comparison.sides[side], position)
+        followed = followed_probabilities(run, token, by[side], part).values
+        probabilities[side] = followed[:, position - part.start].numpy()
+        ranks[side] = followed_ranks(run, token, by[side], range(position, position + 1)).values[:, 0].numpy()
+    return probabilities, ranks
 
 
 def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:

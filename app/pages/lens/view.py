@@ -13,7 +13,7 @@ from headlight.app.figures.colours import LEAST_KL
 from headlight.app.frame import notices
 from headlight.app.glossary import TERMS
 from headlight.app.pages.lens import divergence, finding, lens_cell, reading, scope
-from headlight.app.pages.lens.choices import Choices, ColourBy, lens_by_side, measure_of, title_of
+from headlight.app.pages.lens.choices import Choices, ColourBy, cell_of, lens_by_side, measure_of, title_of
 from headlight.app.parts import options, tables
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
@@ -24,7 +24,7 @@ from headlight.model.base.errors import HeadlightError
 from headlight.model.lens import story
 from headlight.model.lens.kinds import Kind, Lens
 from headlight.model.lens.logit_lens import LogitLens
-from headlight.model.lens.run_lens import final_probabilities, followed_probabilities, followed_ranks, logit_lens
+from headlight.model.lens.run_lens import followed_probabilities, followed_ranks, logit_lens
 from headlight.model.measure import Measure
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.run import Run
@@ -48,20 +48,20 @@ COLOURED: dict[ColourBy, tuple[str, str]] = {  # name, unit
 }
 
 Cells = Mapping[str, Float[np.ndarray, "layer place"]]
-NOBODY = -1  # no token is followed
 
 
 @dataclass(frozen=True, eq=False)
 class Lenses:
     """Lens readings of each run, the labels of all tokens that any cell lists, and each cell's indices into them.
 
-    `by` are the lenses themselves.
+    `by` are the lenses themselves. Where they are not `is_whole`, what is not read is -1 or not a number.
     """
 
     by: Mapping[str, Lens]
     readings: Mapping[str, LogitLens]
     vocabulary: list[str]
     top: Mapping[str, Int[np.ndarray, "layer pos k"]]
+    is_whole: bool = True
 
 
 def render(comparison: Comparison) -> None:
@@ -76,32 +76,29 @@ def render(comparison: Comparison) -> None:
 
 
 def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
-    measure = measure_of(comparison, selection.current())
-    if not reading.is_read(comparison, by):
-        _so_far(comparison, measure, by)
-        reading.go_on()
-        return
+    now, measure = selection.current(), measure_of(comparison, selection.current())
     with st.spinner("Computing the lens…"):
-        lenses = lenses_of(comparison, by)
+        ranked = token if measure == "rank" else None
+        is_read = reading.read_first(comparison, by, cell_of(comparison, now)[1], ranked)
+        lenses = lenses_of(comparison, by) if is_read else _so_far(comparison, by)
         values = coloured(comparison, measure, token, lenses)
     finding.draw(comparison, by, measure)
-    if selection.current().table:
+    if now.table:
         _table(comparison, lenses, values, measure)
-        now = selection.current()
         pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
     else:
         pin = _grid(comparison, values, measure, lenses)
     pin = pin or LensPin(len(comparison.layer_labels) - 1, comparison.default_place)
     lens_cell.draw(comparison, pin, token, by)
-    divergence.draw(comparison, by)
+    divergence.draw(comparison, by, is_read)
     scope.draw(comparison, pin)
+    reading.go_on()
 
 
-def _so_far(comparison: Comparison, measure: ColourBy, by: Mapping[str, Lens]) -> None:
-    """The table of the positions that are read; a followed token's numbers wait for all of them."""
-    if (read := reading.so_far(comparison, by)) is not None:
-        lenses, measure = _lenses(comparison, by, read), measure if measure in ("top", "entropy", "kl") else "top"
-        _grid(comparison, coloured(comparison, measure, NOBODY, lenses), measure, lenses)
+def _so_far(comparison: Comparison, by: Mapping[str, Lens]) -> Lenses:
+    """Readings of the positions that are read."""
+    read = {side: reading.lens_so_far(run, by[side]) for side, run in comparison.sides.items()}
+    return _lenses(comparison, by, read, is_whole=False)
 
 
 def _followed(comparison: Comparison) -> int:
@@ -156,22 +153,23 @@ def _lies_at(kind: Kind) -> Option | None:
     )
 
 
-def _measure(run: Run, by: Lens, read: LogitLens, measure: ColourBy, token: int) -> Measure:
+def _measure(run: Run, side: str, lenses: Lenses, measure: ColourBy, token: int) -> Measure:
     """The values that colour a run's cells. A rank needs all logits again, so it is computed only on demand."""
+    by, read = lenses.by[side], lenses.readings[side]
     match measure:
         case "top":
             top = read.top_probs
             return Measure(top.name, top.unit, ("layer", "pos"), top.values[..., 0])
         case "final":
-            return final_probabilities(run, by)
+            return read.final_probs
         case "entropy":
             return read.entropy
         case "kl":
             return read.kl_from_final
         case "target":
-            return followed_probabilities(run, token, by)
+            return (followed_probabilities if lenses.is_whole else reading.probabilities_so_far)(run, token, by)
         case "rank":
-            return followed_ranks(run, token, by=by)
+            return (followed_ranks if lenses.is_whole else reading.ranks_so_far)(run, token, by)
 
 
 def lenses_of(comparison: Comparison, by: Mapping[str, Lens]) -> Lenses:
@@ -183,17 +181,19 @@ def lenses_of(comparison: Comparison, by: Mapping[str, Lens]) -> Lenses:
     return comparison.keep(("lenses", *by.values()), read)
 
 
-def _lenses(comparison: Comparison, by: Mapping[str, Lens], read: Mapping[str, LogitLens]) -> Lenses:
+def _lenses(
+    comparison: Comparison, by: Mapping[str, Lens], read: Mapping[str, LogitLens], is_whole: bool = True
+) -> Lenses:
     top = {side: each.top_tokens.values.numpy() for side, each in read.items()}
     ids = np.unique(np.concatenate([tokens[tokens >= 0] for tokens in top.values()]))
     which = {side: np.where(tokens < 0, -1, np.searchsorted(ids, tokens)) for side, tokens in top.items()}
-    return Lenses(by, read, comparison.a.tokenizer.labels(ids.tolist()), which)
+    return Lenses(by, read, comparison.a.tokenizer.labels(ids.tolist()), which, is_whole)
 
 
 def coloured(comparison: Comparison, measure: ColourBy, token: int, lenses: Lenses) -> Cells:
     """The measure of each run on the page's places; ranks by their logarithm."""
-    read = {run.key: (lenses.by[side], lenses.readings[side]) for side, run in comparison.sides.items()}
-    values = on_places(comparison, lambda run: _measure(run, *read[run.key], measure, token))
+    sides = {run.key: side for side, run in comparison.sides.items()}
+    values = on_places(comparison, lambda run: _measure(run, sides[run.key], lenses, measure, token))
     if measure != "rank":
         return values
     return {side: np.log10(np.where(ranks > 0, ranks, np.nan)) for side, ranks in values.items()}

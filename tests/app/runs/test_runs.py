@@ -97,7 +97,7 @@ def test_the_last_row_of_the_lens_is_the_models_own_prediction(run: Run) -> None
         expected = run.model(run.tokens[None])[0].softmax(-1)[:, token]
     # A softmax over 4096 tokens in tiles instead of at once.
     torch.testing.assert_close(probabilities.values[-1], expected, rtol=1e-4, atol=1e-9)
-    assert followed_ranks(run, token, len(run.tokens) - 1).values[-1].tolist() == [1]
+    assert followed_ranks(run, token, positions=range(len(run.tokens) - 1, len(run.tokens))).values[-1].tolist() == [1]
 
 
 def test_write_norms_are_those_of_what_each_key_would_write(run: Run, full: ActivationCache) -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 
 from headlight.model import load
-from headlight.model.lens.run_lens import final_probabilities, logit_lens
+from headlight.model.lens.run_lens import logit_lens
 from headlight.model.lens.story import changed_guesses, settled_layers
 from headlight.model.runs.run import run_prompt
 
@@ -26,10 +26,10 @@ def test_a_guess_changes_and_settles_where_a_walk_over_the_layers_says() -> None
 def test_the_final_answers_probability_is_that_of_each_layers_logits() -> None:
     """Every layer's stream through the final norm and the unembedding by hand; float32 sums in another order."""
     run = run_prompt(load("mini"), "one two one two")
-    model = run.model
+    model, read = run.model, logit_lens(run)
     with torch.no_grad():
         logits = [model.to_unembed(stream[None])[0] @ model.unembed.W_U + model.unembed.b_U for stream in run.streams()]
         answers = model(run.tokens[None])[0].argmax(-1)
     expected = torch.stack([each.softmax(-1).gather(1, answers[:, None])[:, 0] for each in logits])
-    torch.testing.assert_close(final_probabilities(run).values, expected, rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(final_probabilities(run).values[-1], logit_lens(run).top_probs.values[-1, :, 0])
+    torch.testing.assert_close(read.final_probs.values, expected, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(read.final_probs.values[-1], read.top_probs.values[-1, :, 0])
