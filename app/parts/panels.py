@@ -8,7 +8,7 @@ from headlight.app.components.heads import panel_content
 from headlight.app.components.shared.fetchable import Content
 from headlight.app.runs import runs
 from headlight.model.attention import fields
-from headlight.model.attention.axis import Axis, Group, Unit
+from headlight.model.attention.axis import Axis, Group, Places
 from headlight.model.attention.folding import Fold
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
@@ -16,7 +16,7 @@ from headlight.model.runs.edits import Head
 from headlight.model.runs.run import Run
 
 
-def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit, fold: Fold = "average") -> HeadPanel:
+def panel(comparison: Comparison, head: Head, axis: Axis, unit: Places, fold: Fold = "average") -> HeadPanel:
     """One head in A, or in A and B."""
     if comparison.b is None:
         return HeadPanel(coded(comparison, 0, head, axis, unit, fold))
@@ -24,7 +24,7 @@ def panel(comparison: Comparison, head: Head, axis: Axis, unit: Unit, fold: Fold
     return HeadPanel(a, b)
 
 
-def fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "average") -> Fetchable:
+def fetchable(comparison: Comparison, axis: Axis, unit: Places, fold: Fold = "average") -> Fetchable:
     """Register any head's `panel` for a browser to fetch; its name stays the same while the runs do.
 
     It holds no run: one that is no more in the cache is not to be had.
@@ -36,7 +36,7 @@ def fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "aver
     return kept[1]
 
 
-def _fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "average") -> Fetchable:
+def _fetchable(comparison: Comparison, axis: Axis, unit: Places, fold: Fold = "average") -> Fetchable:
     keys, alignment, n_layers, n_heads = (
         [run.key for run in comparison.runs],
         comparison.alignment,
@@ -56,7 +56,7 @@ def _fetchable(comparison: Comparison, axis: Axis, unit: Unit, fold: Fold = "ave
 
 
 def coded(
-    comparison: Comparison, index: int, head: Head, axis: Axis, unit: Unit, fold: Fold = "average"
+    comparison: Comparison, index: int, head: Head, axis: Axis, unit: Places, fold: Fold = "average"
 ) -> HeadPattern:
     """One head of run number `index` on that run's own tokens, words or sentences."""
     group = axis.groups[index]
@@ -72,4 +72,21 @@ def of_run(run: Run, head: Head, group: Group | None = None, fold: Fold = "avera
         logsumexp=attended.logsumexp.numpy().astype(np.float32),
         write_norms=attended.write_norms.numpy().astype(np.float32),
         sinks=sinks_of(run) if group is None else (),
+    )
+
+
+def window(run: Run, head: Head, queries: range, keys: range) -> HeadPanel:
+    """One head's attention from some tokens to some, of a pattern that is not sent whole."""
+    attended = fields.attention_of(run, head, queries=queries)
+    columns = slice(keys.start, keys.stop)
+    cells, masked = attended.weights[:, columns], attended.scores[:, columns].isneginf()
+    return HeadPanel(
+        HeadPattern(
+            *head,
+            weights=encode_weights(cells.numpy(), masked.numpy()),
+            logsumexp=attended.logsumexp.numpy().astype(np.float32),
+            write_norms=attended.write_norms[columns].numpy().astype(np.float32),
+            sinks=tuple(sink - keys.start for sink in (0, *sinks_of(run)) if sink in keys),
+            is_part=True,
+        )
     )

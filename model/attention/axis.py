@@ -1,5 +1,6 @@
 """The axis of the attention page: tokens, words, sentences or turns, of A or of A and B together."""
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,8 +15,11 @@ from headlight.model.runs.comparison import BOTH, Comparison, place_labels
 from headlight.model.runs.run import Run
 
 Unit = Literal["token", "word", "sentence", "turn"]
+Places = Literal["token", "word", "sentence", "turn", "block"]  # what stands at a place: a unit, or a block of tokens
 Group = Int[Tensor, "_"]  # each token's unit; of two runs as many as each has
 GROUPINGS = {"word": words, "sentence": sentences}
+MAX_PLACES = 1024  # blocks on a side of a pattern: more than a picture has pixels for
+MAX_TOKENS = 2048  # on a side, beyond which a pattern is pooled: 8 MB a head to send
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +35,8 @@ class Axis:
     groups: tuple[Group | None, ...]
 
 
-def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
-    """The axis of the rows and columns, in tokens, words, sentences or turns of a conversation."""
+def axis_of(comparison: Comparison, unit: Places, align: Align) -> Axis:
+    """The axis of the rows and columns, in tokens, words, sentences or turns of a conversation, or blocks of tokens."""
     if unit == "token":
         positions = tuple(comparison.positions(run) for run in comparison.runs)
         return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))
@@ -41,14 +45,21 @@ def axis_of(comparison: Comparison, unit: Unit, align: Align) -> Axis:
     return side_by_side(labels, labels, align, groups)
 
 
-def grouping(run: Run, unit: Unit) -> Group:
+def grouping(run: Run, unit: Places) -> Group:
     """Each token's unit; a prompt that is no conversation is one turn."""
+    if unit == "block":
+        return torch.arange(len(run.tokens)) // block_size(len(run.tokens))
     if unit != "turn":
         return GROUPINGS[unit](run.tokenizer.to_str_tokens(run.tokens))
     group = torch.zeros(len(run.tokens), dtype=torch.long)
     for number, turn in enumerate(run.turns):
         group[turn.start : turn.stop] = number
     return group
+
+
+def block_size(n_tokens: int) -> int:
+    """Number of consecutive tokens, a power of two, that stand at one place of a pooled pattern."""
+    return 2 ** max(0, math.ceil(math.log2(n_tokens / MAX_PLACES)))
 
 
 def side_by_side(

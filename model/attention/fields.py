@@ -9,12 +9,11 @@ from itertools import combinations
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attention.axis import Axis, Group, Unit
-from headlight.model.attention.folding import FOLDS, Fold, kept_folded
-from headlight.model.attention.grouping import grouped
+from headlight.model.attention.folding import Fold, folded, kept_folded, masked_units
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.measure import Measure, alignment, attention
 from headlight.model.measure.difference import Side, subtract
@@ -108,29 +107,31 @@ class Attention:
         return normalizer.masked_fill(parted, torch.nan)
 
 
-def attention_of(run: Run, head: Head, group: Group | None = None, fold: Fold = "average") -> Attention:
-    """One head's attention on the run's own tokens, or on the units that `group` makes of them."""
+def attention_of(
+    run: Run, head: Head, group: Group | None = None, fold: Fold = "average", queries: range | None = None
+) -> Attention:
+    """One head's attention on the run's own tokens, or on the units that `group` makes of them.
+
+    With `queries` it is that of these tokens alone.
+    """
     if group is not None:
         return _between_units(run, head, group, fold)
-    attended = attend(run, *head)
+    attended = attend(run, *head, queries)
     norms, scales = write_norms(run, *head), write_scales(run, head[0])
+    if scales is not None and queries is not None:
+        scales = scales[queries.start : queries.stop]
     return Attention(attended.pattern, attended.scores, norms, attended.edited, scales, attended.sink)
 
 
 def _between_units(run: Run, head: Head, group: Group, fold: Fold) -> Attention:
     layer, number = head
     of_layer = kept_folded(run, layer, group, fold)
-    weights = FOLDS[fold](attend(run, *head).pattern, group) if of_layer is None else of_layer[number]
+    weights = folded(run, layer, group, fold, number)[0] if of_layer is None else of_layer[number]
     masked = run.keep(
-        ("masked units", run.cfg.window(layer), tuple(group.tolist())), lambda: _masked(run, layer, group)
+        ("masked units", run.cfg.window(layer), tuple(group.tolist())), lambda: masked_units(run, layer, group)
     )
     nothing = torch.full_like(weights, torch.nan)
     return Attention(weights, nothing.masked_fill(masked, -torch.inf), nothing[0])
-
-
-def _masked(run: Run, layer: int, group: Group) -> Bool[Tensor, "unit unit"]:
-    """Whether no token of a unit sees one of another."""
-    return grouped(run.rule(layer).mask[0, 0].float(), group) == 0
 
 
 def to_sink(run: Run, head: Head) -> Float[Tensor, " query"] | None:

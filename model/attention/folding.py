@@ -3,22 +3,20 @@
 No pattern of a long text is held whole: 4,096 tokens and nine heads would take 600 MB a layer.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.model.attention.grouping import grouped, largest
-from headlight.model.runs.head import pattern_blocks
+from headlight.model.runs.head import pattern_blocks, query_blocks
 from headlight.model.runs.run import Run
 
 Fold = Literal["average", "largest"]
 Folded = Float[Tensor, "head unit unit"]
 Group = Int[Tensor, " pos"]
 
-FOLDS: dict[Fold, Callable[[Tensor, Group], Tensor]] = {"average": grouped, "largest": largest}
 MAX_KEPT = 2**26  # cells of all layers together that a run keeps: 256 MB, some 500 sentences of SmolLM2
 
 
@@ -32,29 +30,41 @@ def kept_folded(run: Run, layer: int, group: Group, fold: Fold) -> Folded | None
     n_units = int(group[-1]) + 1
     if not run.host.caches or run.cfg.n_layers * run.cfg.n_heads * n_units**2 > MAX_KEPT:
         return None
-    return run.keep(("folded", layer, fold, tuple(group.tolist())), lambda: _folded(run, layer, group, fold))
+    return run.keep(("folded", layer, fold, tuple(group.tolist())), lambda: folded(run, layer, group, fold))
 
 
-def _folded(run: Run, layer: int, group: Group, fold: Fold) -> Folded:
+def folded(run: Run, layer: int, group: Group, fold: Fold, head: int | None = None) -> Folded:
+    """Attention between units of consecutive tokens, of all heads of a layer or of one alone."""
     if fold == "largest":
-        return _largest(run, layer, group)
-    return sums(run, layer, group) / group.bincount()[:, None]
+        return _largest(run, layer, group, head)
+    return sums(run, layer, group, head) / group.bincount()[:, None]
 
 
 @torch.inference_mode()
-def sums(run: Run, layer: int, group: Group) -> Folded:
+def sums(run: Run, layer: int, group: Group, head: int | None = None) -> Folded:
     """Each head's weights added up between units, in whatever order their tokens stand."""
-    rows = torch.zeros(run.cfg.n_heads, int(group.max()) + 1, len(group))
-    for queries, pattern in pattern_blocks(run, layer):
+    rows = torch.zeros(run.cfg.n_heads if head is None else 1, int(group.max()) + 1, len(group))
+    for queries, pattern in pattern_blocks(run, layer, head):
         rows.index_add_(1, group[queries], pattern)
     return rows.new_zeros(len(rows), rows.shape[1], rows.shape[1]).index_add_(2, group, rows)
 
 
 @torch.inference_mode()
-def _largest(run: Run, layer: int, group: Group) -> Folded:
-    rows = torch.full((run.cfg.n_heads, int(group[-1]) + 1, len(group)), -torch.inf)
-    for queries, pattern in pattern_blocks(run, layer):
+def _largest(run: Run, layer: int, group: Group, head: int | None = None) -> Folded:
+    return largest(pattern_blocks(run, layer, head), run.cfg.n_heads if head is None else 1, group)
+
+
+def largest(blocks: Iterable[tuple[slice, Float[Tensor, "head query key"]]], n_heads: int, group: Group) -> Folded:
+    """The largest value between a token of one unit and a token of another, from some queries' rows at a time."""
+    rows = torch.full((n_heads, int(group[-1]) + 1, len(group)), -torch.inf)
+    for queries, values in blocks:
         units, counts = group[queries].unique_consecutive(return_counts=True)
-        for unit, of_unit in zip(units.tolist(), pattern.split(counts.tolist(), 1), strict=True):
+        for unit, of_unit in zip(units.tolist(), values.split(counts.tolist(), 1), strict=True):
             rows[:, unit] = torch.maximum(rows[:, unit], of_unit.amax(1))
     return torch.stack([of_unit.amax(-1) for of_unit in rows.split(group.bincount().tolist(), -1)], -1)
+
+
+def masked_units(run: Run, layer: int, group: Group) -> Bool[Tensor, "unit unit"]:
+    """Whether no token of a unit sees one of another."""
+    mask = run.rule(layer).mask[0, :1]
+    return largest(((block, mask[:, block].float()) for block in query_blocks(len(group))), 1, group)[0] == 0

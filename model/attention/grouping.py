@@ -1,4 +1,4 @@
-"""Tokens taken together as words or sentences, and attention patterns between these.
+"""Tokens taken together as words or sentences.
 
 A grouping is each token's group index: 0 for the first token, and one more at each token that begins another group.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]")  # <|endoftext|>, </s>, [CLS]
@@ -51,24 +51,6 @@ def sentences(str_tokens: Sequence[str]) -> Int[Tensor, " pos"]:
     return _numbered(
         i > 0 and (special[i - 1] or special[i] or ended[i] > ended[i - 1]) for i in range(len(str_tokens))
     )
-
-
-def grouped(pattern: Float[Tensor, "*lead pos pos"], group: Int[Tensor, " pos"]) -> Float[Tensor, "*lead group group"]:
-    """Attention between groups: the weights on a group's keys added up, those of a group's queries averaged.
-
-    The unit stays the pattern's own, and rows that sum to 1 still do.
-    """
-    *lead, _, n_pos = pattern.shape
-    sizes = group.bincount()
-    rows = pattern.new_zeros(*lead, len(sizes), n_pos).index_add_(-2, group, pattern) / sizes[:, None]
-    return rows.new_zeros(*lead, len(sizes), len(sizes)).index_add_(-1, group, rows)
-
-
-def largest(pattern: Float[Tensor, "*lead pos pos"], group: Int[Tensor, " pos"]) -> Float[Tensor, "*lead group group"]:
-    """The largest weight of a token of one group on a token of another."""
-    sizes = group.bincount().tolist()
-    rows = torch.stack([of_group.amax(-2) for of_group in pattern.split(sizes, -2)], -2)
-    return torch.stack([of_group.amax(-1) for of_group in rows.split(sizes, -1)], -1)
 
 
 def _stands_alone(before: str, token: str, after: str) -> bool:

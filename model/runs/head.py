@@ -43,19 +43,25 @@ def normalizers(scores: Float[Tensor, "query key"], sink: float | None) -> Float
     return of_keys if sink is None else of_keys.logaddexp(torch.tensor(sink))
 
 
-def attend(made: Run, layer: int, head: int) -> HeadAttention:
-    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run."""
+def attend(made: Run, layer: int, head: int, queries: range | None = None) -> HeadAttention:
+    """One head's scores and pattern, computed anew from the run's queries and keys, and edited as in the run.
+
+    With `queries` they are these rows alone.
+    """
     edited = _edited_names(layer)
     whole = any(map(made.tap.look, edited))  # an edit finds its head by its place among all
     q, k, rule, at = made.queries(layer)[None], made.keys(layer)[None], made.rule(layer), head
     if not whole:
         one, group = slice(head, head + 1), made.cfg.group_of(head)
         q, k, rule, at = q[:, :, one], k[:, :, group : group + 1], rule.of_heads(one), 0
+        if queries is not None:
+            q, rule = q[:, queries.start : queries.stop], rule.of_queries(list(queries))
+    rows = slice(None) if queries is None or not whole else slice(queries.start, queries.stop)
     with torch.inference_mode():
         scores = made.tap(edited[0], rule.scores(q, k))
         pattern = made.tap(edited[1], rule.pattern(scores))
         sink = None if rule.sinks is None else float(rule.sinks[at])
-        return HeadAttention(scores[0, at], pattern[0, at], bool(made.tap.look(edited[1])), sink)
+        return HeadAttention(scores[0, at, rows], pattern[0, at, rows], bool(made.tap.look(edited[1])), sink)
 
 
 @torch.inference_mode()
@@ -69,16 +75,23 @@ def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head q
     return made.tap(names[1], rule.pattern(made.tap(names[0], scores)))[0][:, queries]
 
 
-def pattern_blocks(made: Run, layer: int) -> Iterator[tuple[slice, Float[Tensor, "head query key"]]]:
-    """All patterns of a layer, some queries' rows at a time, for a long prompt; those of an edited layer at once."""
-    n_pos, rule = len(made.tokens), made.rule(layer)
+def pattern_blocks(
+    made: Run, layer: int, head: int | None = None
+) -> Iterator[tuple[slice, Float[Tensor, "head query key"]]]:
+    """All patterns of a layer, or one head's alone, some queries' rows at a time; those of an edited layer at once."""
+    n_pos, heads = len(made.tokens), slice(None) if head is None else slice(head, head + 1)
     if edits_patterns(made, layer):
-        yield slice(0, n_pos), patterns(made, layer, list(range(n_pos)))
+        yield slice(0, n_pos), patterns(made, layer, list(range(n_pos)))[heads]
         return
-    for first in range(0, n_pos, QUERIES):
-        block = slice(first, min(first + QUERIES, n_pos))
+    rule = made.rule(layer) if head is None else made.rule(layer).of_heads(heads)
+    for block in query_blocks(n_pos):
         with torch.inference_mode():
-            yield block, _rows(made, layer, rule, list(range(block.start, block.stop)))
+            yield block, _rows(made, layer, rule, list(range(block.start, block.stop)), head)
+
+
+def query_blocks(n_pos: int) -> Iterator[slice]:
+    """The queries whose rows of a pattern are computed at a time."""
+    return (slice(first, min(first + QUERIES, n_pos)) for first in range(0, n_pos, QUERIES))
 
 
 def edits_patterns(made: Run, layer: int) -> bool:
@@ -91,9 +104,14 @@ def _edited_names(layer: int) -> list[str]:
     return [f"blocks.{layer}.attn.hook_{name}" for name in ("attn_scores", "pattern")]
 
 
-def _rows(made: Run, layer: int, rule: ScoreRule, queries: list[int]) -> Float[Tensor, "head query key"]:
-    of_queries = rule.of_queries(queries)
-    return of_queries.pattern(of_queries.scores(made.queries(layer)[None, queries], made.keys(layer)[None]))[0]
+def _rows(
+    made: Run, layer: int, rule: ScoreRule, queries: list[int], head: int | None = None
+) -> Float[Tensor, "head query key"]:
+    q, k, of_queries = made.queries(layer)[None, queries], made.keys(layer)[None], rule.of_queries(queries)
+    if head is not None:
+        group = made.cfg.group_of(head)
+        q, k = q[:, :, head : head + 1], k[:, :, group : group + 1]
+    return of_queries.pattern(of_queries.scores(q, k))[0]
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:

@@ -34,7 +34,8 @@ class HeadPattern:
 
     `weights` come from `encode_weights`, `logsumexp` is that of each query's scores , and `write_norms` are the
     L2 norms of what the head would write from each key (NaN where either is not known: its measure is left out).
-    `sinks` are keys other than the first on which many heads rest, hidden with it.
+    `sinks` are keys other than the first on which many heads rest, hidden with it. Where it `is_part` of a pattern its
+    rows are too, so that cells have no rank, and its first key is no sink of itself.
     """
 
     layer: int
@@ -43,6 +44,7 @@ class HeadPattern:
     logsumexp: Float32[np.ndarray, "query"]
     write_norms: Float32[np.ndarray, "key"]
     sinks: tuple[int, ...] = ()
+    is_part: bool = False
 
     def on_axis(self, positions: Sequence[int | None], columns: Sequence[int | None] | None = None) -> "HeadPattern":
         """This head on an axis of these positions of its run, absent where there is None.
@@ -174,6 +176,7 @@ def panel_props(panel: HeadPanel) -> dict[str, Any]:
         "heads": [(side.layer, side.head) for side in panel.sides],
         "title": panel.title,
         "sinks": [list(side.sinks) for side in panel.sides],
+        "isPart": panel.a.is_part,
     }
 
 

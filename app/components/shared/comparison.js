@@ -1,7 +1,7 @@
 // One head alone, or two with their difference, from the arrays of one panel.
 /** @typedef {[layer: number, head: number]} HeadIndex */
 const PATTERN_ARRAYS = ["weights", "masked", "logsumexp", "norms"];
-/** @typedef {{ heads: HeadIndex[], title: string | null, sinks?: number[][] }} PanelProps `panel_props` in heads/__init__.py */
+/** @typedef {{ heads: HeadIndex[], title: string | null, sinks?: number[][], isPart?: boolean }} PanelProps `panel_props` in heads/__init__.py */
 /** @typedef {{ show: Show, sink: Sink, quantity?: string }} How */
 
 // What the cells are, with its unit.
@@ -12,10 +12,10 @@ const SIDES = ["A", "B", "B − A"];
 
 class Comparison {
   /** @param {PanelProps} panel @param {Packed[]} arrays @param {How} how */
-  constructor({ heads, title, sinks = [] }, arrays, { show, sink }) {
+  constructor({ heads, title, sinks = [], isPart = false }, arrays, { show, sink }) {
     const names = heads.map(headName);
     this.arrays = arrays;
-    this.patterns = upTo(heads.length).map((side) => Pattern.from(arrays.slice(4 * side, 4 * side + 4), sinks[side]));
+    this.patterns = upTo(heads.length).map((side) => Pattern.from(arrays.slice(4 * side, 4 * side + 4), sinks[side], isPart));
     this.of = Comparison.nameOf({ heads, title, sinks }, { show, sink });
     this.places = [...heads, heads[0]];
     this.isOneHead = new Set(names).size === 1;

@@ -164,13 +164,15 @@ class MeasuredHead {
     const left = this.renormalises && !lack ? [["without the sinks", significant(weight)]] : [];
     /** @type {TooltipRow[]} */
     const disagreement = this.show === "disagreement" ? [["weight − written", this.text(query, key)]] : [];
+    /** @type {TooltipRow[]} */
+    const rank = pattern.isPart ? [] : [["rank", pattern.rankText(query, key)]];
     return [
       ["weight", pattern.weightText(query, key)],
       ...left,
       ["score", pattern.scoreText(query, key)],
       ["value-weighted norm", known(weight * pattern.norms[key])],
       ...disagreement,
-      ["rank", pattern.rankText(query, key)],
+      ...rank,
     ];
   }
 }

@@ -33,8 +33,13 @@ function allCells(visible, masked, rows, columns) {
 }
 
 class Pattern {
-  /** @param {Floats} weights @param {Bytes} masked @param {Floats} logsumexp @param {Floats} norms @param {number[]} [sinks] */
-  constructor(weights, masked, logsumexp, norms, sinks = []) {
+  // One that is part of another lacks the rest of its rows, and its first key is no sink by being the first.
+  /**
+   * @param {Floats} weights @param {Bytes} masked @param {Floats} logsumexp @param {Floats} norms
+   * @param {number[]} [sinks]
+   */
+  constructor(weights, masked, logsumexp, norms, sinks = [], isPart = false) {
+    this.isPart = isPart;
     this.rows = logsumexp.values.length;
     this.columns = norms.values.length;
     this.cells = allCells(weights.values, masked.values, this.rows, this.columns);
@@ -45,14 +50,14 @@ class Pattern {
     // and on other sinks.
     this.hasQuery = upTo(this.rows).map((query) => this.row(query).some((cell) => cell !== ABSENT_CELL));
     const hasKey = (/** @type {number} */ key) => upTo(this.rows).some((query) => this.cell(query, key) !== ABSENT_CELL);
-    this.resting = new Set([upTo(this.columns).find(hasKey) ?? 0, ...sinks]);
+    this.resting = new Set(isPart ? sinks : [upTo(this.columns).find(hasKey) ?? 0, ...sinks]);
   }
 
   // Of arrays in the order of PATTERN_ARRAYS.
   /** @param {Packed[]} arrays */
-  static from(arrays, sinks = /** @type {number[]} */ ([])) {
+  static from(arrays, sinks = /** @type {number[]} */ ([]), isPart = false) {
     const [weights, masked, logsumexp, norms] = /** @type {[Floats, Bytes, Floats, Floats]} */ (arrays);
-    return new Pattern(weights, masked, logsumexp, norms, sinks);
+    return new Pattern(weights, masked, logsumexp, norms, sinks, isPart);
   }
 
   // The weight, or what says that there is none.

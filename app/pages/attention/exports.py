@@ -11,7 +11,7 @@ from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.finding import finding, looked_from, predicted, prediction
 from headlight.app.parts.first_heads import clearest, heads_of
-from headlight.app.parts.panels import coded, panel
+from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
@@ -23,6 +23,7 @@ from headlight.model.attention.tables import SCORES, UNITS, cells_of, read_atten
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.head import attend
 
 MAX_ROWS = 300_000  # cells in a csv, beyond which they are in the npz alone
 MAX_WORDS = 150  # of a text that is drawn with lines
@@ -126,7 +127,7 @@ def _text(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, chosen: S
     words = [label.replace("␣", "") for label in axis.labels]
     if not 1 < len(words) <= MAX_WORDS:
         return []
-    row = coded(comparison, 0, heads[0], axis, "token").weights.cells[query]
+    row = attend(comparison.a, *heads[0], range(query, query + 1)).pattern[0].numpy()
     token = predicted(comparison.a)
     behind = "" if token is None else " ".join(prediction(comparison.a, token)).replace("␣", "")
     return [[on_paper(TextLines(words, row, query, behind))]]

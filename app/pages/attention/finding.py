@@ -9,13 +9,13 @@ from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
 from headlight.app.parts.labels import isolated
-from headlight.app.parts.panels import coded
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 
 SPREAD = 0.25  # a largest weight below it singles out no token
@@ -36,7 +36,7 @@ def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -
     if place is None:
         return ""
     run = comparison.a
-    row = coded(comparison, 0, head, axis, "token").weights.cells[place]
+    row = attend(run, *head, range(place, place + 1)).pattern[0].numpy()
     side = "A: " if comparison.b is not None else ""
     return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run))}"
 

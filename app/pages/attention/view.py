@@ -27,7 +27,7 @@ from headlight.app.components import (
 from headlight.app.components.heads import Kind
 from headlight.app.frame import progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.attention import cell_tables, finding, head_tables, receivers
+from headlight.app.pages.attention import cell_tables, finding, head_tables, pooled, receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
@@ -40,6 +40,7 @@ from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
+from headlight.model.attention.fields import How
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
@@ -96,18 +97,33 @@ def _chosen(
     strip: DeltaGenerator,
     large: DeltaGenerator,
 ) -> None:
-    """The chosen heads, and the text with the first of them."""
-    own = selection.current().choices_of(Choices)
+    """The chosen heads, and the text with the first of them; of a long prompt pooled, and exactly in a window."""
+    now = selection.current()
+    own = now.choices_of(Choices)
+    places, tokens = pooled.places_of(comparison, own), axis
+    how, is_pooled = pooled.how_of(own, places), places == "block"
+    if is_pooled:
+        axis = comparison.keep(("axis", places), lambda: axis_of(comparison, places, now.align))
     with large:
         if not chosen:
             grid.say_none_is_chosen()
             return
-        panels = [panel(comparison, head, axis, own.unit, own.how.fold) for head in chosen]
-        _heads(panels, axis, limits, fetchable(comparison, axis, own.unit, own.how.fold))
+        panels = [panel(comparison, head, axis, places, how.fold) for head in chosen]
+        before = Pin(now.queries, now.keys) if now.queries or now.keys else None
+        if is_pooled:
+            before = pooled.pin_of(comparison.a, (now.queries, now.keys))
+            pooled.say_how(comparison.a)
+        pin = _heads(panels, axis, how, limits, fetchable(comparison, axis, places, how.fold), before)
+        if pin != before and is_pooled:
+            pooled.choose(comparison.a, chosen[0], pin)
+        elif pin != before:
+            selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
+        if is_pooled:
+            pooled.draw_window(comparison, chosen)
         _ask_why(chosen)
     with strip:
-        finding.draw(comparison, chosen[0], axis)
-        _text(comparison, panels[0], axis)
+        finding.draw(comparison, chosen[0], tokens)
+        _text(comparison, panels[0], axis, how)
 
 
 def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
@@ -122,7 +138,7 @@ def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> No
             head_tables.draw(comparison, chosen, axis)
 
 
-def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
+def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, how: How) -> None:
     """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
     now, run = selection.current(), comparison.a
     own = now.choices_of(Choices)
@@ -132,12 +148,12 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis) -> None:
         TokenStrip(
             TokenAxis(axis.labels, axis.presence),
             drawn,
-            show=own.how.show,
-            sink=own.sink,
+            show=how.show,
+            sink=how.sink,
             scale=now.scale,
             prediction=None if token is None else finding.prediction(run, token),
             turns=turn_starts(comparison, axis),
-            quantity=fields.title(own.how.show, own.how.fold),
+            quantity=fields.title(how.show, how.fold),
         ),
         key=selection.widget_key("strip"),
         group=GROUP,
@@ -289,20 +305,22 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
     return f"entropy {entropy:.2f} nats · previous token {previous_token:.2f} · induction {repeats}"
 
 
-def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], others: Fetchable) -> None:
+def _heads(
+    panels: list[HeadPanel], axis: Axis, how: How, limits: dict[Kind, float], others: Fetchable, before: Pin | None
+) -> Pin | None:
+    """Draw the heads with the pin of before; return the pin."""
     now = selection.current()
-    own, before = now.choices_of(Choices), Pin(now.queries, now.keys) if now.queries or now.keys else None
-    pin = heads(
+    return heads(
         HeadPanels(
             panels,
             TokenAxis(axis.labels, axis.presence),
-            show=own.how.show,
-            sink=own.sink,
+            show=how.show,
+            sink=how.sink,
             scale=now.scale,
             own_scale=now.own_scale,
             others=limits,
             title=grid.chosen_title("token"),
-            quantity=fields.title(own.how.show, own.how.fold),
+            quantity=fields.title(how.show, how.fold),
         ),
         pinned=before,
         epoch=selection.epoch(),
@@ -310,8 +328,6 @@ def _heads(panels: list[HeadPanel], axis: Axis, limits: dict[Kind, float], other
         group=GROUP,
         fetchable=others,
     )
-    if pin != before:
-        selection.update(queries=pin.queries if pin else (), keys=pin.keys if pin else ())
 
 
 def _ask_why(chosen: tuple[Head, ...]) -> None:

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.model.attention.grouping import grouped, largest, sentences, words
+from headlight.model.attention.grouping import sentences, words
 
 
 def texts(str_tokens: list[str], group: torch.Tensor) -> list[str]:
@@ -65,32 +65,3 @@ def test_groups_are_numbered_from_zero_without_gaps(str_tokens: list[str]) -> No
         assert group.shape == (len(str_tokens),)
         assert group[:1].tolist() == [0] * len(str_tokens[:1])
         assert set(group.diff().tolist()) <= {0, 1}
-
-
-def test_grouped_by_hand() -> None:
-    pattern = torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])
-    assert grouped(pattern, torch.tensor([0, 0, 1])).tolist() == [[1, 0], [0.5, 0.5]]
-    assert grouped(pattern, torch.tensor([0, 1, 1])).tolist() == [[1, 0], [0.375, 0.625]]
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=12), st.integers(0, 100))
-def test_grouped_adds_up_keys_and_averages_queries(begins: list[bool], seed: int) -> None:
-    group = torch.tensor([False, *begins[1:]], dtype=torch.long).cumsum(0)
-    n = len(begins)
-    pattern = torch.randn(2, 3, n, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).softmax(-1)
-    result = grouped(pattern, group)
-    for i in range(int(group[-1]) + 1):
-        for j in range(int(group[-1]) + 1):
-            cells = pattern[:, :, group == i][..., group == j]
-            torch.testing.assert_close(result[..., i, j], cells.sum(dim=-1).mean(dim=-1))
-    torch.testing.assert_close(result.sum(dim=-1), torch.ones_like(result[..., 0]))
-
-
-def test_largest_by_hand() -> None:
-    pattern = torch.tensor([[1.0, 0, 0], [0.7, 0.3, 0], [0.2, 0.3, 0.5]])
-    assert largest(pattern, torch.tensor([0, 1, 1])).tolist() == [[1, 0], [pytest.approx(0.7), 0.5]]
-
-
-def test_tokens_that_are_words_keep_their_pattern() -> None:
-    pattern = torch.rand(2, 4, 4)
-    assert torch.equal(grouped(pattern, words([" a", " b", " c", " d"])), pattern)
