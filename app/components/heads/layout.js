@@ -4,7 +4,8 @@ const SMALLEST_OF_THREE = 170; // where A, B and B - A stand side by side
 const MAX_PANEL = 560;
 const LARGEST = 640; // of one that others stand beside, and the least, along which two dozen tokens can be read
 const LEAST_LARGE = 360;
-const BESIDE = 220; // those, without labels
+const BESIDE = 220; // those, without labels; two abreast where there is room for so much of each
+const LEAST_BESIDE = 180;
 const AROUND = 560; // of the window's height, what a panel cannot have
 const AXIS_NAME = 17; // its line, in panels of which it leaves enough
 const NAMED = 260;
@@ -29,8 +30,12 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
   if (mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3 && left >= SMALLEST_PANEL) {
     const tall = Math.max(LEAST_LARGE, innerHeight - AROUND + labelWidths.query);
     const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
-    const columns = `${panel.width}px ${BESIDE}px`;
-    return { panel, beside: panelLayout(BESIDE, sizes, null), columns, rows: `repeat(${besides}, max-content) 1fr`, visible: null };
+    const two = Math.floor((width - panel.width) / 2) - PANEL_GAP;
+    const abreast = besides > 1 && two >= LEAST_BESIDE ? 2 : 1;
+    const besideWidth = abreast === 2 ? Math.min(BESIDE, two) : BESIDE;
+    const columns = `${panel.width}px repeat(${abreast}, ${besideWidth}px)`;
+    const rows = `repeat(${Math.ceil(besides / abreast)}, max-content) 1fr`;
+    return { panel, beside: panelLayout(besideWidth, sizes, null), columns, rows, visible: null };
   }
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;

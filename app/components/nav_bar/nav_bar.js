@@ -62,8 +62,8 @@ class NavBar {
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    // The server makes plots, in the theme that it heard of last.
-    if (this.theme && this.theme !== theme.id) this.view.report([this.current, Date.now()]);
+    // The server makes plots, in the theme that it heard of last. No page is named: one may have gone back meanwhile.
+    if (this.theme && this.theme !== theme.id) this.view.report(["", Date.now()]);
     this.theme = theme.id;
     if (width !== this.width) this.lay();
     this.width = width;

@@ -381,6 +381,28 @@ def test_many_layers_stand_across_where_they_have_room(
     assert scripts.evaluate(script, [list(shape), width]) == [columns, *at]
 
 
+@pytest.mark.parametrize(
+    ("width", "n_heads", "abreast", "lines"), [(830, 3, 2, 1), (830, 4, 2, 2), (830, 2, 1, 1), (640, 3, 1, 2)]
+)
+def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
+    scripts: Page, width: int, n_heads: int, abreast: int, lines: int
+) -> None:
+    """The third of three would else lie below the window's edge while the page's right side is empty."""
+    scripts.set_viewport_size({"width": 1440, "height": 900})
+    scripts.add_script_tag(content=(SHARED.parent / "heads" / "layout.js").read_text(encoding="utf-8"))
+    script = """([width, count]) => {
+      const comparisons = upTo(count).map(() => ({ heads: [null] }));
+      const layout = headsLayout(comparisons, width, { query: 24, key: 24 }, { query: 56, key: 56 });
+      return [layout.columns, layout.rows, layout.beside.width];
+    }"""
+    columns, rows, beside = scripts.evaluate(script, [width, n_heads])
+    large = int(columns.partition("px")[0])
+    assert columns == f"{large}px repeat({abreast}, {beside}px)"
+    assert rows == f"repeat({lines}, max-content) 1fr"
+    assert 180 <= beside <= 220
+    assert large + abreast * (beside + 18) <= width  # with the gaps between them
+
+
 @pytest.mark.parametrize(("n_heads", "n_layers", "width"), [(4, 4, 460), (4, 4, 354), (12, 12, 460), (1, 2, 460)])
 def test_sorted_heads_are_no_smaller_than_in_their_own_places(
     scripts: Page, n_heads: int, n_layers: int, width: int

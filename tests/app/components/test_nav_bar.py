@@ -1,0 +1,29 @@
+"""What the links to pages report to the server, in a browser without Streamlit."""
+
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from headlight.app import components
+from headlight.app.components.shared import mount
+
+FOLDER = Path(components.__file__).parent
+
+
+def test_a_change_of_theme_is_reported_without_a_page(browser: Browser) -> None:
+    """The page that was open may be left by the browser's Back before the report arrives, and would come back."""
+    page = browser.new_page()
+    page.add_script_tag(content=mount.scripts(FOLDER / "shared", FOLDER / "nav_bar"))
+    script = """() => {
+      const slugs = [];
+      const link = { latest: () => true, send: () => {} };
+      const view = { root: element("div"), link, announce: () => {}, report: ([slug]) => slugs.push(slug) };
+      const bar = new NavBar(view);
+      const groups = [["", [["attention", "Attention"], ["why", "Why"]]]];
+      bar.update({ groups, current: "why", status: "", ofHead: [["why", "Why"]], picture: null });
+      for (const id of ["light", "light", "dark"]) bar.draw({ id }, 900);
+      bar.slugs.keys().next().value.click();
+      return slugs;
+    }"""
+    assert page.evaluate(script) == ["", "attention"]
+    page.close()
