@@ -23,8 +23,8 @@ class TokenStrip:
     """Tokens coloured by `panel`'s head from (as query) or to (as key) the token hovered or pinned.
 
     Without such a token it is the last one. Lines as wide as the attention lead to the tokens that it looks at, unless
-    the text is long. `prediction`, a token and its probability as texts, stands behind the last token. `turns` are the
-    role of each turn of a conversation, and the place that it begins at: there a line of text begins.
+    the text is long. `predictions`, of A and of B a token and its probability as texts, stand behind the last tokens.
+    `turns` are the role of each turn of a conversation, and the place that it begins at: there a line of text begins.
 
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
@@ -38,13 +38,18 @@ class TokenStrip:
     show: Show = "weight"
     sink: Sink = "keep"
     scale: Scale = "sqrt"
-    prediction: tuple[str, str] | None = None
+    predictions: Sequence[tuple[str, str]] = ()
     turns: Sequence[tuple[str, int]] = ()
     quantity: str = ""
 
 
-def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Callable[[], None] = lambda: None) -> None:
-    """Show the tokens. The pin is the group's: `heads` in the same group shows it and returns it."""
+def token_strip(
+    drawn: TokenStrip, *, key: str, group: str, open_prediction: Callable[[int], None] = lambda side: None
+) -> None:
+    """Show the tokens; `open_prediction` is called with the side (A 0, B 1) of a prediction that was clicked.
+
+    The pin is the group's: `heads` in the same group shows it and returns it.
+    """
     props = {
         **axis_props(drawn.axis, drawn.columns),
         **panel_props(drawn.panel),
@@ -52,8 +57,10 @@ def token_strip(drawn: TokenStrip, *, key: str, group: str, open_prediction: Cal
         "quantity": drawn.quantity,
         "sink": drawn.sink,
         "scale": drawn.scale,
-        "prediction": drawn.prediction,
+        "predictions": [list(each) for each in drawn.predictions],
         "turns": [list(turn) for turn in drawn.turns],
     }
     arrays = panel_arrays(drawn.panel)
-    mount(_render, key=key, group=group, props=props, arrays=arrays, opened=lambda _: open_prediction())
+    mount(
+        _render, key=key, group=group, props=props, arrays=arrays, opened=lambda side: open_prediction("AB".index(side))
+    )

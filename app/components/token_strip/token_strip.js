@@ -12,7 +12,7 @@ const OTHER_END = { query: "key", key: "query" };
 /** @typedef {[label: string, probability: string]} Prediction */
 /**
  * @typedef {AxisProps & PanelProps & How
- *   & { scale: Root, prediction: Prediction | null, turns: [role: string, start: number][] }} StripProps
+ *   & { scale: Root, predictions: Prediction[], turns: [role: string, start: number][] }} StripProps
  *   of token_strip/__init__.py
  */
 /** @type {Direction[]} */
@@ -44,6 +44,8 @@ class TokenStrip {
   comparison;
   /** @type {ChipLine[]} */
   lines = [];
+  /** @type {HTMLElement[]} */
+  predictions = []; // of A and B, behind their last tokens
   /** @type {Theme | null} */
   theme = null; // none while new lines are not coloured yet
   /** @type {Map<Shown, ColourScale>} */
@@ -62,8 +64,6 @@ class TokenStrip {
     header.append(this.title, this.switch, this.note, this.legend);
     this.body = element("div", "body");
     this.attention = new AttentionLines(this.body);
-    this.prediction = buttonOf("", () => view.open("prediction"));
-    this.prediction.className = "prediction";
     view.root.append(this.body, header);
   }
 
@@ -96,7 +96,7 @@ class TokenStrip {
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(this.attention.canvas, ...this.lines.map((line) => line.box));
-    this.showPrediction(props.prediction);
+    this.predictions = props.predictions.map((each, side) => this.predictionOf(each, side));
     const paired = Boolean(props.columns);
     this.body.classList.toggle("compared", this.lines.length > 1);
     this.body.classList.toggle("paired", paired && sides.length > 1);
@@ -107,14 +107,15 @@ class TokenStrip {
     this.hovered = { query: null, key: null };
   }
 
-  // What the model predicts stands behind the last token.
-  /** @param {Prediction | null} prediction */
-  showPrediction(prediction) {
-    if (!prediction) return this.prediction.remove();
-    const [label, probability] = prediction;
-    this.prediction.replaceChildren(label.replace(SPACE, ""), " ", element("span", "probability", probability));
-    this.prediction.title = "The likeliest next token. Why?";
-    this.lines[0].box.append(this.prediction);
+  // What the model predicts stands behind the last token of its line.
+  /** @param {Prediction} prediction @param {number} side */
+  predictionOf([label, probability], side) {
+    const button = buttonOf("", () => this.view.open("AB"[side]));
+    button.className = "prediction";
+    button.append(label.replace(SPACE, ""), " ", element("span", "probability", probability));
+    button.title = "The likeliest next token. Why?";
+    this.lines[side].box.append(button);
+    return button;
   }
 
   // The pin is the group's; Python gives this component no value.
@@ -143,20 +144,26 @@ class TokenStrip {
     classList.toggle("joined", rows <= MOST_LINES);
     classList.toggle("wrapped", rows > 1);
     if (rows > MOST_LINES) return this.attention.clear();
-    if (rows > 1) this.attention.measure(lists);
-    this.placePrediction();
+    this.placePredictions(lists, rows > 1);
   }
 
   // Behind the last token, or where it does not fit there, under it.
-  placePrediction() {
-    const { prediction, body } = this;
-    body.style.paddingBottom = "";
-    if (!prediction.isConnected) return;
-    const last = /** @type {ChipPlace} */ (this.attention.places.get(this.lines[0].chips[this.last]));
-    const fits = last.right + PREDICTED_GAP + prediction.offsetWidth <= body.clientWidth;
-    const [x, y] = fits ? [last.right + PREDICTED_GAP, last.top] : [0, last.bottom + PREDICTED_GAP];
-    prediction.style.translate = `${x}px ${y}px`;
-    if (!fits) body.style.paddingBottom = `${prediction.offsetHeight + PREDICTED_GAP}px`;
+  /** @param {HTMLElement[][]} lists @param {boolean} isMoved since they were measured */
+  placePredictions(lists, isMoved) {
+    const { predictions, lines, body, attention } = this;
+    const room = body.clientWidth - PREDICTED_GAP;
+    const placeOf = (/** @type {HTMLElement} */ chip) => /** @type {ChipPlace} */ (attention.places.get(chip));
+    const lasts = predictions.map((_, side) => lines[side].chips[this.lastOf(side)]);
+    const fit = predictions.map((each, side) => placeOf(lasts[side]).right + each.offsetWidth <= room);
+    predictions.forEach((each, side) => {
+      lines[side].box.style.paddingBottom = fit[side] ? "" : `${each.offsetHeight + PREDICTED_GAP}px`;
+    });
+    if (isMoved || fit.includes(false)) attention.measure(lists);
+    predictions.forEach((each, side) => {
+      const { right, top, bottom } = placeOf(lasts[side]);
+      const [x, y] = fit[side] ? [right, top] : [placeOf(lines[side].chips[0]).left - PREDICTED_GAP, bottom];
+      each.style.translate = `${x + PREDICTED_GAP}px ${fit[side] ? y : y + PREDICTED_GAP}px`;
+    });
   }
 
   get isJoined() {
@@ -168,6 +175,13 @@ class TokenStrip {
     const { presence } = this.props;
     const shared = presence.findLastIndex((each) => each === "both" || each === "changed");
     return shared < 0 ? presence.length - 1 : shared;
+  }
+
+  // The last token that A (0) or B (1) has.
+  /** @param {number} side */
+  lastOf(side) {
+    const others = ["b", "a"][side];
+    return this.props.presence.findLastIndex((each) => each !== others);
   }
 
   get isAtRest() {

@@ -19,15 +19,22 @@ from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 
 SPREAD = 0.25  # a largest weight below it singles out no token
-HOW = "Lines and colours: attention weight{of}. Point at another token to see where the head looks from there."
+HOW = "Lines and colours: {quantity}{of}. Point at another token to see where the head looks from there."
 
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
-    """The sentence as the page's heading, of A where there is a B, and how to read what stands below it."""
-    now = selection.current()
-    of = " from the pinned token" if now.queries else " from the last token" if comparison.b is None else ""
-    if said := finding(comparison, head, axis, now):
-        heading(said, caption=HOW.format(of=of), level=1, key="finding")
+    """The sentence as the page's heading, of A where there is a B."""
+    if said := finding(comparison, head, axis, selection.current()):
+        heading(said, "head", level=1, key="finding")
+
+
+def how_to_read(comparison: Comparison, quantity: str) -> str:
+    """What the text's lines and colours are."""
+    pinned = selection.current().queries
+    return HOW.format(
+        quantity=quantity,
+        of=" from the pinned token" if pinned else " from the last token" if comparison.b is None else "",
+    )
 
 
 def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -> str:
@@ -67,7 +74,9 @@ def sentence(
     query: int,
     sinks: Sequence[int] = (),
 ) -> str:
-    """Where a head looks from a token, by its largest weight: what kind of token that is, in the prompt's own words.
+    """Where a token looks in a head, by its largest weight: what kind of token that is, in the prompt's own words.
+
+    The words come first: what a head is called says nothing to whom the page is new.
 
     Args:
         name: what the head is called.
@@ -78,24 +87,35 @@ def sentence(
         sinks: tokens other than the first on which many heads rest.
     """
     key = int(np.nanargmax(row))
-    here, there, weight = _word(words[query]), _word(words[key]), f"{row[key]:.2f}"
+    here, there = _word(words[query]), _word(words[key])
+    return f"{here} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
+
+
+def _looks_at(
+    key: int,
+    here: str,
+    there: str,
+    tokens: Sequence[int],
+    row: Float32[np.ndarray, " key"],
+    query: int,
+    sinks: Sequence[int],
+) -> str:
     if row[key] < SPREAD:
-        return f"{name} spreads its attention from {here}; the most is on {there} ({weight})."
+        return f"looks at many tokens, most at {there}"
     if key in sinks and key != query:
-        return f"{name} rests on {there}, on which many heads rest, from {here} ({weight})."
+        return f"rests on {there}, as many heads do"
     if 0 < key <= query and tokens[key - 1] == tokens[query]:
-        return f"{name} finds the earlier {here} and reads the token after it: {there} ({weight})."
+        return f"looks at {there}, which came after the earlier {here}"
     if key == query:
-        return f"{name} looks at the token itself, {here} ({weight})."
+        return "looks at itself"
     if tokens[key] == tokens[query]:
-        return f"{name} looks from {here} at {'the earlier' if key < query else 'a later'} {there} ({weight})."
+        return f"looks at {'the earlier' if key < query else 'a later'} {there}"
     if key == 0:
-        return f"{name} rests on the first token from {here} ({weight})."
+        return "rests on the first token"
     if key == query - 1:
-        return f"{name} looks from {here} at the token before it: {there} ({weight})."
+        return f"looks at the token before it, {there}"
     distance = abs(query - key)
-    way = f"{distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
-    return f"{name} looks from {here} at {there}, {way} ({weight})."
+    return f"looks at {there}, {distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
 
 
 def _word(label: str) -> str:

@@ -53,12 +53,15 @@ LONG = 200  # tokens, beyond which sentences are offered
 
 
 def render(comparison: Comparison) -> None:
-    """The token strip, the grid of all heads and the chosen ones."""
-    _options(comparison)
+    """The token strip with the page's options under it, the grid of all heads and the chosen ones."""
     _offer_sentences(comparison)
-    _say_before_norm(comparison)
     now = selection.current()
     own = now.choices_of(Choices)
+    strip, all_heads, large = grid.places(comparison.b is not None, (comparison.n_layers, comparison.n_heads))
+    with strip:
+        text = st.container()
+        _options(comparison)
+        _say_before_norm(comparison)
     axis = comparison.keep(("axis", own.unit), lambda: axis_of(comparison, own.unit, now.align))
     if now.table:
         chosen = now.heads or clearest(comparison)
@@ -66,21 +69,22 @@ def render(comparison: Comparison) -> None:
         head_tables.draw(comparison, chosen, axis)
         receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
     else:
-        _pictures(comparison, axis)
+        _pictures(comparison, axis, text, all_heads, large)
 
 
-def _pictures(comparison: Comparison, axis: Axis) -> None:
+def _pictures(
+    comparison: Comparison, axis: Axis, text: DeltaGenerator, all_heads: DeltaGenerator, large: DeltaGenerator
+) -> None:
     """The grid, the chosen heads and the text; of a long prompt the grid last, which needs every head's pattern."""
     now, run = selection.current(), comparison.a
     own, compares = now.choices_of(Choices), comparison.b is not None
-    strip, all_heads, large = grid.places(compares, (comparison.n_layers, comparison.n_heads))
     grid_last = not compares and own.how.show == "weight" and not run.is_summarized
     if grid_last:
         chosen, limits = heads_of(comparison, now), grid.limits("a", 1.0)
     else:
         with all_heads:
             chosen, limits = _grid(comparison, axis)
-    _chosen(comparison, chosen, axis, limits, strip, large)
+    _chosen(comparison, chosen, axis, limits, text, large)
     if grid_last:
         with all_heads:
             if progress.watched("all heads", "layers done", "all_heads", run.key, lambda: run.scores):
@@ -94,7 +98,7 @@ def _chosen(
     chosen: tuple[Head, ...],
     axis: Axis,
     limits: dict[Kind, float],
-    strip: DeltaGenerator,
+    text: DeltaGenerator,
     large: DeltaGenerator,
 ) -> None:
     """The chosen heads, and the text with the first of them; of a long prompt pooled, and exactly in a window."""
@@ -121,9 +125,11 @@ def _chosen(
         if is_pooled:
             pooled.draw_window(comparison, chosen)
         _ask_why(chosen)
-    with strip:
+    with text:
         finding.draw(comparison, chosen[0], tokens)
         _text(comparison, panels[0], axis, how)
+        if own.unit == "token":
+            st.caption(plain(finding.how_to_read(comparison, fields.title(how.show, how.fold))))
 
 
 def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
@@ -140,10 +146,16 @@ def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> No
 
 def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, how: How) -> None:
     """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
-    now, run = selection.current(), comparison.a
+    now = selection.current()
     own = now.choices_of(Choices)
-    token = finding.predicted(run) if comparison.b is None and own.unit == "token" else None
-    text = "" if token is None else typeable(run, token) or ""
+    predicted = [finding.predicted(run) for run in comparison.runs] if own.unit == "token" else []
+    tokens = [] if None in predicted else [token for token in predicted if token is not None]
+
+    def ask_why(side: int) -> None:
+        if side < len(tokens):
+            target = typeable(comparison.runs[side], tokens[side]) or ""
+            selection.ask(replace(now, target=target, position=None), "why")
+
     token_strip(
         TokenStrip(
             TokenAxis(axis.labels, axis.presence),
@@ -151,13 +163,13 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, how: How) -> Non
             show=how.show,
             sink=how.sink,
             scale=now.scale,
-            prediction=None if token is None else finding.prediction(run, token),
+            predictions=[finding.prediction(run, token) for run, token in zip(comparison.runs, tokens, strict=False)],
             turns=turn_starts(comparison, axis),
             quantity=fields.title(how.show, how.fold),
         ),
         key=selection.widget_key("strip"),
         group=GROUP,
-        open_prediction=lambda: selection.ask(replace(now, target=text, position=None), "why"),
+        open_prediction=ask_why,
     )
 
 
