@@ -4,6 +4,7 @@ class LessonForm {
   offered = [];
   fields = {
     title: line("title"),
+    part: line("part"),
     text: area("text", 4),
     question: area("question", 2),
     check: element("select"),
@@ -18,7 +19,7 @@ class LessonForm {
   /** @param {(...said: unknown[]) => void} tell */
   constructor(tell) {
     this.tell = tell;
-    const { title, text, question, check, shown, tolerance, answer, draft } = this.fields;
+    const { title, part, text, question, check, shown, tolerance, answer, draft } = this.fields;
     check.ariaLabel = "Checked against";
     check.onchange = () => {
       shown.value = check.value;
@@ -32,6 +33,7 @@ class LessonForm {
     this.parts = [
       element("p", "muted", about),
       labelled("Title of the step", title),
+      labelled("Heading on the page to scroll to, if not its top", part),
       labelled("Text: **bold**, *emphasis*, `code`", text),
       labelled("Question, if there is one", question),
       labelled("Checked against", check),
@@ -47,8 +49,8 @@ class LessonForm {
 
   /** @param {LessonPaneProps} props */
   update({ draft, share, error, offered }) {
-    const { draft: whole, title, text, question, shown, tolerance, answer } = this.fields;
-    if (draft !== whole.value) for (const field of [title, text, question, shown, tolerance, answer]) field.value = "";
+    const { draft: whole, title, part, text, question, shown, tolerance, answer } = this.fields;
+    if (draft !== whole.value) for (const field of [title, part, text, question, shown, tolerance, answer]) field.value = "";
     whole.value = draft;
     keepItem(DRAFT, draft);
     this.offer(offered);
@@ -82,7 +84,7 @@ class LessonForm {
   }
 
   add() {
-    const { title, text, question, shown, tolerance, answer } = this.fields;
-    this.tell("add", title.value, text.value, question.value, shown.value.trim(), tolerance.value, answer.value);
+    const { title, part, text, question, shown, tolerance, answer } = this.fields;
+    this.tell("add", title.value, part.value, text.value, question.value, shown.value.trim(), tolerance.value, answer.value);
   }
 }

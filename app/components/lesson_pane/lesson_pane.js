@@ -3,12 +3,14 @@ const PROGRESS = "headlight.lesson."; // and the lesson's name
 const DRAFT = "headlight.lesson-draft";
 const NARROW = 960; // CSS pixels of a window in which the pane is a sheet over the page's lower half
 const TURN_TIME = 800; // milliseconds in which most pages have been drawn
+const LOOK_AGAIN = 300; // milliseconds, for a part of the page that is not there yet
+const MOST_LOOKS = 60;
 const MAX_FILE = 200_000; // bytes; longer ones are no lessons
 
 /** @typedef {[kind: string, text: string]} LessonSpan */
 /**
  * @typedef {{ title: string, text: LessonSpan[][], question: LessonSpan[], asks: string, answer: LessonSpan[][],
- *   hasPage: boolean }} LessonStep
+ *   hasPage: boolean, part: string }} LessonStep
  */
 /**
  * @typedef {{ name: string, title: string, minutes: number, model: string, about: string, checks: number }} LessonEntry
@@ -30,6 +32,8 @@ class LessonPane {
   props;
   page = ""; // what is shown, so that another begins at its top
   opened = false; // its answer
+  /** @type {Timer} */
+  looking; // for the part of the page that a step speaks of
 
   /** @param {View} view */
   constructor(view) {
@@ -62,10 +66,20 @@ class LessonPane {
     this.pane.replaceChildren(...(content[/** @type {keyof typeof content} */ (shows)]?.() ?? []));
     this.pane.scrollTop = isNew ? 0 : scrolled;
     this.pane.ariaLabel = lesson ? `Lesson: ${lesson.title}` : "Lessons";
-    if (isNew && lesson && innerWidth <= NARROW) setTimeout(() => showPicture(), TURN_TIME);
+    clearTimeout(this.looking);
+    if (isNew && lesson?.steps[step].hasPage) this.looking = setTimeout(() => this.show(lesson.steps[step].part), TURN_TIME);
     if (isNew && shows) this.view.announce(lesson ? `Step ${step + 1}: ${lesson.steps[step].title}` : "Lessons");
     if (props.verdict) this.view.announce(sayVerdict(props.verdict));
     if (props.error) this.view.announce(props.error);
+  }
+
+  // Scrolls to the part of the page that a step speaks of, once it is there; without one to the page's beginning.
+  /** @param {string} part */
+  show(part, looks = MOST_LOOKS) {
+    if (!part) return showBeginning();
+    const heading = headingOf(part);
+    if (heading) return heading.scrollIntoView({ block: "start" });
+    if (looks > 0) this.looking = setTimeout(() => this.show(part, looks - 1), LOOK_AGAIN);
   }
 
   // What the server is told has a time, so that the same click counts twice.
@@ -232,7 +246,16 @@ class LessonPane {
   }
 }
 
-// What a step speaks of, above the sheet.
-function showPicture() {
+// A sheet leaves no room for what stands above the page's picture.
+function showBeginning() {
+  if (innerWidth > NARROW) return document.querySelector(".stMain")?.scrollTo(0, 0);
   document.querySelector(".st-key-headlight-view")?.scrollIntoView({ block: "start" });
+}
+
+// The heading on the page that begins so, numbered or not; components have theirs in shadow trees.
+/** @param {string} part */
+function headingOf(part) {
+  const within = [...document.querySelectorAll(".st-key-headlight-view *")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+  const headings = within.flatMap((root) => [...root.querySelectorAll("h2, h3, h4")]);
+  return headings.find((heading) => (heading.textContent ?? "").replace(/^\d+\s+/, "").startsWith(part));
 }

@@ -16,7 +16,7 @@ MAX_CHARACTERS = 60_000
 MAX_STEPS, MAX_LINES, MAX_WORDS = 40, 2_000, 20_000
 MAX_TITLE, MAX_LINK = 120, 8_000  # characters
 MINUTES = range(1, 181)
-FIELDS = ("Link", "Question", "Check", "Answer")
+FIELDS = ("Link", "Part", "Question", "Check", "Answer")
 REFUSED = {
     re.compile(r"</?[A-Za-z][\w-]*[\s/>]|<!--"): "HTML",
     re.compile(r"!\[|\]\s*\("): "a picture or a link",
@@ -49,7 +49,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its title, the query of its page's address, its paragraphs, and a question with check and answer."""
+    """A step: its title, the query of its page's address, its paragraphs, and a question with check and answer.
+
+    `part` begins the heading of the part of the page that the step speaks of; without it that is the page's top.
+    """
 
     title: str
     query: tuple[tuple[str, str], ...] = ()
@@ -58,6 +61,7 @@ class Step:
     check: Check | None = None
     answer: tuple[tuple[Span, ...], ...] = ()
     facts: tuple[Fact, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,9 @@ def _of_parts(title: str, number: int, parts: dict[str, list[tuple[int, str]]]) 
 
     if ("Check" in parts or "Answer" in parts) and "Question" not in parts:
         raise InputError(f"Line {number}: this step has an answer or a check and no question.")
+    ((part_line, part),) = parts.get("Part", [(number, "")])
+    if len(part) > MAX_TITLE:
+        raise InputError(f"Line {part_line}: a heading of a page has at most {MAX_TITLE} characters.")
     ((link_line, link),) = parts.get("Link", [(number, "")])
     ((check_line, check),) = parts.get("Check", [(number, "")])
     return Step(
@@ -182,6 +189,7 @@ def _of_parts(title: str, number: int, parts: dict[str, list[tuple[int, str]]]) 
         check=_check(check_line, check) if check else None,
         answer=spans("Answer"),
         facts=tuple(facts),
+        part=part,
     )
 
 

@@ -190,6 +190,7 @@ def _lesson(shelved: Shelved) -> dict[str, Any]:
             "asks": step.check.quantity.kind if step.check else "",
             "answer": step.answer,
             "hasPage": bool(step.query),
+            "part": step.part,
         }
         for step in shelved.lesson.steps
     ]

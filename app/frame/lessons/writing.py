@@ -8,7 +8,7 @@ from headlight.app.selection import Selection, to_query
 from headlight.model.base.errors import InputError
 from headlight.model.runs.edits import head_name
 
-FIELDS = ("title", "text", "question", "check", "tolerance", "answer")
+FIELDS = ("title", "part", "text", "question", "check", "tolerance", "answer")
 TRANSLATE = "translate"  # the page whose runs are translations
 HEAD = """---
 title: {title}
@@ -40,7 +40,8 @@ def _step(title: str, chosen: Selection, page: str, fields: dict[str, str]) -> s
         filter(None, [fields["check"], fields["tolerance"].strip() if _is_number(fields["check"]) else ""])
     )
     question = " ".join(fields["question"].split())
-    parts = [f"## {title}", f"Link: ?{urlencode(query)}", fields["text"].strip()]
+    part = " ".join(fields["part"].split())
+    parts = [f"## {title}", f"Link: ?{urlencode(query)}", part and f"Part: {part}", fields["text"].strip()]
     if question:
         parts += [f"Question: {question}", f"Check: {check}" if check else ""]
         answer = "\n\n".join(filter(None, (line.strip() for line in fields["answer"].splitlines())))

@@ -127,13 +127,14 @@ def test_a_teacher_adds_the_present_page_as_a_step(page: AppTest, drawn: Pane, f
     _open(page, prompt="one two three one two", heads="1.0", queries="4")
     drawn.say(page, "write", "")
     assert "attended L1H0 4" in [check for check, *_ in drawn.props["offered"]]
-    drawn.say(page, "add", "Look back", "Some **text**.", "Where to?", "attended L1H0 4", "", "There.")
+    drawn.say(page, "add", "Look back", "All heads", "Some **text**.", "Where to?", "attended L1H0 4", "", "There.")
     (step,) = read_lesson(drawn.props["draft"]).steps
-    assert (step.title, dict(step.query)["queries"]) == ("Look back", "4")
-    drawn.say(page, "add", "", "", "", "", "", "")
+    assert (step.title, step.part, dict(step.query)["queries"]) == ("Look back", "All heads", "4")
+    drawn.say(page, "add", "", "", "", "", "", "", "")
     assert drawn.props["error"] == "Give the step a title."
     drawn.say(page, "try")
-    assert drawn.props["lesson"]["steps"][0]["asks"] == "token"
+    shown = drawn.props["lesson"]["steps"][0]
+    assert (shown["asks"], shown["part"]) == ("token", "All heads")
     assert library.open_lesson(library.in_link(_draft(page))).lesson.steps == (step,)
 
 

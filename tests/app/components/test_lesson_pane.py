@@ -1,0 +1,31 @@
+"""Where a lesson's step scrolls the page to, in a browser without Streamlit."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from headlight.app import components
+from headlight.app.components.shared import mount
+
+FOLDER = Path(components.__file__).parent
+PAGE = """<div class="st-key-headlight-left"><div></div></div><div class="st-key-headlight-view"><div></div></div>
+<script>
+  const headings = { left: ["Scale"], view: ["All heads", "5  Dot products", "6  Scale"] };
+  for (const [place, texts] of Object.entries(headings)) {
+    const root = document.querySelector(`.st-key-headlight-${place} div`).attachShadow({ mode: "open" });
+    root.innerHTML = texts.map((text) => `<h4>${text}</h4>`).join("");
+  }
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("part", "heading"), [("Scale", "6  Scale"), ("All heads", "All heads"), ("Dot", "5  Dot products"), ("x", None)]
+)
+def test_a_part_of_the_page_is_found_by_its_heading(browser: Browser, part: str, heading: str | None) -> None:
+    """By the beginning of its words without its number, and not on the page that has just been left."""
+    page = browser.new_page()
+    page.set_content(PAGE)
+    page.add_script_tag(content=mount.scripts(FOLDER / "shared", FOLDER / "lesson_pane"))
+    assert page.evaluate("(part) => headingOf(part)?.textContent ?? null", part) == heading
+    page.close()
