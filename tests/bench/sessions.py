@@ -107,8 +107,8 @@ def main() -> None:
     seconds = sorted(wait.seconds for wait in result)
     cuts, n_refused = statistics.quantiles(seconds, n=20), sum(wait.is_refused for wait in result)
     print(
-        f"{options.sessions} session{'s' if options.sessions > 1 else ''}, {len(result)} prompts of {TOKENS} tokens, {options.thought:g} s of thought "
-        f"between them, load {load_average:.0f} on {os.cpu_count()} cores"
+        f"{options.sessions} session{'s' if options.sessions > 1 else ''}, {len(result)} prompts of {TOKENS} tokens, "
+        f"{options.thought:g} s of thought between them, load {load_average:.0f} on {os.cpu_count()} cores"
     )
     if options.flood or options.slow:
         print(
