@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 
 from headlight.app.figures.colours import BLUE, GREY, ORANGE
-from headlight.app.figures.layout import TICK, Axis, Plot
-from headlight.app.figures.text import escape, hover
+from headlight.app.figures.layout import CLOSEST, LETTER, TICK, Axis, Plot
+from headlight.app.figures.text import LONGEST, escape, hover
 
 ROWS = (20, 34)  # pixels of a layer's row, at least and at most
 TALLEST = 720  # pixels that the rows share before they are narrower
 SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
 LABEL_ROOM = 0.5  # columns behind the last one, where its marks have labels
-NARROW = 0.45  # of a mark's room: a column that has its token alone
+NARROW = 0.45  # of a mark's room, at most: a column that has its token alone, or what is not taken apart
+BARE_SHARE = 0.25  # of the width, at most: all such columns, while others have nodes
+LABEL_WIDTH = 1150  # pixels of a plot on a screen, in which labels that have room beside their marks are drawn
 STEPS = 12  # of an edge's curve
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
 MAX_ABREAST = 10
@@ -83,14 +85,20 @@ def graph(scene: Scene) -> Plot:
             of_look = [line for line in scene.lines if line.sign == sign and (line.width, line.opacity) == look]
             traces.append(_lines(at, of_look, colour, *look))
     traces.append(_marks(at, marks))
-    if any(mark.label for mark in marks):
-        traces.append(_labels(at, marks))
+    last = laid.end + LABEL_ROOM * any(mark.label and mark.column == len(scene.columns) - 1 for mark in marks)
+    height = height_of(len(scene.rows))
+    named = labelled(marks, at * [LABEL_WIDTH / last, height / len(scene.rows)], scene.chosen)
+    if named:
+        traces.append(_labels(at[named], [marks[place] for place in named]))
     if scene.chosen is not None:
-        traces.append(_ring(at[scene.chosen], marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2))
+        chosen, is_right = marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2
+        traces.append(_ring(at[scene.chosen], chosen, is_right, is_named=scene.chosen in named))
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
-    has_label_at_end = any(mark.label and mark.column == len(scene.columns) - 1 for mark in marks)
-    x = Axis(scene.along, scene.columns, at=laid.columns, ends=(0.0, laid.end + LABEL_ROOM * has_label_at_end))
-    return Plot(scene.title, x, Axis("", scene.rows), plain, height=height_of(len(scene.rows)))
+    margin = LARGEST / 2 * last / LABEL_WIDTH  # for the marks of a narrow first column
+    ticks = _ticks(laid, LABEL_WIDTH / last)
+    names = [scene.columns[column] for column in ticks]
+    x = Axis(scene.along, names, at=[laid.columns[column] for column in ticks], ends=(-margin, last))
+    return Plot(scene.title, x, Axis("", scene.rows), plain, height=height)
 
 
 def height_of(n_rows: int) -> int:
@@ -110,12 +118,16 @@ def _marks(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
         "cliponaxis": False,
         "marker": {
             "symbol": [REST if mark.is_rest else SYMBOLS.get(mark.kind, "circle") for mark in marks],
-            "size": [SMALLEST + (LARGEST - SMALLEST) * mark.size for mark in marks],
+            "size": [_size(mark) for mark in marks],
             "color": [{1: BLUE, -1: ORANGE}.get(mark.sign, GREY) for mark in marks],
             "line": {"width": 1, "color": "rgba(128,128,128,0.7)"},
             "opacity": 1.0,
         },
     }
+
+
+def _size(mark: Mark) -> float:
+    return SMALLEST + (LARGEST - SMALLEST) * mark.size
 
 
 def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
@@ -134,17 +146,23 @@ def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Laid:
-    """Layout: the position of each mark [mark, 2], the middle of each column, and the end of the last one."""
+    """Layout: the position of each mark [mark, 2], the middle and the width of each column."""
 
     at: np.ndarray
     columns: Sequence[float]
-    end: float
+    widths: Sequence[float]
+
+    @property
+    def end(self) -> float:
+        """Where the last column ends."""
+        return sum(self.widths)
 
 
 def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
     """The marks of a cell side by side, in as many lines as they need; a column is as wide as its fullest cell.
 
-    A column without a mark, or with its token's alone, is narrow, so that the others have the room.
+    Columns without a node, but for their token or what is not taken apart, are narrow and share at most a quarter of
+    the width: of most predictions nearly all nodes stand at the last token.
     """
     cells: dict[tuple[int, float], list[int]] = {}
     for place, mark in enumerate(marks):
@@ -154,8 +172,10 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
         for column in range(n_columns)
     ]
     abreast = [min(count, MAX_ABREAST) for count in fullest]
-    filled = {mark.column for mark in marks if mark.kind != "token"}
-    widths = np.array([float(count) if column in filled else NARROW for column, count in enumerate(abreast)])
+    filled = {mark.column for mark in marks if mark.kind != "token" and not mark.is_rest}
+    room = sum(abreast[column] for column in filled) * BARE_SHARE / (1 - BARE_SHARE)
+    bare = min(NARROW, room / max(1, n_columns - len(filled))) if filled else NARROW
+    widths = np.array([float(count) if column in filled else bare for column, count in enumerate(abreast)])
     middles = np.cumsum(widths) - widths / 2
     places = np.zeros((len(marks), 2))
     for (column, row), inside in cells.items():
@@ -164,7 +184,42 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
             line, beside = divmod(slot, abreast[column])
             in_line = min(abreast[column], len(inside) - line * abreast[column])
             places[place] = middles[column] + beside - (in_line - 1) / 2, row + _spread(line, n_lines)
-    return Laid(places, middles.tolist(), float(widths.sum()))
+    return Laid(places, middles.tolist(), widths.tolist())
+
+
+def labelled(marks: Sequence[Mark], pixels: np.ndarray, chosen: int | None = None) -> list[int]:
+    """The marks whose labels have room before other marks and labels: the chosen one first, then in the marks' order.
+
+    `pixels` [mark, 2] are where the marks stand.
+    """
+    radii = np.array([_size(mark) / 2 for mark in marks])
+    taken = [(x - r, x + r, y - r, y + r) for (x, y), r in zip(pixels.tolist(), radii.tolist(), strict=True)]
+    named = []
+    for place in sorted(range(len(marks)), key=lambda place: place != chosen):
+        mark = marks[place]
+        if not mark.label:
+            continue
+        x, y = pixels[place].tolist()
+        left = x + radii[place] + 1
+        box = (left, left + LETTER * min(len(mark.label), LONGEST), y - TICK / 2, y + TICK / 2)
+        if not any(_overlap(box, other) for other in taken):
+            named.append(place)
+            taken.append(box)
+    return named
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+
+
+def _ticks(laid: Laid, pixels: float) -> list[int]:
+    """The columns whose names have room along the axis, `pixels` for each unit of it; wide ones before narrow ones."""
+    middles = np.array(laid.columns) * pixels
+    ticks: list[int] = []
+    for column in np.argsort(-np.array(laid.widths), kind="stable").tolist():
+        if all(abs(middles[column] - middles[other]) >= CLOSEST for other in ticks):
+            ticks.append(column)
+    return sorted(ticks)
 
 
 def _spread(line: int, n_lines: int) -> float:
@@ -190,8 +245,8 @@ def _curve(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     return np.concatenate([start[:1] + eased * (end - start)[:1], start[1:] + upwards * (end - start)[1:]], 1)
 
 
-def _ring(at: np.ndarray, mark: Mark, on_right: bool) -> dict[str, Any]:
-    named = "" if mark.kind == "logit" or mark.label else escape(mark.lines[0])  # of the target its row tells
+def _ring(at: np.ndarray, mark: Mark, on_right: bool, is_named: bool) -> dict[str, Any]:
+    named = "" if mark.kind == "logit" or is_named else escape(mark.lines[0])  # of the target its row tells
     return {
         "type": "scatter",
         "mode": "markers+text",

@@ -30,11 +30,17 @@ def draw(rows: Rows, alt: str) -> None:
 
 
 def choosable(
-    plot: Plot, alt: str, name: str, choose: Callable[[list[int]], None], tools: Sequence[Tool] = ("lasso", "box")
+    plot: Plot,
+    alt: str,
+    name: str,
+    choose: Callable[[list[int]], None],
+    tools: Sequence[Tool] = ("lasso", "box"),
+    is_wide: bool = False,
 ) -> None:
     """A plot of its own whose points are chosen by a click, or with a lasso or a box where these are its tools.
 
-    `choose` hears the places that the chosen points have as their `customdata`, before the script runs again.
+    One that `is_wide` is moved sideways on a phone. `choose` hears the places that the chosen points have as their
+    `customdata`, before the script runs again.
     """
     key = selection.widget_key(name)
 
@@ -51,7 +57,8 @@ def choosable(
     )
     drawn = figure([[plot]], dark)
     modes: tuple[Tool | Literal["points"], ...] = ("points", *tools)
-    st.plotly_chart(drawn, theme=None, config=dict(config), key=key, alt=alt, on_select=heard, selection_mode=modes)
+    with st.container(key=f"headlight-figure{'-wide' if is_wide else ''}-{name}"):
+        st.plotly_chart(drawn, theme=None, config=dict(config), key=key, alt=alt, on_select=heard, selection_mode=modes)
 
 
 def alone(rows: Rows, alt: str, name: str) -> None:

@@ -77,7 +77,7 @@ def _draw(view: CircuitView, study: CircuitStudy) -> None:
 
     if parts:
         plot = circuit.picture(study, view.node)
-        charts.choosable(plot, plot.title, "exp_circuit_picture", chosen)
+        charts.choosable(plot, plot.title, "exp_circuit_picture", chosen, is_wide=True)
         st.caption(KEY)
     _say(view, study)
     is_empty = not study.chosen.any()

@@ -12,7 +12,7 @@ from headlight.app.selection.chosen import Selection
 from headlight.model.graph.graph import UNEXPLAINED, Node
 from headlight.model.runs.comparison import Comparison
 
-NAMED = 8  # nodes, the most influential, that have their names beside them
+NAMED = 40  # nodes at most, the most influential, that have their names beside them where there is room
 SHADES = 6  # of an edge's width and opacity
 FAINT_LINES = 150  # the strongest edges, drawn beneath those of the chosen node
 

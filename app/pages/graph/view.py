@@ -190,9 +190,8 @@ def _picture(view: GraphView) -> None:
         if places and places[0] < len(view.kept):
             selection.choose(Choices, graph_node=view.ids[view.kept[places[0]]])
 
-    charts.choosable(
-        graph(scene_of(view)), f"Attribution graph of the {view.graph.target_name}", "graph_picture", chosen
-    )
+    alt = f"Attribution graph of the {view.graph.target_name}"
+    charts.choosable(graph(scene_of(view)), alt, "graph_picture", chosen, is_wide=True)
     st.caption(KEY)
 
 

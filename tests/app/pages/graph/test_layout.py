@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headlight.app.figures.graph import Mark, _curve, height_of, laid_out
+from headlight.app.figures.graph import Mark, Scene, _curve, graph, height_of, labelled, laid_out
 
 
 def test_a_column_without_nodes_of_its_own_is_narrow() -> None:
@@ -16,6 +16,42 @@ def test_a_column_without_nodes_of_its_own_is_narrow() -> None:
     assert np.diff(edges) == pytest.approx([0.45, 0.45, 6, 1])  # the third row has its token beside five heads
     assert laid.end == pytest.approx(edges[-1])
     assert np.diff(np.sort(laid.at[1:7, 0])) == pytest.approx(1)
+
+
+def test_columns_without_nodes_share_a_quarter_of_the_width() -> None:
+    """However long the prompt is; what is not taken apart makes no column wide."""
+    tokens = [Mark("token", column, 0, 1.0, 1, ["x"]) for column in range(99)]
+    rests = [Mark("head", column, 1, 1.0, 1, ["x"], is_rest=True) for column in range(50)]
+    laid = laid_out([*tokens, *rests, *[Mark("head", 99, 2, 1.0, 1, ["x"])] * 8], 100)
+    assert laid.widths[-1] == 8
+    assert laid.end == pytest.approx(8 / 0.75)
+
+
+def test_labels_have_room_beside_their_marks() -> None:
+    """The more influential one first; 17 letters of 6.5 pixels end before the second mark, 18 in it."""
+    pixels = np.array([[100.0, 50.0], [240.0, 50.0], [240.0, 90.0], [130.0, 53.0]])
+
+    def at(letters: int) -> list[int]:
+        marks = [Mark("head", 0, 0, 1.0, 1, ["x"], label="x" * letters) for _ in pixels]
+        return labelled(marks[:3], pixels[:3])
+
+    assert at(17) == [0, 1, 2]  # 100 + 9.5 + 1 + 17 * 6.5 = 221 < 240 - 9.5
+    assert at(19) == [1, 2]  # 234
+    named = [Mark("head", 0, 0, 1.0, 1, ["x"], label="L1H1") for _ in pixels]
+    assert labelled(named, pixels) == [1, 2, 3]  # the fourth mark stands in the first one's label
+    close = np.array([*pixels[:2], [240.0, 55.0], pixels[3]])  # the second's and the third's labels lie on one another
+    assert labelled(named, close) == [1, 3]
+    assert labelled(named, close, chosen=2) == [2, 3]
+
+
+def test_names_of_tokens_along_the_axis_have_room() -> None:
+    """Those with nodes above them are named first, at least 14 pixels from one another on a plot of 1,150."""
+    marks = [*(Mark("token", column, 0, 1.0, 1, ["x"]) for column in range(200)), Mark("head", 150, 1, 1.0, 1, ["x"])]
+    plot = graph(Scene(marks, [], [], None, [f"t{column}" for column in range(200)], ["tokens", "L0"], "token", ""))
+    assert "t150" in plot.x.labels
+    assert plot.x.ends is not None
+    assert np.diff(plot.x.at).min() * 1150 / plot.x.ends[1] >= 14
+    assert len(plot.x.labels) > 10
 
 
 def test_rows_share_the_height_and_keep_room_for_their_names() -> None:

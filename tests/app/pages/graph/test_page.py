@@ -260,7 +260,7 @@ def test_a_label_in_a_picture_is_text_beside_its_mark(both: Comparison) -> None:
     plots.draw(graph(scene), figure.subfigures(1, 1), LIGHT)
     (axes,) = figure.subfigs[0].axes
     assert sum(len(drawn.get_offsets()) for drawn in axes.collections) == len(scene.marks)
-    assert {text.get_text().strip() for text in axes.texts} >= {mark.label for mark in scene.marks}
+    assert {text.get_text().strip() for text in axes.texts} >= {mark.label for mark in scene.marks if mark.label}
 
 
 def test_any_method_and_size_can_be_chosen(both: Comparison) -> None:
