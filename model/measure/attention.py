@@ -12,13 +12,13 @@ from torch.nn import functional
 from headlight.model.measure import Measure
 
 Pattern = Float[Tensor, "head query key"]
+CACHED = 2**19  # cells of which what is computed from them stays in the processor's cache: 2 MB
 
 
 def entropy(pattern: Pattern) -> Measure:
     """Entropy of each row: 0 nats for one attended token, log n for n equal weights. 0 log 0 counts as 0."""
     least = torch.finfo(pattern.dtype).tiny  # torch.special.entr does without, and takes twice as long
-    # Some rows at a time: their logarithms stay in the processor's cache, those of a head do not.
-    blocks = (rows for head in pattern for rows in head.split(128))
+    blocks = pattern.flatten(0, 1).split(max(1, CACHED // pattern.shape[-1]))
     sums = [rows.clamp(min=least).log_().mul_(rows).sum(dim=-1).neg_() for rows in blocks]
     return Measure("attention entropy", "nats", ("head", "query"), torch.cat(sums).view(pattern.shape[:2]))
 
@@ -30,7 +30,7 @@ def mean_distance(pattern: Pattern, apart: Float[Tensor, "query key"] | None = N
     `apart` is what `distances` gives, which patterns of one size can share.
     """
     apart = distances(*pattern.shape[-2:]).to(pattern) if apart is None else apart
-    mean = torch.stack([torch.linalg.vecdot(head, apart) for head in pattern])
+    mean = torch.cat([torch.linalg.vecdot(heads, apart) for heads in _few_heads(pattern)])
     return Measure("mean attended distance", "tokens", ("head", "query"), mean)
 
 
@@ -193,8 +193,13 @@ def head_scores(pattern: Float[Tensor, "head pos pos"], tokens: Int[Tensor, " po
 
 def sum_cells(rows: Float[Tensor, "head query key"], cells: Cells) -> dict[str, Float[Tensor, " head"]]:
     """Each head's sum over the cells of each of the `HeadScores`."""
-    # One head at a time: where tokens repeat, the cells are half of the pattern.
-    return {name: torch.stack([head.take(chosen).sum() for head in rows]) for name, chosen in cells.items()}
+    few = [heads.flatten(1) for heads in _few_heads(rows)]  # where tokens repeat, the cells are half of the pattern
+    return {name: torch.cat([heads[:, chosen].sum(1) for heads in few]) for name, chosen in cells.items()}
+
+
+def _few_heads(rows: Pattern) -> Sequence[Pattern]:
+    """Some heads at a time, of a long prompt one: what is computed from them stays in the processor's cache."""
+    return rows.split(max(1, CACHED // rows[0].numel()))
 
 
 def scores_at(

@@ -86,7 +86,7 @@ def pattern_blocks(
     rule = made.rule(layer) if head is None else made.rule(layer).of_heads(heads)
     for block in query_blocks(n_pos):
         with torch.inference_mode():
-            yield block, _rows(made, layer, rule, list(range(block.start, block.stop)), head)
+            yield block, _rows(made, layer, rule, block, head)
 
 
 def query_blocks(n_pos: int) -> Iterator[slice]:
@@ -105,7 +105,7 @@ def _edited_names(layer: int) -> list[str]:
 
 
 def _rows(
-    made: Run, layer: int, rule: ScoreRule, queries: list[int], head: int | None = None
+    made: Run, layer: int, rule: ScoreRule, queries: list[int] | slice, head: int | None = None
 ) -> Float[Tensor, "head query key"]:
     q, k, of_queries = made.queries(layer)[None, queries], made.keys(layer)[None], rule.of_queries(queries)
     if head is not None:

@@ -45,12 +45,13 @@ def summarize(made: Run) -> Summaries:
     steps, mean_scores = Steps(made.host if is_long else HERE, made.cfg.n_layers), MeanScores(made.tokens)
     thumbnails, scores = [], []
     with made.host.turn() if is_long else nullcontext(), torch.inference_mode():
-        for layer in range(made.cfg.n_layers):
-            columns, sums = _of_layer(made, layer, mean_scores)
+        for layers in _few_layers(made):
+            columns, sums = _of_layers(made, layers, mean_scores)
             thumbnails.append(attention.max_pool(columns, THUMBNAIL))
-            scores.append(mean_scores.means(sums))
-            steps.add()
-    return Summaries(torch.stack(thumbnails), stack(scores))
+            scores += map(mean_scores.means, sums.split(made.cfg.n_heads, 1))
+            steps.add(len(layers))
+    by_layer = made.cfg.n_layers, made.cfg.n_heads
+    return Summaries(torch.cat(thumbnails).unflatten(0, by_layer), stack(scores))
 
 
 def hidden_bins(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows columns"]:
@@ -62,11 +63,21 @@ def hidden_bins(cfg: TransformerConfig, n_pos: int) -> Bool[Tensor, "*layer rows
     return ~attention.max_pool(torch.stack(masks), THUMBNAIL)
 
 
-def _of_layer(
-    made: Run, layer: int, mean_scores: MeanScores
-) -> tuple[Float[Tensor, "head query columns"], Float[Tensor, "score head"]]:
+def _few_layers(made: Run) -> Iterator[range]:
+    """Layers whose patterns are summarized together, of a long prompt one at a time.
+
+    One of 32 tokens would else take three times as long, with as many operations on few numbers.
+    """
+    n_layers, n_pos = made.cfg.n_layers, len(made.tokens)
+    together = 1 if n_pos >= LONG else max(1, attention.CACHED // (made.cfg.n_heads * n_pos**2))
+    return (range(first, min(first + together, n_layers)) for first in range(0, n_layers, together))
+
+
+def _of_layers(
+    made: Run, layers: range, mean_scores: MeanScores
+) -> tuple[Float[Tensor, "layer_head query columns"], Float[Tensor, "score layer_head"]]:
     """Of each head's pattern its columns pooled, and the sums of its scores over all queries."""
-    n_pos, n_heads = len(made.tokens), made.cfg.n_heads
+    n_pos, n_heads, layer = len(made.tokens), made.cfg.n_heads, layers[0]
     attn, is_causal = made.model.block(layer).attn, made.cfg.attention_dir == "causal"
     if n_pos >= LONG and attn.has_plain_scores and is_causal and not edits_patterns(made, layer):
         columns, sums = torch.zeros(n_heads, n_pos, min(THUMBNAIL, n_pos)), torch.zeros(len(mean_scores.names), n_heads)
@@ -76,8 +87,9 @@ def _of_layer(
             sums[:, head] += added
         return columns, sums
     parts = list[Tensor]()
-    sums = torch.zeros(len(mean_scores.names), n_heads)
-    for queries, rows in pattern_blocks(made, layer):
+    sums = torch.zeros(len(mean_scores.names), len(layers) * n_heads)
+    for blocks in zip(*(pattern_blocks(made, each) for each in layers), strict=True):
+        queries, rows = blocks[0][0], torch.cat([block for _, block in blocks])
         parts.append(attention.max_pool_keys(rows, n_pos, THUMBNAIL))
         sums += mean_scores.sums(rows, queries.start)
     return torch.cat(parts, 1), sums

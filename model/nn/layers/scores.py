@@ -40,7 +40,7 @@ class ScoreRule:
         bias = self.bias if self.bias is None or self.bias.shape[1] == 1 else self.bias[:, heads]
         return replace(self, bias=bias, sinks=None if self.sinks is None else self.sinks[heads])
 
-    def of_queries(self, rows: list[int]) -> "ScoreRule":
+    def of_queries(self, rows: list[int] | slice) -> "ScoreRule":
         """The rule of some of the queries."""
         bias = self.bias if self.bias is None or self.bias.shape[2] == 1 else self.bias[:, :, rows]
         return replace(self, mask=self.mask[:, :, rows], bias=bias, is_causal=False)
