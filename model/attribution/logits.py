@@ -61,18 +61,24 @@ def read_of(run: Run, question: Question) -> Read:
     unembed = run.model.unembed
     pair = measured_outputs(len(unembed.b_U), question.target, question.distractor)
     columns, biases = widened(unembed.W_U[:, pair].detach()), unembed.b_U[pair].detach().double()
-    direction, layers_bias = contrast(columns) * run.cfg.logits_scale, 0.0
-    for layer in reversed(output_layers(run, question.position)):
+    direction = contrast(columns) * run.cfg.logits_scale
+    return read_along(run, question.position, direction, float(contrast(biases)))
+
+
+def read_along(run: Run, position: int, direction: Float[Tensor, " d_read"], bias: float) -> Read:
+    """Readout of what the unembedding reads along a direction at a position, and a bias."""
+    layers_bias = 0.0
+    for layer in reversed(output_layers(run, position)):
         direction, constant = layer.back(direction.double())
         layers_bias += constant
     if run.cfg.pools_mean:
         direction = direction / len(run.tokens)
-    return Read(final_norm(run), direction, float(contrast(biases)), layers_bias)
+    return Read(final_norm(run), direction, bias, layers_bias)
 
 
-def read_positions(run: Run, question: Question) -> list[int]:
-    """Positions whose final streams the logits are read from."""
-    return list(range(len(run.tokens))) if run.cfg.pools_mean else [question.position]
+def read_positions(run: Run, position: int) -> list[int]:
+    """Positions whose final streams the logits at a position are read from."""
+    return list(range(len(run.tokens))) if run.cfg.pools_mean else [position]
 
 
 def effects_of(
@@ -82,7 +88,7 @@ def effects_of(
     read = read_of(run, question)
     values = [
         direct_effects.direct_effects(parts(position), stream_at(run, position), read.norm, read.direction).values
-        for position in read_positions(run, question)
+        for position in read_positions(run, question.position)
     ]
     return torch.stack(values).sum(0)
 
@@ -129,7 +135,7 @@ def logit_attribution(run: Run, question: Question) -> Effects:
     of_norm, of_unembedding = direct_effects.constant_effects(read.norm, read.direction, read.bias).values
     norm_has_bias = read.norm is not None and read.norm.b is not None
     constants = {
-        FINAL_NORM_BIAS: of_norm * len(read_positions(run, question)) if norm_has_bias else None,
+        FINAL_NORM_BIAS: of_norm * len(read_positions(run, question.position)) if norm_has_bias else None,
         OUTPUT_BIASES: read.layers_bias if output_layers(run, question.position) else None,
         UNEMBEDDING_BIAS: of_unembedding if run.model.unembed.b_U.any() else None,
     }

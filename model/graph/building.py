@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
-from headlight.model.attribution.logits import final_norm, unembedding
+from headlight.model.attribution.logits import read_along, read_positions, unembedding
 from headlight.model.attribution.parts import logits_at
 from headlight.model.base.errors import InputError
 from headlight.model.features import Dictionary
@@ -20,7 +20,7 @@ from headlight.model.graph.sources import sources_of
 from headlight.model.graph.units import units_of
 from headlight.model.measure import ov
 from headlight.model.measure.likelihood import probabilities
-from headlight.model.runs.linear import check_reading
+from headlight.model.runs.linear import check_logits
 from headlight.model.runs.run import Run
 
 MAX_NODES = 300
@@ -50,21 +50,38 @@ def graph_of(
 ) -> Graph:
     """The attribution graph of a prediction: heads' writes and the neurons or features of every MLP as nodes.
 
-    Patterns, norm scales and gates are frozen to the run's own. Of all heads' writes and units those `most` with the
-    largest effects on the target become nodes; the others are gathered, by layer and position, in nodes of their own
-    that nothing flows into. With `folded` heads are no nodes but part of the edges, as in circuit-tracer; transcoders'
-    skip connections always are.
+    Patterns, norm scales and gates are frozen to the run's own; norms of the stream itself too, where it is normalised
+    after each addition. Of all heads' writes and units those `most` with the largest effects on the target become
+    nodes; the others are gathered, by layer and position, in nodes of their own that nothing flows into. With `folded`
+    heads are no nodes but part of the edges, as in circuit-tracer; transcoders' skip connections always are.
 
     Source: Ameisen et al. 2025, "Circuit Tracing: Revealing Computational Graphs in Language Models".
 
     Raises:
-        InputError: a model whose logits are no sums over what was written, or has no units of this kind.
+        InputError: a model without logits or units of this kind, or a run of which `no_graph` says why it has none.
     """
-    check_reading(run.model)
+    check_logits(run.model)
+    if reason := no_graph(run):
+        raise InputError(reason)
     _check(run, aim, most)
     name = getattr(dictionaries, "name", "")
     key = "attribution graph", aim, name, most, folded
     return run.keep(key, lambda: _graph_of(run, aim, dictionaries, most, folded, name))
+
+
+def no_graph(run: Run) -> str:
+    """Reason why a run's stream is not made of heads' and MLPs' writes alone; a sentence, or empty."""
+    if run.cfg.conv_kernel_size:
+        return (
+            "The convolution behind this model's first layer takes from neighbouring tokens without a head, so that a "
+            "graph would lack these paths. Use Why or Patching instead."
+        )
+    if run.cfg.post_norm and run.edits_stream:
+        return (
+            "This run's edits change the stream of a model that normalises it after each addition, so that they are no "
+            "write of their own. Remove these edits, or use Why instead."
+        )
+    return ""
 
 
 def _check(run: Run, aim: Aim, most: int) -> None:
@@ -89,7 +106,7 @@ def _graph_of(
         followed, n_candidates = _chosen(parts, pull(parts, reading.pull, n_stages, Followed()), most, folded)
         pulled = pull(parts, reading.pull, n_stages, followed)
         sources = sources_of(parts, followed, folded)
-        edges = edges_of(parts, sources, pulled, reading.pull, aim.position, folded)
+        edges = edges_of(parts, sources, pulled, reading.pull[aim.position], reading.weights, folded)
         effects = sources.by_node(sources.read_by(pulled, n_stages))
     targets = [node for node in sources.nodes if node.is_followed]
     value = torch.tensor([reading.value], dtype=torch.float64)
@@ -102,7 +119,7 @@ def _graph_of(
         token_ids=tuple(run.tokens.tolist()),
         tokens=run.labels,
         texts=tuple(run.model.to_str_tokens(run.tokens.tolist())),
-        target_text=run.model.to_string([aim.token]),
+        target_text=run.label_names[aim.token] if run.label_names else run.model.to_string([aim.token]),
         target_label=run.outputs.labels([aim.token])[0],
         target_less="" if aim.distractor is None else f"“{run.outputs.labels([aim.distractor])[0]}”",
         dictionary=name,
@@ -128,29 +145,35 @@ def taken_apart(run: Run, position: int, dictionaries: Mapping[int, Dictionary] 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Readout of a target from the last stream (a direction at its position), its value and the token's probability."""
+    """Readout of a target from the last stream, its value and the token's probability.
+
+    `pull` is a direction at the target's position; where the mean of all tokens is read it stands at each of them, as
+    that at the target's position times `weights`.
+    """
 
     pull: Pull
+    weights: Float[Tensor, " pos"]
     value: float
     probability: float
 
 
 def reading_of(run: Run, aim: Aim) -> Reading:
-    """The target's column of the unembedding less the distractor's, or less the mean of all, through the final norm."""
-    linearized, norm, W_U, b_U = (
-        LinearizedRun(run, aim.position),
-        final_norm(run),
-        unembedding(run),
-        run.model.unembed.b_U.detach(),
-    )
+    """The target's column of the unembedding less the distractor's, or less the mean of all, through the final norm.
+
+    A pooler or another layer before the unembedding counts as `output_layers` has it.
+    """
+    W_U, b_U = unembedding(run), run.model.unembed.b_U.detach()
     other, bias = (W_U.mean(1), b_U.mean()) if aim.distractor is None else (W_U[:, aim.distractor], b_U[aim.distractor])
-    direction = (W_U[:, aim.token] - other).double()
-    stream = linearized.streams[-1]
-    direction_at = torch.zeros_like(stream)
-    direction_at[aim.position] = ov.reading(direction[:, None], norm)[:, 0] / scales(stream, norm)[aim.position]
-    value = direct_effects.difference_of(stream[aim.position], norm, direction, float(b_U[aim.token] - bias))
+    read = read_along(run, aim.position, (W_U[:, aim.token] - other).double(), float(b_U[aim.token] - bias))
+    stream, norm, positions = LinearizedRun(run, aim.position).streams[-1], read.norm, read_positions(run, aim.position)
+    of_norm, direction_at, weights = scales(stream, norm), torch.zeros_like(stream), torch.zeros(len(stream)).double()
+    for position in positions:
+        direction_at[position] = ov.reading(read.direction[:, None], norm)[:, 0] / of_norm[position]
+        weights[position] = of_norm[aim.position] / of_norm[position]
+    values = [direct_effects.difference_of(stream[position], norm, read.direction, 0.0) for position in positions]
+    value = sum(float(each.values) for each in values) + read.bias + read.layers_bias
     probability = probabilities(logits_at(run, aim.position).double(), run.cfg.multi_label)[aim.token]
-    return Reading(direction_at, float(value.values), float(probability))
+    return Reading(direction_at, weights, value, float(probability))
 
 
 def _chosen(parts: Parts, pulled: Pulled, most: int, folded: bool) -> tuple[Followed, int]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.attribution.logits import read_positions
 from headlight.model.base.errors import InputError
 from headlight.model.features import Dictionary
 from headlight.model.graph.building import Aim, reading_of, taken_apart
@@ -129,7 +130,7 @@ def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[l
     for start in range(0, len(taps), at_once):
         some = [NO_TAP, *taps[start : start + at_once]]  # the first is the unedited run, to which the others are frozen
         frozen_last = _last(run, aim, len(some), Chain(FreezeToFirst(), run.tap, abreast(some)))
-        own, *changed = frozen_last.double() @ reading[aim.position]
+        own, *changed = torch.einsum("npd,pd->n", frozen_last.double(), reading[read_positions(run, aim.position)])
         frozen += [float(each - own) for each in changed]
         steps.add(len(some) - 1)
         own, *changed = _target(run, aim, _last(run, aim, len(some), Chain(run.tap, abreast(some))))
@@ -138,20 +139,17 @@ def _measured(run: Run, aim: Aim, reading: Pull, taps: Sequence[Tap]) -> tuple[l
     return frozen, free
 
 
-def _last(run: Run, aim: Aim, n_variants: int, tap: Tap) -> Float[Tensor, "variant d_model"]:
-    """The last stream of every variant where the target is predicted, all the same where no tap acts."""
+def _last(run: Run, aim: Aim, n_variants: int, tap: Tap) -> Float[Tensor, "variant pos_read d_model"]:
+    """The last stream of every variant where the target is read, all the same where no tap acts."""
     model, tokens = run.host.on_device(run.model), run.tokens[None].to(run.host.device)
     with run.host.turn():
-        last = model(tokens, tap=tap, stop_at_layer=run.cfg.n_layers)[:, aim.position].cpu()
-    return last.expand(n_variants, -1)
+        last = model.read_from(model(tokens, tap=tap, stop_at_layer=run.cfg.n_layers), aim.position).cpu()
+    return last.expand(n_variants, -1, -1)
 
 
-def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant d_model"]) -> Float[Tensor, " variant"]:
+def _target(run: Run, aim: Aim, resid: Float[Tensor, "variant pos_read d_model"]) -> Float[Tensor, " variant"]:
     unembed = run.model.unembed
-    logits = (
-        run.model.to_unembed(resid[:, None])[:, 0].double() @ unembed.W_U.detach().double()
-        + unembed.b_U.detach().double()
-    )
+    logits = run.model.to_unembed(resid)[:, 0].double() @ unembed.W_U.detach().double() + unembed.b_U.detach().double()
     other = logits.mean(-1) if aim.distractor is None else logits[:, aim.distractor]
     return logits[:, aim.token] - other
 

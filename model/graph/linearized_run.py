@@ -20,12 +20,14 @@ from headlight.model.runs.head import patterns
 from headlight.model.runs.linear import (
     attention_bias,
     norm_before,
+    norm_before_mlp,
     norm_bias,
     norm_of,
     write_scales,
     writes_at_unit_scale,
 )
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import stream_norms
 
 Stream = Float[Tensor, "pos d_model"]
 
@@ -82,6 +84,9 @@ class LinearizedRun:
 
     def mid(self, layer: int) -> Stream:
         """The stream behind a layer's attention; before it where the MLP stands beside that."""
+        if self.run.cfg.post_norm:
+            mid = self.run.mid(layer, self.run.stream(layer))
+            return self.run.model.block(layer).after("attn_out", mid[None])[0, : self.n_pos].double()
         name = f"blocks.{layer}.hook_resid_mid"
         if self.run.tap.look(name):
             return self.run.cache[name][: self.n_pos].double()
@@ -93,7 +98,22 @@ class LinearizedRun:
         assert isinstance(block, Block)  # checked before: a block without an MLP has no units
         if isinstance(block, ParallelBlock):
             return self.streams[layer], norm_of(block.ln1 if block.shares_norm else block.ln2), 2 * layer
-        return self.mid(layer), norm_of(block.ln2), 2 * layer + 1
+        return self.mid(layer), norm_before_mlp(self.run.model, layer), 2 * layer + 1
+
+    @cached_property
+    def norms(self) -> dict[int, tuple[Norm, Float[Tensor, " pos"]]]:
+        """Norms of the stream itself behind a stage, with their scales in the run; none where writes just add up."""
+        return {
+            2 * each.layer + (each.part == "mlp_out"): (each.norm, each.scales[: self.n_pos])
+            for each in stream_norms(self.run)
+        }
+
+    def back(self, stage: int, direction: Float[Tensor, "*target pos d_model"]) -> Float[Tensor, "*target pos d_model"]:
+        """What reads the stream behind a stage, as it reads what is written there."""
+        if stage not in self.norms:
+            return direction
+        norm, scales = self.norms[stage]
+        return ov.reading(direction.transpose(-1, -2), norm).transpose(-1, -2) / scales[:, None]
 
     @torch.inference_mode()
     def heads(self, layer: int) -> Heads:

@@ -7,25 +7,34 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.graph.graph import Node
-from headlight.model.graph.pulling import Followed, Parts, Pull, Pulled, pull
+from headlight.model.graph.pulling import Followed, Parts, Pulled, pull
 from headlight.model.graph.sources import Sources
 
 AT_ONCE = 32  # targets that are pulled back through the heads together
 Edges = Float[Tensor, "followed node"]
 
 
-def edges_of(parts: Parts, sources: Sources, pulled: Pulled, reading: Pull, position: int, folded: bool) -> Edges:
+def edges_of(
+    parts: Parts,
+    sources: Sources,
+    pulled: Pulled,
+    reading: Float[Tensor, " d_model"],
+    weights: Float[Tensor, " pos"],
+    folded: bool,
+) -> Edges:
     """The edges from every node to each followed node and, in the last row, to the target.
+
+    The target reads that direction at each position with these weights.
 
     With heads as nodes an edge is one step: to a neuron or feature from its own position, to a head's write from any
     that it attends to. With `folded` it is all ways through heads, of however many layers. Either goes through skip
-    connections as well, which are no nodes.
+    connections as well, which are no nodes, and through norms of the stream itself.
     """
     nodes = [node for node in sources.nodes if node.is_followed]
-    directions = torch.stack([*(_direction(parts, pulled, node) for node in nodes), reading[position]])
+    directions = torch.stack([*(_direction(parts, pulled, node) for node in nodes), reading])
     limits = [_limit(parts, node) for node in nodes] + [parts.linearized.n_stages]
-    ways = torch.stack([*(_ways(parts, node) for node in nodes), _only(parts, position)])
-    if folded or any(mlp.skip for mlp in parts.mlps):
+    ways = torch.stack([*(_ways(parts, node) for node in nodes), weights])
+    if folded or parts.linearized.norms or any(mlp.skip for mlp in parts.mlps):
         return _through_all(parts, sources, directions, ways, limits, Followed(no_heads=not folded, no_units=True))
     products = directions @ sources.vectors.T
     before = sources.stages < torch.tensor(limits)[:, None]

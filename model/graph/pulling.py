@@ -72,6 +72,7 @@ def pull(parts: Parts, direction: Pull, limit: int, followed: Followed) -> Pulle
     """
     pulled, now, later = Pulled(), direction, None
     for stage in range(limit - 1, -1, -1):
+        now = parts.linearized.back(stage, now)
         pulled.at[stage], layer = now, stage // 2
         if stage % 2 == 0:
             if not followed.no_heads:
@@ -94,10 +95,11 @@ def _through_heads(heads: Heads, layer: int, now: Pull, followed: Followed, pull
 
 
 def _through_mlp(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:
-    through = torch.zeros(()) if followed.no_units else _through_units(mlp, layer, followed, pulled)
+    write = pulled.at[2 * layer + 1]
+    through = torch.zeros_like(write) if followed.no_units else _through_units(mlp, layer, followed, pulled)
     if mlp.skip is None:
         return through
-    return through + pulled.at[2 * layer + 1] @ mlp.skip.matrix.T / mlp.units.read_scales[:, None]
+    return through + write @ mlp.skip.matrix.T / mlp.units.read_scales[:, None]
 
 
 def _through_units(mlp: Mlp, layer: int, followed: Followed, pulled: Pulled) -> Pull:

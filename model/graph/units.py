@@ -142,7 +142,8 @@ def _activations(linearized: LinearizedRun, layer: int) -> tuple[Stream, Stream,
     assert isinstance(block, Block)  # one without has no neurons
     linear = "hook_pre_linear" if run.cfg.gated_mlp else "hook_pre"
     streams = list(run.streams())
-    read = block.mlp_in(streams[layer][None], run.mid(layer, streams[layer])[None])
+    mid = block.after("attn_out", run.mid(layer, streams[layer])[None])
+    read = block.mlp_in(streams[layer][None], mid)
     names = [f"{prefix}.{name}" for name in (linear, "hook_post")]
     own, edited = Collect(names), Collect(names)
     block.mlp(read, own.within(prefix))

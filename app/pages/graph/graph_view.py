@@ -9,7 +9,7 @@ from headlight.app.parts import needs as parts_needs
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
-from headlight.model.graph.building import Aim, graph_of
+from headlight.model.graph.building import Aim, graph_of, no_graph
 from headlight.model.graph.checking import Check, check_graph, top_nodes
 from headlight.model.graph.graph import Graph, Node
 from headlight.model.graph.influence import Pruned, Scores, graph_scores, prune
@@ -91,12 +91,12 @@ class RunGraphView(GraphView):
 
 
 def needs(comparison: Comparison) -> str:
-    """Requirements: logits that are sums over writes to the stream, and MLPs that can be split into units."""
+    """Requirements: logits, streams of heads' and MLPs' writes, and MLPs that can be split into units."""
     if obstacle := parts_needs.logits(comparison):
         return obstacle
-    if reason := parts_needs.sums(comparison):
-        return f"{reason} Use Why, which holds norms and activation functions at this run's values, or Patching."
     for run in comparison.runs:
+        if reason := no_graph(run):
+            return reason
         if run.cfg.has_one_output:
             return f"{run.source.name} has a single output, of which there is no graph. Its parts are on Why."
         reason = no_neurons(run.cfg)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import gelu
 
 from headlight.model import Run
 from headlight.model.graph import Aim, Graph, Node
@@ -16,18 +17,27 @@ from headlight.model.nn.hooks import Chain, Collect, Tap
 class Still(Tap):
     """Holds patterns, scales and gates at a run's own, and puts leaves in the place of what is written.
 
+    Of a head's activation function the ratio of what it gives to what it takes is held.
+
     `given` is what a part would have written, before a leaf takes its place.
     """
 
     def __init__(self, clean: dict[str, Tensor], leaves: dict[str, Tensor]) -> None:
         self.clean, self.leaves, self.given = clean, leaves, dict[str, Tensor]()
-        self._linear, self._gate = torch.empty(0), torch.empty(0)
+        self._linear, self._gate, self._of_head = torch.empty(0), torch.empty(0), torch.empty(0)
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
         if name.endswith(("hook_pattern", "hook_scale")):
             return self.clean[name]
         if name.endswith(("mlp.hook_pre", "mlp.hook_pre_linear")):  # of a gated MLP the linear part comes second
             self._linear, self._gate = activation, 1 / self.clean[name]
+        if name in ("mlm_head.hook_pre", "pooler.hook_pre"):
+            self._of_head = activation / self.clean[name]
+        if name == "pooler.hook_post":
+            return self.clean[name] * self._of_head
+        if name == "mlm_head.ln.hook_normalized":
+            read = gelu(self.clean["mlm_head.hook_pre"]) * self._of_head
+            return (read - read.mean(-1, keepdim=True)) / self.clean["mlm_head.ln.hook_scale"]
         if name.endswith("mlp.hook_post"):
             activation = self.clean[name] * self._gate * self._linear
         if name.endswith(("hook_z", "mlp.hook_post", "unembed.hook_out")):

@@ -18,6 +18,7 @@ from headlight.model.graph.tables import in_words
 from headlight.model.graph.without import FreezeToFirst
 from headlight.model.nn.hooks import Tap
 from headlight.model.runs.edits import FreezePatterns
+from tests.model.checkpoints.test_heads import built
 from tests.tiny import SIZES, open_tiny
 
 AIM = Aim(40, 90, 5)
@@ -71,6 +72,25 @@ def test_without_mlps_a_held_model_does_what_is_predicted(tmp_path: Path, norm: 
     assert found.correlation("frozen") == pytest.approx(1.0)
     assert found.holds("frozen")
     assert max(abs(each.measured - each.frozen) for each in outcomes) > 0.1
+
+
+@pytest.mark.parametrize(("kind", "settings"), [("Bert", {}), ("ModernBert", {"classifier_pooling": "mean"})])
+def test_without_mlps_a_held_encoder_s_label_does_what_is_predicted(
+    kind: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """Behind norms of the stream and a pooler, or by the mean of all tokens."""
+    built(kind, "ForSequenceClassification", **settings).save_pretrained(tmp_path)
+    model = load(tmp_path).double()
+    for name, parameter in model.named_parameters():
+        if name.endswith("mlp.W_out"):
+            parameter.data = torch.zeros_like(parameter)
+    run = run_prompt(model, "ids: 7 3 11 5 9", False)
+    graph = graph_of(run, Aim(0, 1, 0), most=1000)
+    found = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
+    outcomes = [*found.each, found.together, found.rest]
+    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
+    assert held == pytest.approx(predicted, rel=1e-6, abs=1e-6)  # float64; ModernBERT's angles are float32
+    assert max(map(abs, predicted)) > 0.01
 
 
 def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
