@@ -73,9 +73,14 @@ def _written_apart(a: tuple[Run, Cell], b: tuple[Run, Cell]) -> Promoted:
 
 def _token_effects(run: Run, cell: Cell) -> Float[Tensor, " d_vocab"]:
     """The cell's direct effect on every output, read at its own query."""
-    write = writes_at_the_end(run, (cell.layer, cell.head), cell.query)[[cell.key]]
-    rows = normalized(write, stream_at(run, cell.query), final_norm(run))
-    for layer in output_layers(run, cell.query):
+    write = writes_at_the_end(run, (cell.layer, cell.head), cell.query)[cell.key]
+    return effects_on_outputs(run, write, cell.query)
+
+
+def effects_on_outputs(run: Run, write: Float[Tensor, " d_model"], position: int) -> Float[Tensor, " d_vocab"]:
+    """The direct effect on every output of a part of a position's final stream."""
+    rows = normalized(write[None], stream_at(run, position), final_norm(run))
+    for layer in output_layers(run, position):
         rows = layer.forward(rows)
     W_U = unembedding(run)
     return (rows[0] / len(run.tokens) if run.cfg.pools_mean else rows[0]).to(W_U) @ W_U

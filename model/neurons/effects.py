@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects as attribution
-from headlight.model.attribution.logits import Question, read_of
+from headlight.model.attribution.logits import Question, Read, read_of, read_positions
 from headlight.model.attribution.parts import before_cap_at, stream_at
 from headlight.model.attribution.resume import Past, end_of, onward, resume_from
 from headlight.model.measure import Measure
@@ -22,15 +22,18 @@ from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.edits import Neuron
 from headlight.model.runs.edits.interventions import check_neuron
 from headlight.model.runs.host import Steps, kept
-from headlight.model.runs.linear import check_reading, mlp_read_back, norm_bias
+from headlight.model.runs.linear import mlp_read_back, norm_bias
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import read_back_to
 
 BEHIND = ("ln2_post.hook_scale", "ln2_post.hook_normalized", "hook_mlp_out")
 
 
 @dataclass(frozen=True, eq=False)
 class DirectEffects:
-    """Neurons' direct effects on target minus distractor (logits), at the run's final scale.
+    """Neurons' direct effects on target minus distractor (logits), with the norms behind them at the run's scales.
+
+    Where logits are read from the mean of all tokens they are those of a neuron at all tokens together.
 
     `values` [layer, neuron]; `bias` [layer] is what b_out and the bias of a norm behind the MLP add; `written` [layer]
     is the effect of all that the MLP wrote, which they add up to but for `edited` [layer]: what the run's edits have
@@ -49,29 +52,36 @@ def direct_effects(run: Run, question: Question) -> DirectEffects:
     """Return every neuron's direct effect on a logit difference at its position.
 
     Raises:
-        InputError: the model has no neurons, or logits that are no sums over what wrote to the stream.
+        InputError: the model has no neurons, or no logits.
     """
-    check_reading(run.model)
-    read, position = read_of(run, question), question.position
-    towards = attribution.towards(stream_at(run, position), read.norm, read.direction)
-    posts = activations_at(run, position).values.values
-    values, bias, written = [], [], []
-    for layer, post in enumerate(posts):
-        mlp, back = mlp_of(run.model, layer), mlp_read_back(run, layer, towards, position)
-        values.append(post.double() * (widened(mlp.W_out.detach()) @ back.float()).double())
-        of_norm = norm_bias(run, layer, "ln2_post")
-        of_norm = torch.zeros(()) if of_norm is None else of_norm.double() @ towards
-        bias.append(mlp.b_out.detach().double() @ back + of_norm)
-        written.append(run.cache["mlp_out", layer][position].double() @ towards)
-    neurons, constant, whole = torch.stack(values), torch.stack(bias), torch.stack(written)
+    read, positions = read_of(run, question), read_positions(run, question.position)
+    neurons, constant, whole = map(sum, zip(*(_direct_at(run, read, position) for position in positions), strict=True))
     left = whole - neurons.sum(-1) - constant
-    edited = torch.where(torch.tensor([_edits_behind(run, layer) for layer in range(len(posts))]), left, 0.0)
+    edited = torch.where(torch.tensor([_edits_behind(run, layer) for layer in range(len(whole))]), left, 0.0)
     return DirectEffects(
         Measure("direct effect", "logits", AXES, neurons),
         Measure("direct effect of the biases", "logits", ("layer",), constant),
         Measure("direct effect of the MLP", "logits", ("layer",), whole),
         Measure("changed behind the neurons", "logits", ("layer",), edited),
     )
+
+
+def _direct_at(
+    run: Run, read: Read, position: int
+) -> tuple[Float[Tensor, "layer neuron"], Float[Tensor, " layer"], Float[Tensor, " layer"]]:
+    """Direct effects at one position of neurons, of the biases of their layers, and of all that MLPs wrote."""
+    final = attribution.towards(stream_at(run, position), read.norm, read.direction)
+    values, bias, written = [], [], []
+    for layer, post in enumerate(activations_at(run, position).values.values):
+        towards = read_back_to(run, layer, "mlp_out", final, position)
+        mlp, back = mlp_of(run.model, layer), mlp_read_back(run, layer, towards, position)
+        W_out = widened(mlp.W_out.detach())
+        values.append(post.double() * (W_out @ back.to(W_out)).double())
+        of_norm = norm_bias(run, layer, "ln2_post")
+        of_norm = torch.zeros(()) if of_norm is None else of_norm.double() @ towards
+        bias.append(mlp.b_out.detach().double() @ back + of_norm)
+        written.append(run.cache["mlp_out", layer][position].double() @ towards)
+    return torch.stack(values), torch.stack(bias), torch.stack(written)
 
 
 def _edits_behind(run: Run, layer: int) -> bool:

@@ -18,7 +18,7 @@ from headlight.model.neurons.effects import direct_effects, gradient_effects, me
 from headlight.model.neurons.weights import neuron_composition, neuron_tokens
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Neuron, head_name, neuron_name
-from headlight.model.runs.linear import has_mlp_bias, no_reading
+from headlight.model.runs.linear import has_mlp_bias
 from headlight.model.runs.run import Run
 from headlight.model.runs.tables import Row, Rows, Table, Tables, columns, finite, number, tokens_of
 
@@ -85,11 +85,6 @@ def mlp_tables(comparison: Comparison, question: NeuronQuestion) -> Tables:
     }
 
 
-def reads_logits(comparison: Comparison) -> bool:
-    """Whether every run's logits are sums over the writes to the stream, so that neurons have direct effects."""
-    return not any(no_reading(run.model) for run in comparison.runs)
-
-
 def values_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, Values]:
     """Every neuron's measures at the place [layer, neuron], by name, of A, B and B - A."""
 
@@ -102,12 +97,12 @@ def values_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, Val
 
 def _values(run: Run, position: int, neurons: NeuronQuestion) -> Values:
     question, activations = Question(neurons.target, neurons.distractor, position), activations_at(run, position)
-    direct = {} if no_reading(run.model) else {MEASURES["direct"]: direct_effects(run, question).values}
-    gradient = gradient_effects(run, question, position)
+    direct, gradient = direct_effects(run, question).values, gradient_effects(run, question, position)
     reads = (
         activations.reads if len(activations.reads) > 1 else {}
     )  # one before its activation function says little beside it
-    return {**direct, MEASURES["gradient"]: gradient, MEASURES["activation"]: activations.values, **reads}
+    named = {"direct": direct, "gradient": gradient, "activation": activations.values}
+    return {MEASURES[name]: measure for name, measure in named.items()} | dict(reads)
 
 
 def ranked(comparison: Comparison, question: NeuronQuestion) -> list[Neuron]:
@@ -143,9 +138,7 @@ def measured_of(comparison: Comparison, question: NeuronQuestion, neurons: Seque
 
 
 def sums_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, dict[str, Measure]]:
-    """Parts that sum to the MLPs' direct effects [layer], of A, B and B - A; empty where logits are no sums."""
-    if not reads_logits(comparison):
-        return {}
+    """Parts that sum to the MLPs' direct effects [layer], of A, B and B - A."""
     sums = {}
     for side, (run, at) in comparison.sides_at(question.place).items():
         of = direct_effects(run, Question(question.target, question.distractor, at))
@@ -222,7 +215,7 @@ def _over_prompt(comparison: Comparison, neuron: Neuron) -> Iterator[Row]:
 def _weights(comparison: Comparison, question: NeuronQuestion, neuron: Neuron) -> Iterator[Row]:
     for side, (run, at) in comparison.sides_at(question.place).items():
         matched = neuron_tokens(run, neuron, at)
-        matrices = ({} if matched.written is None else {"output (logits)": matched.written}) | dict(matched.read)
+        matrices = {"output (logits)": matched.written, **matched.read}
         for name, tokens in matrices.items():
             yield from (
                 (side, name, *row)

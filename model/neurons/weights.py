@@ -9,8 +9,7 @@ from torch import Tensor
 
 from headlight.model.attribution import direct_effects
 from headlight.model.attribution.direct_effects import Promoted
-from headlight.model.attribution.logits import final_norm, unembedding
-from headlight.model.attribution.parts import stream_at
+from headlight.model.attribution.write import effects_on_outputs
 from headlight.model.measure import Measure, ov
 from headlight.model.neurons.activations import mlp_of
 from headlight.model.nn.layers.parameters import widened
@@ -18,8 +17,9 @@ from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.edits import Neuron
 from headlight.model.runs.edits.interventions import check_neuron
 from headlight.model.runs.host import Steps, kept
-from headlight.model.runs.linear import embedded_tokens, no_reading, norm_before_mlp, writes_at_unit_scale, written
+from headlight.model.runs.linear import embedded_tokens, norm_before_mlp, writes_at_unit_scale, written
 from headlight.model.runs.run import Run
+from headlight.model.runs.stream_norms import norms_before_write, through_norms
 from headlight.model.weights import composition
 from headlight.model.weights.composition import Through
 from headlight.model.weights.head_circuit import THROUGH, heads_of
@@ -32,12 +32,11 @@ class NeuronTokens:
     """The tokens (ids) that a neuron's weights point to.
 
     `written` are those whose logits W_out raises most and lowers most, by how much a unit of activation does
-    (logits), at the scales of the norms that the run has at the position; None where logits are no sums over what is
-    written. `read` are, for each matrix that it reads by, those whose embeddings raise what it gives most and lower it
-    most, at a scale of 1 of the norm before it.
+    (logits), at the scales of the norms that the run has at the position. `read` are, for each matrix that it reads by,
+    those whose embeddings raise what it gives most and lower it most, at a scale of 1 of the norm before it.
     """
 
-    written: Promoted | None
+    written: Promoted
     read: Mapping[str, Promoted]
 
 
@@ -50,11 +49,10 @@ def neuron_tokens(run: Run, neuron: Neuron, position: int) -> NeuronTokens:
         InputError: the model has no such neuron.
     """
     check_neuron(run.cfg, *neuron)
-    (layer, index), promoted = neuron, None
-    if not no_reading(run.model):
-        write = written(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position, "ln2_post")
-        W_U, stream = unembedding(run), stream_at(run, position)
-        promoted = direct_effects.promoted(write, stream, final_norm(run), W_U, MAX_TOKENS)
+    layer, index = neuron
+    write = written(run, layer, widened(mlp_of(run.model, layer).W_out[index]), position, "ln2_post")
+    final = through_norms(run, write, position, norms_before_write(run, layer, "mlp_out"))
+    promoted = direct_effects.most_moved(effects_on_outputs(run, final, position), MAX_TOKENS)
     W_E = embedded_tokens(run.model)
     read = {
         name: direct_effects.most_moved(W_E @ direction, MAX_TOKENS, name, "activation")

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.model.measure.head_steps import Norm
-from headlight.model.measure.score_parts import rescaled
+from headlight.model.measure.score_parts import read_back, rescaled
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import norm_of
 from headlight.model.runs.run import Run
@@ -55,11 +55,24 @@ def norms_before(run: Run, layer: int) -> int:
     return sum(norm.layer < layer for norm in stream_norms(run))
 
 
+def norms_before_write(run: Run, layer: int, part: str) -> int:
+    """The number of norms that the stream has gone through before a layer's write, by its hook name, is added."""
+    norms = stream_norms(run)
+    return next((index for index, norm in enumerate(norms) if (norm.layer, norm.part) == (layer, part)), len(norms))
+
+
 def through_norms(run: Run, vectors: Vectors, position: int, first: int, last: int | None = None) -> Vectors:
     """Parts of the stream at a position as they are behind some of its norms, whose biases belong to no part."""
     for norm in stream_norms(run)[first:last]:
         vectors = rescaled(vectors.double(), norm.norm, norm.scales[position])
     return vectors
+
+
+def read_back_to(run: Run, layer: int, part: str, direction: Vectors, position: int) -> Vectors:
+    """Vector whose product with a layer's write equals that of `direction` with it in the final stream."""
+    for norm in reversed(stream_norms(run)[norms_before_write(run, layer, part) :]):
+        direction = read_back(direction.double(), norm.norm, norm.scales[position])
+    return direction
 
 
 def at_the_end(run: Run, layer: int, vectors: Vectors, position: int) -> Vectors:

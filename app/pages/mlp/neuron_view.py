@@ -103,12 +103,11 @@ def find(comparison: Comparison, now: Selection) -> NeuronView:
     """Resolve the choices, with defaults for those not made."""
     own, pair = now.choices_of(Choices), pair_of(comparison, now)
     side = next(name for name, each in SIDES.items() if each == (now.side or "a"))
-    by = own.neurons_by if own.neurons_by != "direct" or tables.reads_logits(comparison) else "gradient"
     question = NeuronQuestion(
         target=pair.target,
         distractor=pair.distractor,
         place=place_of(comparison, now),
-        by=by,
+        by=own.neurons_by,
         layer=own.neurons_layer,
         count=own.neurons_count,
         side=side if comparison.b is not None else "A",

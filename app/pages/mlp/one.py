@@ -12,7 +12,6 @@ from headlight.app.frame.edits import drawer
 from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.app.parts import options, unit_windows
 from headlight.app.parts.labels import number
-from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, by_side, named
 from headlight.model.attribution.direct_effects import Promoted
@@ -21,7 +20,6 @@ from headlight.model.neurons.activations import over_prompt
 from headlight.model.neurons.tables import composed_of, strip_of
 from headlight.model.neurons.weights import neuron_composition, neuron_tokens
 from headlight.model.runs.edits import AblateNeurons, Neuron, head_name, neuron_name
-from headlight.model.runs.linear import no_reading
 from headlight.model.text.outputs import Outputs
 
 MAX_HEADS, MAX_TOKENS = 10, 8
@@ -116,12 +114,7 @@ def _tokens(view: NeuronView) -> None:
     heading("Weights as tokens", "neuron_tokens", key="neuron_tokens")
     run, at = view.at
     tokens = neuron_tokens(run, view.neuron, at)
-    if tokens.written is None:
-        st.caption(plain(no_reading(run.model)))
-    else:
-        _table(
-            view, "Writes", run.outputs, ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1."
-        )
+    _table(view, "Writes", run.outputs, ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
     for name, read in tokens.read.items():
         of = f"Its {name} reads" if name != "input" else "Reads"
         _table(

@@ -17,10 +17,9 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import said_of_cap
 from headlight.app.parts.parts import heading, title_row
 from headlight.app.parts.sides import DIFFERENCE, say_what_is_common, say_what_is_missing
-from headlight.model.neurons.tables import MEASURED, MEASURES, Ranking, measured_of, mlp_tables, reads_logits
+from headlight.model.neurons.tables import MEASURED, MEASURES, Ranking, measured_of, mlp_tables
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import neuron_name
-from headlight.model.runs.linear import no_reading
 
 BY: dict[Ranking, str] = {"direct": "Direct effect", "gradient": "Gradient × activation", "activation": "Activation"}
 
@@ -33,8 +32,6 @@ def render(comparison: Comparison) -> None:
         notices.refused(remark, f"pair_{slot}")
     say_what_is_common(comparison)
     say_what_is_missing(comparison, view.question.place)
-    if reason := next(filter(None, (no_reading(run.model) for run in comparison.runs)), ""):
-        st.info(plain(f"{reason} So neurons have no direct effects here."))
     if capped := said_of_cap(comparison.runs):
         st.caption(plain(capped))
     view = replace(view, question=replace(view.question, measured=_is_measured(view)))
@@ -68,11 +65,10 @@ def _options(view: NeuronView) -> None:
         view.comparison,
         view.comparison.a.outputs.labels([view.question.target, view.question.distractor]),
     )
-    ways = BY if reads_logits(comparison) else {by: name for by, name in BY.items() if by != "direct"}
     layers = {None: "every layer"} | {layer: f"L{layer}" for layer in range(comparison.n_layers)}
     with title_row("Neurons", "mlp", level=1, key="mlp"):
         options.row(
-            options.bind(Choice, "neurons_by", "By", page=Choices, options=ways, change=selection.choose),
+            options.bind(Choice, "neurons_by", "By", page=Choices, options=BY, change=selection.choose),
             options.bind(
                 Listed,
                 "neurons_layer",

@@ -17,7 +17,7 @@ from headlight.app.exports.data import archive
 from headlight.app.pages.weights.weight_tables import above_random, compositions_of, weights_of
 from headlight.app.registry import VIEWS
 from headlight.app.runs import comparisons
-from headlight.model.runs.linear import no_reading
+from headlight.model.attribution import Question, logit_attribution
 from headlight.model.weights.head_circuit import THROUGH
 from tests.app.choosing import selection_of
 from tests.app.exports.page_files import Files, image, places, titled
@@ -196,12 +196,15 @@ def why(files: Files) -> None:
 
 
 def mlp(files: Files) -> None:
-    if no_reading(files.comparison.a.model):  # no logit is a sum there, and neurons are ranked by their gradients
-        return
     target, distractor = files.logits[0, -1].topk(2).indices.tolist()
-    outs = (files.cache["mlp_out", layer][0, -1] for layer in range(files.comparison.a.cfg.n_layers))
-    bars = files.figure.axes[0].patches
-    total = sum(direct(files, out, target, distractor) for out in outs)
+    run, bars = files.comparison.a, files.figure.axes[0].patches
+    if run.cfg.post_norm or run.cfg.mlm_act_fn:  # whose parts tests/model/attribution/test_encoders.py holds
+        effects = logit_attribution(run, Question(target, distractor, len(run.tokens) - 1))
+        parts = zip(effects.names, effects.values.values.tolist(), strict=True)
+        total = sum(value for name, value in parts if name.endswith(" MLP"))
+    else:
+        outs = (files.cache["mlp_out", layer][0, -1] for layer in range(run.cfg.n_layers))
+        total = sum(direct(files, out, target, distractor) for out in outs)
     assert bars[-1].get_width() == pytest.approx(total, abs=1e-3)
     assert sum(bar.get_width() for bar in bars[:-1]) == pytest.approx(total, abs=1e-3)
 

@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 from headlight.model import Run, load, run_prompt
 from headlight.model.attribution import Cell, Question, ablation_effects, explain_cell, logit_attribution
 from headlight.model.attribution.logits import attribution_by_source
+from headlight.model.neurons.effects import direct_effects
 from tests.model.checkpoints.test_heads import CONFIGS, ENCODER, built, outputs_of
 
 PROMPT, TOKENS = "ids: 7 3 11 5 9", torch.tensor([[7, 3, 11, 5, 9]])
@@ -154,6 +155,30 @@ def test_each_part_s_effect_on_a_label_is_that_of_transformers_modules(
     assert {name: ours[name] for name in expected} == near(expected, kind)
     by_source = attribution_by_source(run, (0, 1), Question(0, 1, position))
     assert float(by_source.values.sum()) == near(expected["L0H1"], kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "head", "settings", "position"), [CASES[0], CASES[2], CASES[5], ("ModernBert", EACH, {}, 1), CASES[-1]]
+)
+def test_each_neuron_s_effect_is_that_of_transformers_modules(
+    kind: str, head: str, settings: dict[str, Any], position: int, tmp_path: Path
+) -> None:
+    """Its activation times its row of W_out times the derivative; with the biases they are all that the MLP adds."""
+    theirs, run = opened(kind, head, settings, tmp_path)
+    neurons, question = list[tuple[Tensor, Tensor]](), Question(0, 1, position)
+    for name, module in theirs.named_modules():
+        if name.endswith(FROM_MLP) and not name.endswith(FROM_HEADS):
+            W: Tensor = module.weight.detach()  # type: ignore[assignment]
+            module.register_forward_pre_hook(lambda _, args, W=W: neurons.append((args[0].detach(), W)))
+    linear = Linearized(theirs)
+    held = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
+    gradients = torch.autograd.grad(held[0] - held[1], linear.mlps)
+    expected = [(post * (each @ W))[0].sum(0) for (post, W), each in zip(neurons, gradients, strict=True)]
+    ours, whole = direct_effects(run, question), logit_attribution(run, question)
+    torch.testing.assert_close(ours.values.values, torch.stack(expected), rtol=1e-6, atol=1e-6)  # angles in float32
+    by_name = dict(zip(whole.names, whole.values.values.tolist(), strict=True))
+    sums = ours.values.values.sum(-1) + ours.bias.values
+    assert sums.tolist() == near([by_name["L0 MLP"], by_name["L1 MLP"]], kind)
 
 
 @pytest.mark.parametrize("kind", ["Bert", "Roberta", "DistilBert", "Albert", "Electra"])
