@@ -57,7 +57,7 @@ def scene_of(view: GraphView, title: str = "") -> Scene:
         strongest(view, slots),
         lines,
         slots.get(view.chosen),
-        view.graph.tokens[: view.graph.target.position + 1],
+        view.graph.tokens[: 1 + max(node.position for node in view.graph.nodes)],
         rows_of(view),
         "token",
         title,

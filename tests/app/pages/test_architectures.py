@@ -112,13 +112,13 @@ def test_pages_of_logit_differences_say_that_these_are_from_before_a_soft_cap(
 def test_a_page_that_a_model_does_not_have_has_its_title_and_says_what_to_do(
     tmp_path: Path, settings: dict[str, object], headings: list[str]
 ) -> None:
-    save_tiny("bert-like", tmp_path / "bert")
-    settings["model"] = str(tmp_path / "bert")
+    save_tiny("gpt_oss-like", tmp_path / "experts")
+    settings["model"] = str(tmp_path / "experts")
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
     page.query_params["page"], page.query_params["prompt"] = "graph", PROMPT
     page.run()
     assert headings == ["Graph"]
-    assert "Use Why" in page.info[0].value
+    assert "Open another model" in page.info[0].value
 
 
 def markdown(drawn: Mapping[tuple[str, str], Page]) -> str:

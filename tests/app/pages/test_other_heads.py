@@ -42,7 +42,8 @@ KINDS = {
 QUICK = {("labels", "patching"), ("last token", "why"), ("body", "attention"), ("tagger", "residual")}
 FURTHER = {
     "body": ("why", "inside", "flow", "lens", "weights", "heads"),
-    "labels": ("flow", "heads", "why"),
+    "labels": ("flow", "heads", "why", "graph", "mlp"),
+    "tagger": ("graph",),
     "last token": ("graph", "patching", "mlp"),
     "reward": ("why",),
     "answers": ("attention",),
@@ -113,6 +114,20 @@ def test_of_a_body_why_explains_a_score_and_no_logit(folders: Callable[[str], st
     assert any("no logit to explain" in each for each in said)
     assert any("parts one attention score into pairs" in each for each in said)
     assert not any("lead of the target" in each for each in said)
+
+
+@pytest.mark.usefixtures("settings", "unchecked")
+def test_a_circuit_of_one_label_against_another_is_drawn(folders: Callable[[str], str], refusals: list[str]) -> None:
+    page = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    asked = {"page": "graph", "model": folders("labels"), "prompt": PROMPT, "prompt_b": OTHER, "graph_mode": "circuit"}
+    for name, value in asked.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    assert not refusals
+    assert not page.info
+    said = next(each.value for each in page.text if "edges" in each.value)
+    assert "faithfulness" in said.lower()
 
 
 @pytest.mark.usefixtures("settings", "unchecked")
