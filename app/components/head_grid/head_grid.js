@@ -1,5 +1,6 @@
 // Heads as thumbnails on one canvas. Frames, badges and a table's labels are elements over it: a hover redraws nothing.
 const SMALL_PITCH = 40; // CSS pixels
+const NAME_PITCH = 23; // in which H31 fits
 const PATIENCE = 200; // milliseconds
 
 /**
@@ -143,10 +144,12 @@ class HeadGrid {
     /** @type {(axis: 0 | 1, side: "left" | "top", length: number) => HTMLElement[]} */
     const labels = (axis, side, length) =>
       upTo(length).map((index) => {
-        const label = element("span", "", `${"LH"[axis]}${index}`);
-        label.style[side] = `${(index + 0.5) * (side === "left" ? this.layout.pitch : this.layout.downPitch)}px`;
+        const name = `${"LH"[axis]}${index}`;
+        const { pitch, downPitch } = this.layout;
+        const label = element("span", "", side === "left" && pitch < NAME_PITCH && index > 0 ? String(index) : name);
+        label.style[side] = `${(index + 0.5) * (side === "left" ? pitch : downPitch)}px`;
         label.title = `Choose all heads ${["of layer", "numbered"][axis]} ${index}`;
-        label.onclick = () => this.toggleAll(this.layout.heads.filter((head) => head[axis] === index), label.textContent);
+        label.onclick = () => this.toggleAll(this.layout.heads.filter((head) => head[axis] === index), name);
         return label;
       });
     const [layerCount, headCount] = this.props.order ? [0, 0] : this.thumbnails.shape;

@@ -403,6 +403,21 @@ def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
     assert large + abreast * (beside + 18) <= width  # with the gaps between them
 
 
+@pytest.mark.parametrize(("pitch", "names"), [(19, ["H0", "1", "31"]), (24, ["H0", "H1", "H31"])])
+def test_many_heads_a_layer_have_numbers_that_do_not_touch(browser: Browser, pitch: float, names: list[str]) -> None:
+    page = browser.new_page()
+    page.add_script_tag(content=mount.scripts(SHARED, SHARED.parent / "head_grid"))
+    script = """(pitch) => {
+      const across = element("div");
+      const layout = { pitch, downPitch: pitch, isTurned: false };
+      const thumbnails = { shape: [32, 32] };
+      HeadGrid.prototype.drawLabels.call({ props: { order: null }, thumbnails, layout, across, down: element("div") });
+      return [0, 1, 31].map((index) => across.children[index].textContent);
+    }"""
+    assert page.evaluate(script, pitch) == names
+    page.close()
+
+
 @pytest.mark.parametrize(("n_heads", "n_layers", "width"), [(4, 4, 460), (4, 4, 354), (12, 12, 460), (1, 2, 460)])
 def test_sorted_heads_are_no_smaller_than_in_their_own_places(
     scripts: Page, n_heads: int, n_layers: int, width: int
