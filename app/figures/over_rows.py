@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headlight.app.figures.layout import Axis, Plot
-from headlight.app.figures.plots import COLOURS, SIDES, interval, plain
+from headlight.app.figures.plots import COLOURS, SIDES, interval, plain, spelled
 from headlight.app.figures.text import escape, hover, measured, quantity
 
 LANE = 0.8  # of the room between two sides, that the points of one may take
@@ -73,11 +73,6 @@ def means(
             }
         )
     return Plot(title, Axis(along, places), Axis(measured(what, unit)), traces, height=260)
-
-
-def spelled(low: float, high: float, unit: str) -> str:
-    """An interval in words; nothing where there is none."""
-    return f"95%: {quantity(low, unit)} to {quantity(high, unit)}" if np.isfinite([low, high]).all() else ""
 
 
 def distribution(sides: Mapping[str, Rows], *, title: str, unit: str, what: str = "") -> Plot:

@@ -15,6 +15,7 @@ from headlight.app.figures.text import escape, hover, measured, quantity
 
 Colour = Literal["blue", "orange", "grey", "light grey", "violet", "teal"]
 Look = tuple[Colour, str]  # and how a line is broken
+MAX_INTERVALS = 300  # heads of which a plot of points draws them
 COLOURS: dict[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT}
 COLOURS |= {"violet": VIOLET, "teal": TEAL}
 # Told apart by their lines and marks: a hue is of what is measured, not of whose it is.
@@ -187,8 +188,12 @@ def points(
     high: Mapping[str, np.ndarray] | None = None,
     words: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> Plot:
-    """Every head [layer, head] as a point above its layer, in order from left to right, with its interval if any."""
+    """Every head [layer, head] as a point above its layer, in order from left to right, with its interval if any.
+
+    Intervals of more heads than `MAX_INTERVALS` would be a band that hides the points: their tooltips alone have them.
+    """
     traces = []
+    has_bars = max(values.size for values in scores.values()) <= MAX_INTERVALS
     for name, values in scores.items():
         layers, heads = np.indices(values.shape)
         n_heads = values.shape[1]
@@ -200,6 +205,9 @@ def points(
                 [
                     f"L{layer}H{head} {name}",
                     quantity(float(values[layer, head]), unit),
+                    spelled(float(low[name][layer, head]), float(high[name][layer, head]), unit)
+                    if low and high
+                    else "",
                     words[name][layer][head] if words else "",
                 ]
             )
@@ -208,11 +216,16 @@ def points(
         trace = {"type": "scatter", "mode": "markers", "name": escape(name), "showlegend": bool(name)}
         trace |= {"x": plain(x.ravel()), "y": plain(values.ravel()), "hovertext": hovers}
         trace |= {"marker": {"color": colour, "symbol": symbol, "size": 7}}
-        if low and high:
+        if low and high and has_bars:
             trace["error_y"] = interval(values.ravel(), low[name].ravel(), high[name].ravel())
         traces.append(trace)
     n_layers = max(len(values) for values in scores.values())
     return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), Axis(measured(what, unit)), traces)
+
+
+def spelled(low: float, high: float, unit: str) -> str:
+    """An interval in words; nothing where there is none."""
+    return f"95%: {quantity(low, unit)} to {quantity(high, unit)}" if np.isfinite([low, high]).all() else ""
 
 
 def interval(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, Any]:

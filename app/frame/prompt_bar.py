@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Listed, Option, Switch
-from headlight.app.frame import bars, conversation, trust
+from headlight.app.frame import bars, conversation, hint, trust
 from headlight.app.frame.edits import drawer
 from headlight.app.glossary import TERMS
 from headlight.app.runs import models, prompts
@@ -89,23 +89,24 @@ _BAR = bars.Bar(
 
 
 def look_at(comparison: Comparison) -> str:
-    """Hint for the prompt, if it is one of the examples and this is its page.
+    """Hint for the prompt, if it is the example that the user opened and this is its page.
 
-    Else, on the first page, what the model is good for, if it comes with Headlight.
+    Of one that nobody opened the page's finding says enough. Else, on the first page, what the model is good for, if it
+    comes with Headlight.
     """
     prompt_b = None if comparison.b is None or comparison.b.edits else comparison.b.prompt
     example_key = comparison.a.prompt, prompt_b, selection.page()
-    examples = (each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == example_key)
-    about_model = trust.in_a_line(comparison.a.source) if selection.page() == FIRST_PAGE else ""
-    return next(filter(None, (_look_at(example, comparison.a) for example in examples)), about_model)
+    examples = [each for each in prompts.examples() if (each.prompt, each.prompt_b, each.view) == example_key]
+    about_model = trust.in_a_line(comparison.a.source) if selection.page() == FIRST_PAGE and not examples else ""
+    return next(filter(None, (_look_at(each, comparison.a) for each in examples if hint.is_opened(each))), about_model)
 
 
 def _look_at(example: prompts.Example, run: Run) -> str:
     """Hint of an example, where it holds for this run: in its own model or in another language model."""
     if example.model == run.source.name and run.bos is True:
-        return f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}"
+        return hint.of_example(example, run.source.name)
     by_hand = any(map(models.heads_by_hand, (example.model, run.source.name)))
-    return "" if by_hand or run.cfg.attention_dir != "causal" else f"{prompts.LOOK_AT} {example.look_at}"
+    return "" if by_hand or run.cfg.attention_dir != "causal" else hint.of_example(example, run.source.name)
 
 
 def on_default(chosen: Selection) -> Selection:
@@ -122,4 +123,5 @@ def open_example(example: prompts.Example) -> None:
         heads=example.heads,
         scale=selection.current().scale,
     )
+    hint.remember(example, selection.current().model)
     selection.ask(chosen, page=example.view)

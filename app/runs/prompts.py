@@ -63,14 +63,6 @@ class SourceExample:
         return f"{self.title} · {self.model}"
 
 
-LOOK_AT = "**What to look at.**"
-
-
-def brings(example: Example | SourceExample) -> str:
-    """Say that the example was opened with a model of its own."""
-    return f"The example brought its model, {example.model}."
-
-
 @cache
 def source_examples() -> tuple[SourceExample, ...]:
     """The example sources; the first is the default."""

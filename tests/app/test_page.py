@@ -83,7 +83,6 @@ def _texts(page: AppTest) -> str:
 def test_a_newcomer_sees_the_first_example_on_the_servers_model(page: AppTest, folder: str) -> None:
     _open(page)
     assert page.text_area[0].value == examples()[0].prompt
-    assert examples()[0].look_at in page.caption[0].value
     assert "input tokens with BOS" in _texts(page)
     assert page.query_params == {"model": folder, "prompt": examples()[0].prompt}
 
@@ -302,7 +301,17 @@ def test_an_example_brings_its_model_and_settings_and_says_so(page: AppTest, exa
     b = {} if example.prompt_b is None else {"prompt_b": example.prompt_b}
     view = {} if example.view == "attention" else {"page": example.view}
     assert page.query_params == {"model": example.model, "prompt": example.prompt} | heads | b | view
-    assert _hint(page).endswith(f"{example.look_at} The example brought its model, {example.model}.")
+    brought = "" if example.model == "teach-copy" else f" The example brought its model, {example.model}."
+    assert _hint(page).endswith(f"{example.look_at}{brought}")
+
+
+def test_a_first_visit_has_no_hint_over_its_finding(page: AppTest) -> None:
+    """Nobody opened the example, or chose another model that it could have changed."""
+    _open(page)
+    assert page.text_area[0].value == examples()[0].prompt
+    assert _hint(page) == ""
+    _press(page, f"{examples()[0].title} · {examples()[0].model}")
+    assert examples()[0].look_at in _hint(page)
 
 
 @pytest.mark.parametrize(
@@ -311,8 +320,10 @@ def test_an_example_brings_its_model_and_settings_and_says_so(page: AppTest, exa
 def test_a_hint_is_said_of_models_of_which_it_is_true(page: AppTest, number: int, model: str, said: bool) -> None:
     """An example's text in another model that learned from text; what was written by hand, and what was not."""
     example = examples()[number]
-    page.query_params["page"] = example.view
-    _open(page, model=model, prompt=example.prompt)
+    _open(page)
+    _press(page, f"{example.title} · {example.model}")
+    page.session_state[selection.bar_key("model")] = model
+    page.button[0].click().run()
     assert (example.look_at in _hint(page)) is said
     assert "The example brought its model" not in _hint(page)
 

@@ -50,11 +50,10 @@ def _pattern(model: Transformer, layer: int, head: int) -> np.ndarray:
     return cache["pattern", layer][0, head].numpy()
 
 
-def test_a_newcomer_sees_heads_and_what_to_look_at(app: Driver) -> None:
+def test_a_newcomer_sees_heads_of_a_text_that_repeats(app: Driver) -> None:
     app.open()
     expect(app.page).to_have_title(re.compile("Headlight"))
     expect(app.prompt).to_have_value(re.compile(r"(\w+ \w+).*\1"))  # some phrase occurs twice
-    expect(app.page.get_by_text("What to look at.")).to_be_visible()
     expect(app.fed).to_contain_text("mini")
     expect(app.panels.first).to_be_visible()
     expect(app.board).to_have_attribute("aria-label", re.compile("layers by"))

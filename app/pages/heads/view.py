@@ -19,6 +19,7 @@ from headlight.app.components import (
     row_table,
 )
 from headlight.app.exports.csv_files import Cell
+from headlight.app.figures.plots import MAX_INTERVALS
 from headlight.app.frame import progress, prompt_list
 from headlight.app.glossary import TERMS
 from headlight.app.pages.heads import charts as own
@@ -64,6 +65,8 @@ def render(comparison: Comparison) -> None:
         with beside:
             _doubts(rankings)
             charts.draw(own.rows(rankings), "The score of every head with its interval")
+            if comparison.n_layers * comparison.n_heads > MAX_INTERVALS:
+                st.caption("Of so many heads the 95% intervals are in the tooltips and in the table, not in the plot.")
     _about(comparison, sides, now)
     progress.go_on(work, detection.do)
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Number, Option
-from headlight.app.frame import bars, trust
+from headlight.app.frame import bars, hint, trust
 from headlight.app.frame.about import details, line, names
 from headlight.app.glossary import TERMS
 from headlight.app.parts.markdown import plain
@@ -81,6 +81,7 @@ def _begin() -> None:
 def _open(example: prompts.SourceExample) -> None:
     alone = replace(selection.current(), translation=None, translator_b="", source_b=None, translation_b=None)
     selected = replace(alone, translator=example.model, source=example.source)
+    hint.remember(example, selection.current().translator)
     selection.ask_instead(selected)
 
 
@@ -93,7 +94,7 @@ def look_at(translations: Translations) -> str:
     """Hint of an example on its own model; else what the model is good for."""
     current = translations.a.source.name, translations.a.source_text
     examples = (each for each in prompts.source_examples() if (each.model, each.source) == current)
-    hints = (f"{prompts.LOOK_AT} {example.look_at} {prompts.brings(example)}" for example in examples)
+    hints = (hint.of_example(example, translations.a.source.name) for example in examples)
     return next(hints, trust.in_a_line(translations.a.source))
 
 

@@ -11,9 +11,8 @@ from headlight.app.exports.script import names_of, opening, report, runs_made, w
 from headlight.app.pages.why import answer, by_features, panels, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
-from headlight.app.pages.why.chosen import query_place, question_of, sides_of
+from headlight.app.pages.why.chosen import head_of, query_place, question_of, sides_of
 from headlight.app.pages.why.figures import condensed
-from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.pair import Pair, pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts, is_there, side_of
 from headlight.app.selection.chosen import Selection

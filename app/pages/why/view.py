@@ -13,9 +13,8 @@ from headlight.app.pages.why import answer, as_numbers, by_features, follow, pan
 from headlight.app.pages.why import charts as own
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.choices import Choices
-from headlight.app.pages.why.chosen import query_place, sides_of
+from headlight.app.pages.why.chosen import head_of, query_place, sides_of
 from headlight.app.parts import charts, needs, options
-from headlight.app.parts.first_heads import head_of
 from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair, pair_of, place_of, preposition, typeable

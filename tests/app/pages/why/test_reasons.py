@@ -10,7 +10,6 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import spelled
 from headlight.app.pages.why.chosen import sides_of
 from headlight.app.pages.why.figures import condensed, fall
-from headlight.app.parts.first_heads import clearest
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, with_difference
 from headlight.app.runs import runs
@@ -31,8 +30,22 @@ def test_where_nothing_is_chosen_it_is_the_likeliest_two_and_the_strongest_cell(
     at = explained_of(Comparison(run), Selection(), "A")
     last = len(run.tokens) - 1
     assert [at.question.target, at.question.distractor] == run.next_logits.topk(2).indices.tolist()
-    assert (at.head, at.cell.query, at.question.position) == (clearest(Comparison(run))[0], last, last)
+    assert (at.head, at.cell.query, at.question.position) == (_largest_by_hand(run, at.question), last, last)
     assert at.cell.key == int(attend(run, *at.head).pattern[last].argmax())
+
+
+def _largest_by_hand(run: Run, question: Question) -> tuple[int, int]:
+    """The head whose write moves the logit difference most through the final norm at this run's scale."""
+    with torch.inference_mode():
+        _, cache = run.model.run_with_cache(run.tokens[None])
+        n_layers, at = run.cfg.n_layers, question.position
+        z = torch.stack([cache["z", layer][0, at] for layer in range(n_layers)])
+        W_O = torch.stack([run.model.block(layer).attn.W_O for layer in range(n_layers)])
+        writes = torch.einsum("lhd,lhdm->lhm", z, W_O)
+        centred = (writes - writes.mean(-1, keepdim=True)) / cache["ln_final.hook_scale"][0, at]
+        direction = run.model.unembed.W_U[:, question.target] - run.model.unembed.W_U[:, question.distractor]
+        sizes = ((centred * run.model.ln_final.w) @ direction).abs()
+    return divmod(int(sizes.argmax()), run.cfg.n_heads)
 
 
 def test_an_earlier_position_has_its_own_prediction_and_query(run: Run) -> None:
