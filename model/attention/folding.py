@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headlight.model.runs.head import pattern_blocks, query_blocks
+from headlight.model.runs.host import Steps
 from headlight.model.runs.run import Run
 
 Fold = Literal["average", "largest"]
@@ -31,6 +32,19 @@ def kept_folded(run: Run, layer: int, group: Group, fold: Fold) -> Folded | None
     if not run.host.caches or run.cfg.n_layers * run.cfg.n_heads * n_units**2 > MAX_KEPT:
         return None
     return run.keep(("folded", layer, fold, tuple(group.tolist())), lambda: folded(run, layer, group, fold))
+
+
+def fold_all(run: Run, group: Group, fold: Fold) -> None:
+    """Fold every layer, as far as they are kept, with progress.
+
+    Raises:
+        HeadlightError: the run's host lets no more work in.
+    """
+    steps = Steps(run.host, run.cfg.n_layers)
+    with run.host.turn():
+        for layer in range(run.cfg.n_layers):
+            kept_folded(run, layer, group, fold)
+            steps.add()
 
 
 def folded(run: Run, layer: int, group: Group, fold: Fold, head: int | None = None) -> Folded:

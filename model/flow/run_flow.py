@@ -17,7 +17,7 @@ from headlight.model.flow.shares import Summands
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.head import patterns
-from headlight.model.runs.host import kept
+from headlight.model.runs.host import Steps, kept
 from headlight.model.runs.linear import attention_bias, write_scales, writes_at_unit_scale
 from headlight.model.runs.run import Run
 
@@ -84,7 +84,13 @@ def no_flow(run: Run) -> str:
 def _supply(run: Run) -> Supply:
     if reason := no_flow(run):
         raise InputError(reason)
-    return partial(_summands, run, _states(run))
+    steps, summands = Steps(run.host, run.cfg.n_layers), partial(_summands, run, _states(run))
+
+    def supply(layer: int, positions: list[int]) -> Summands:
+        steps.add()
+        return summands(layer, positions)
+
+    return supply
 
 
 def _states(run: Run) -> list[Float[Tensor, "pos d_model"]]:

@@ -22,10 +22,15 @@ _render = register(__file__)
 
 @dataclass(frozen=True)
 class TokenAxis:
-    """Tokens along a side of every pattern: the label of each, and which of the runs A and B have it."""
+    """Tokens along a side of every pattern: the label of each, and which of the runs A and B have it.
+
+    The first place has the token of number `first`, and each has `step` of them.
+    """
 
     labels: Sequence[str]
     presence: Sequence[Presence]
+    first: int = 0
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,8 @@ def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
     return {
         "labels": list(axis.labels),
         "presence": list(axis.presence),
+        "first": axis.first,
+        "step": axis.step,
         "columns": columns and axis_props(columns, None),
     }
 

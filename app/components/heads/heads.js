@@ -76,7 +76,8 @@ class Heads {
     this.title.textContent = title;
     this.explanation.tell(title, help);
     this.sizes = { query: this.axes.query.labels.length, key: this.axes.key.labels.length };
-    if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes);
+    if (!this.zoom?.isOf(this.sizes)) this.zoom = new Zoom(this.sizes, this.axes);
+    this.zoom.axes = this.axes;
     this.fetched.tell(props, arrays);
     this.arrange();
   }

@@ -10,9 +10,10 @@ class Zoom {
   visible;
 
   // `sizes` says how many queries and keys there are.
-  /** @param {Sizes} sizes */
-  constructor(sizes) {
+  /** @param {Sizes} sizes @param {Axes} axes */
+  constructor(sizes, axes) {
     this.sizes = sizes;
+    this.axes = axes;
     this.reset();
   }
 
@@ -77,12 +78,15 @@ class Zoom {
 
   // As long as `text` can become.
   get longestText() {
-    const [query, key] = [this.sizes.query - 1, this.sizes.key - 1];
+    const [query, key] = BOTH_SIDES.map((side) => numberAt(this.axes[side], this.sizes[side]) - 1);
     return `queries ${query}–${query}, keys ${key}–${key}`;
   }
 
   get text() {
-    const range = (/** @type {Extent} */ [start, end]) => (end - start === 1 ? `${start}` : `${start}–${end - 1}`);
-    return `queries ${range(this.visible.query)}, keys ${range(this.visible.key)}`;
+    const [query, key] = BOTH_SIDES.map((side) => {
+      const [start, end] = this.visible[side];
+      return numbersText(this.axes[side], start, end - 1);
+    });
+    return `queries ${query}, keys ${key}`;
   }
 }

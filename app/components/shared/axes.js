@@ -8,7 +8,10 @@
 /** @typedef {{ queries: number[], keys: number[] }} Marks */
 /** @typedef {{ start: number, end: number, pitch: number, at: (place: number) => number, longest: number }} Span */
 /** @typedef {"both" | "changed" | "a" | "b"} Presence which of the runs A and B have a token */
-/** @typedef {{ labels: string[], presence: Presence[] }} Axis the tokens along a side: `axis_props` in heads/__init__.py */
+/**
+ * @typedef {{ labels: string[], presence: Presence[], first?: number, step?: number }} Axis the tokens along a side:
+ *   `axis_props` in heads/__init__.py
+ */
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;
 const LABEL_GAP = 6;
@@ -35,13 +38,25 @@ function axisSpan(box, side) {
   return { start, end, pitch, at: (place) => (place - start) * pitch, longest: box.longestLabel ?? LONGEST_LABEL };
 }
 
+// The number of a place's first token.
+/** @type {(axis: Pick<Axis, "first" | "step">, place: number) => number} */
+const numberAt = ({ first = 0, step = 1 }, place) => first + place * step;
+
+// The numbers of the tokens from one place to another.
+/** @type {(axis: Axis, from: number, to: number) => string} */
+function numbersText(axis, from, to) {
+  const [first, last] = [numberAt(axis, from), numberAt(axis, to + 1) - 1];
+  return first === last ? `${first}` : `${first}–${last}`;
+}
+
 // The places to label, and what to write there.
-/** @type {(labels: string[], span: Span) => [number, string][]} */
-function axisLabels(labels, { start, end, pitch }) {
+/** @type {(axis: Pick<Axis, "labels" | "first" | "step">, span: Span) => [number, string][]} */
+function axisLabels(axis, { start, end, pitch }) {
+  const { labels } = axis;
   const named = labelStep(pitch, LABEL_ROOM) <= MAX_SKIPPED;
   const step = labelStep(pitch, named ? LABEL_ROOM : POSITION_ROOM);
   const places = upTo(end - start).map((index) => start + index);
-  return places.filter((place) => place % step === 0).map((place) => [place, named ? shortLabel(labels[place], place) : String(place)]);
+  return places.filter((place) => place % step === 0).map((place) => [place, named ? shortLabel(labels[place], place) : String(numberAt(axis, place))]);
 }
 
 /** @typedef {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} TextContext */
@@ -57,13 +72,13 @@ function widestLabel(context, theme, labels, longest = LONGEST_LABEL) {
 
 // One axis of `box`: beside the rows, or under the columns and turned upwards.
 /** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {Box} box @param {Side} side @param {Axis} axis */
-function drawAxis(context, theme, box, side, { labels, presence }) {
+function drawAxis(context, theme, box, side, axis) {
   const span = axisSpan(box, side);
   context.save();
   turnTo(context, box, side);
   setLabelLook(context, theme);
-  for (const [place, text] of axisLabels(labels, span)) drawAxisLabel(context, span, place, text);
-  for (let place = span.start; place < span.end; place++) drawPresence(context, theme, span, place, presence[place]);
+  for (const [place, text] of axisLabels(axis, span)) drawAxisLabel(context, span, place, text);
+  for (let place = span.start; place < span.end; place++) drawPresence(context, theme, span, place, axis.presence[place]);
   context.restore();
 }
 
@@ -95,7 +110,7 @@ function drawAxisAbove(context, theme, box, labels) {
   turnTo(context, { ...box, height: 0 }, "key");
   setLabelLook(context, theme);
   [context.textBaseline, context.textAlign] = ["middle", "left"];
-  for (const [place, text] of axisLabels(labels, span)) {
+  for (const [place, text] of axisLabels({ labels }, span)) {
     context.fillText(fitText(context, text, span.longest), LABEL_GAP, span.at(place + 0.5) + 0.5);
   }
   context.restore();
@@ -112,7 +127,7 @@ function drawAxisMark(context, theme, box, side, labels, place, colour) {
   context.save();
   turnTo(context, box, side);
   context.fillStyle = cssColour(theme.background);
-  const covered = axisLabels(labels, span).filter(([other]) => Math.abs(other - place) * span.pitch < LABEL_ROOM);
+  const covered = axisLabels({ labels }, span).filter(([other]) => Math.abs(other - place) * span.pitch < LABEL_ROOM);
   const width = span.longest + LABEL_GAP;
   for (const [other] of [...covered, [place]]) {
     context.fillRect(-width - LABEL_GAP, span.at(other + 0.5) - LABEL_ROOM / 2, width, LABEL_ROOM);

@@ -52,7 +52,10 @@ function slotBadge(slot) {
 
 // The tokens along each side of a matrix: other ones along the columns if there are such.
 /** @type {(props: AxisProps) => Axes} */
-const axesOf = ({ labels, presence, columns }) => ({ query: { labels, presence }, key: columns ?? { labels, presence } });
+const axesOf = ({ labels, presence, first, step, columns }) => {
+  const axis = { labels, presence, first, step };
+  return { query: axis, key: columns ?? axis };
+};
 
 /** @type {(pin: Marks, axes: Axes) => boolean} */
 const pinFits = ({ queries, keys }, { query, key }) =>
@@ -60,7 +63,8 @@ const pinFits = ({ queries, keys }, { query, key }) =>
 
 // A tooltip's row for one token of the axis.
 /** @type {(side: Side, place: number, axis: Axis) => TooltipRow} */
-function describePlace(side, place, { labels, presence }) {
+function describePlace(side, place, axis) {
+  const { labels, presence } = axis;
   const note = PRESENCE_NAMES[presence[place]];
-  return [`${side} ${place}`, note ? `${labels[place]} (${note})` : labels[place]];
+  return [`${side} ${numbersText(axis, place, place)}`, note ? `${labels[place]} (${note})` : labels[place]];
 }

@@ -9,7 +9,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.panels import window
 from headlight.app.parts.parts import heading
 from headlight.model.attention import fields
-from headlight.model.attention.axis import MAX_TOKENS, Places, block_size
+from headlight.model.attention.axis import MAX_TOKENS, Axis, Places, block_size
 from headlight.model.attention.fields import How
 from headlight.model.runs.comparison import BOTH, Comparison
 from headlight.model.runs.edits import Head
@@ -23,6 +23,12 @@ def places_of(comparison: Comparison, own: Choices) -> Places:
     """What stands at a place of a pattern: the unit, or of a long prompt's tokens some together."""
     is_long = comparison.b is None and len(comparison.a.tokens) > MAX_TOKENS
     return "block" if own.unit == "token" and is_long else own.unit
+
+
+def token_axis(axis: Axis, places: Places, comparison: Comparison) -> TokenAxis:
+    """The axis of the heads and the text."""
+    step = block_size(len(comparison.a.tokens)) if places == "block" else 1
+    return TokenAxis(axis.labels, axis.presence, step=step)
 
 
 def how_of(own: Choices, places: Places) -> How:
@@ -113,4 +119,4 @@ def _within(pin: Pin, rows: range, columns: range) -> Pin | None:
 
 
 def _axis(run: Run, tokens: range) -> TokenAxis:
-    return TokenAxis(run.labels[tokens.start : tokens.stop], (BOTH,) * len(tokens))
+    return TokenAxis(run.labels[tokens.start : tokens.stop], (BOTH,) * len(tokens), first=tokens.start)

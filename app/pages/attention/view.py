@@ -41,9 +41,12 @@ from headlight.app.runs import thumbnails
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.attention.fields import How
+from headlight.model.attention.folding import fold_all
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.run import LONG as LONG_RUN
+from headlight.model.runs.run import Run
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
@@ -78,7 +81,8 @@ def _pictures(
     """The grid, the chosen heads and the text; of a long prompt the grid last, which needs every head's pattern."""
     now, run = selection.current(), comparison.a
     own, compares = now.choices_of(Choices), comparison.b is not None
-    grid_last = not compares and own.how.show == "weight" and not run.is_summarized
+    is_read = run.is_summarized if own.unit == "token" else len(run.tokens) < LONG_RUN
+    grid_last = not compares and own.how.show == "weight" and not is_read
     if grid_last:
         chosen, limits = heads_of(comparison, now), grid.limits("a", 1.0)
     else:
@@ -87,10 +91,22 @@ def _pictures(
     _chosen(comparison, chosen, axis, limits, text, large)
     if grid_last:
         with all_heads:
-            if progress.watched("all heads", "layers done", "all_heads", run.key, lambda: run.scores):
+            subject = (run.key, own.unit, own.how.fold)
+            if progress.watched(
+                "all heads", "layers done", "all_heads", subject, lambda: _read_all(run, axis, own.how)
+            ):
                 _grid(comparison, axis)
     if chosen:
         _numbers(comparison, chosen, axis)
+
+
+def _read_all(run: Run, axis: Axis, how: How) -> bool:
+    """Go through every head's pattern once: for thumbnails and scores, or between units."""
+    (group,) = axis.groups
+    if group is None:
+        return bool(run.scores)
+    fold_all(run, group, how.fold)
+    return True
 
 
 def _chosen(
@@ -113,11 +129,12 @@ def _chosen(
             grid.say_none_is_chosen()
             return
         panels = [panel(comparison, head, axis, places, how.fold) for head in chosen]
+        token_axis = pooled.token_axis(axis, places, comparison)
         before = Pin(now.queries, now.keys) if now.queries or now.keys else None
         if is_pooled:
             before = pooled.pin_of(comparison.a, (now.queries, now.keys))
             pooled.say_how(comparison.a)
-        pin = _heads(panels, axis, how, limits, fetchable(comparison, axis, places, how.fold), before)
+        pin = _heads(panels, token_axis, how, limits, fetchable(comparison, axis, places, how.fold), before)
         if pin != before and is_pooled:
             pooled.choose(comparison.a, chosen[0], pin)
         elif pin != before:
@@ -127,7 +144,7 @@ def _chosen(
         _ask_why(chosen)
     with text:
         finding.draw(comparison, chosen[0], tokens)
-        _text(comparison, panels[0], axis, how)
+        _text(comparison, panels[0], axis, token_axis, how)
         if own.unit == "token":
             st.caption(plain(finding.how_to_read(comparison, fields.title(how.show, how.fold))))
 
@@ -144,7 +161,7 @@ def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> No
             head_tables.draw(comparison, chosen, axis)
 
 
-def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, how: How) -> None:
+def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, token_axis: TokenAxis, how: How) -> None:
     """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
     now = selection.current()
     own = now.choices_of(Choices)
@@ -158,7 +175,7 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, how: How) -> Non
 
     token_strip(
         TokenStrip(
-            TokenAxis(axis.labels, axis.presence),
+            token_axis,
             drawn,
             show=how.show,
             sink=how.sink,
@@ -246,7 +263,7 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
         before,
         "grid",
         GROUP,
-        captions=_with_labels(comparison.keep("captions", lambda: _captions(comparison)), supported),
+        captions=_with_labels(_captions(comparison, axis), supported),
         marks=labels.marks(supported, comparison.n_layers, comparison.n_heads) if supported else None,
         roles=labels.roles(supported),
         order=order,
@@ -296,8 +313,14 @@ def _figures(comparison: Comparison, axis: Axis) -> list[list[str]]:
     return [["–" if np.isnan(value) else f"{value:.3g}" for value in layer] for layer in values]
 
 
-def _captions(comparison: Comparison) -> list[list[str]]:
-    """Beside a head's name: three of its scores in A."""
+def _captions(comparison: Comparison, axis: Axis) -> list[list[str]]:
+    """Beside a head's name three of its scores in A; between units of a long prompt only where they are known."""
+    if axis.groups[0] is not None and not comparison.a.is_summarized:
+        return [[""] * comparison.n_heads for _ in range(comparison.n_layers)]
+    return comparison.keep("captions", lambda: _scores_said(comparison))
+
+
+def _scores_said(comparison: Comparison) -> list[list[str]]:
     names = ("entropy", "previous_token", "induction")
     scores = (comparison.a.scores[name].values[: comparison.n_layers, : comparison.n_heads].tolist() for name in names)
     return [[_caption(*head) for head in zip(*layer, strict=True)] for layer in zip(*scores, strict=True)]
@@ -318,14 +341,14 @@ def _caption(entropy: float, previous_token: float, induction: float) -> str:
 
 
 def _heads(
-    panels: list[HeadPanel], axis: Axis, how: How, limits: dict[Kind, float], others: Fetchable, before: Pin | None
+    panels: list[HeadPanel], axis: TokenAxis, how: How, limits: dict[Kind, float], others: Fetchable, before: Pin | None
 ) -> Pin | None:
     """Draw the heads with the pin of before; return the pin."""
     now = selection.current()
     return heads(
         HeadPanels(
             panels,
-            TokenAxis(axis.labels, axis.presence),
+            axis,
             show=how.show,
             sink=how.sink,
             scale=now.scale,

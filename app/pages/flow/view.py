@@ -4,6 +4,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import FlowChoice, Slider, flow_choice, flow_graph
+from headlight.app.frame import progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.flow import choice_panel
 from headlight.app.pages.flow import figures as numbers
@@ -95,9 +96,11 @@ def _take_click(comparison: Comparison) -> None:
 
 
 def _side(comparison: Comparison, side: str) -> None:
-    with st.spinner("Computing the flow…"):
-        flow = flow_in(comparison, side, selection.current())
-    run = comparison.sides[side]
+    run, now = comparison.sides[side], selection.current()
+    subject = (run.key, place_of(comparison, now), now.choices_of(Choices).flow_threshold)
+    flow = progress.watched("the flow", "layers done", f"flow_{side}", subject, lambda: flow_in(comparison, side, now))
+    if flow is None:
+        return
     if selection.current().table:
         _tables(comparison, run, flow, side if comparison.b is not None else "")
     else:

@@ -107,7 +107,9 @@ def build_mask(
 ) -> Mask:
     """Attention mask: no key after its query if causal, and never a padding token."""
     n_query = n_key if n_query is None else n_query
-    mask = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
     if attention_dir == "causal":
-        mask = mask.tril(n_key - n_query)
+        query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
+        mask = (torch.arange(n_key, device=device) <= query)[None, None]
+    else:
+        mask = torch.ones(1, 1, n_query, n_key, dtype=torch.bool, device=device)
     return mask if attention_mask is None else mask & attention_mask[:, None, None, :]

@@ -146,3 +146,15 @@ def test_some_rows_at_a_time_are_all_of_them(way: str, monkeypatch: pytest.Monke
             torch.testing.assert_close(fused.double(), exact["z"], rtol=1e-5, atol=1e-5)  # as below
     # Sums of a few terms of size 1.
     torch.testing.assert_close(z.double(), exact["z"], rtol=1e-5, atol=1e-5)
+
+
+def test_one_cell_far_down_makes_a_mask_another_than_causal() -> None:
+    """It is gone through some queries at a time."""
+    mask = place("causal", None, 300, torch.device("cpu")).mask
+    assert torch.equal(mask[0, 0], torch.ones(300, 300).tril().bool())
+    assert taken.is_causal(mask)
+    assert not taken.is_causal(mask[:, :, 1:])
+    for query, key in ((299, 5), (130, 131)):
+        other = mask.clone()
+        other[0, 0, query, key] ^= True
+        assert not taken.is_causal(other)

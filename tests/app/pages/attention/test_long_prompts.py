@@ -9,6 +9,7 @@ import torch
 
 from headlight.app.pages.attention import view
 from headlight.app.parts import first_heads
+from headlight.model.attention import folding
 from headlight.model.measure.attention import head_scores, scores_at
 from headlight.model.runs import run as runs_module
 from headlight.model.runs import summaries
@@ -61,3 +62,23 @@ def test_scores_over_all_queries_are_the_heads_scores() -> None:
     some = scores_at(rows[:, :, [3, 4]], tokens, torch.tensor([3, 4]))
     torch.testing.assert_close(some["previous_token"], (rows[:, :, 3, 2] + rows[:, :, 4, 3]) / 2)
     torch.testing.assert_close(some["induction"], rows[:, :, 3, 2])  # of 4, the first of its kind, there is none
+
+
+def test_between_sentences_each_pattern_is_computed_once(
+    run: Run, order: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the chosen heads, all thumbnails and what is beside a head's name."""
+    layers: list[tuple[int, int | None]] = []
+    blocks = folding.pattern_blocks
+
+    def noted(made: Run, layer: int, head: int | None = None) -> Any:
+        layers.append((layer, head))
+        return blocks(made, layer, head)
+
+    monkeypatch.setattr(folding, "pattern_blocks", noted)
+    for module, name in ((runs_module, "LONG"), (first_heads, "LONG"), (summaries, "LONG"), (view, "LONG_RUN")):
+        monkeypatch.setattr(module, name, 5)
+    at = page("attention", Comparison(replace(run, prompt=f"{run.prompt}  ")), unit="sentence")
+    assert not at.exception
+    assert sorted(layers) == [(layer, None) for layer in range(run.cfg.n_layers)]
+    assert order == ["heads", "token_strip", "draw"]
