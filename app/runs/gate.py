@@ -65,7 +65,8 @@ class Gate:
 
     The line is fair to owners, which are browser sessions. A run is due at the time of its arrival plus its estimated
     seconds plus the seconds that its owner has had lately: who has long work lets others pass, but only those who come
-    within that time, so that nobody waits without end. `note` gets each run's seconds in line and inside.
+    within that time, so that nobody waits without end. `note` gets each run's seconds in line and inside. `begin` is
+    called in a thread that has been let in, with the number of those inside.
     """
 
     def __init__(
@@ -76,9 +77,10 @@ class Gate:
         owner: Callable[[], Hashable] = get_ident,
         clock: Callable[[], float] = time.monotonic,
         note: Callable[[float, float], None] = lambda waited, took: None,
+        begin: Callable[[int], None] = lambda n_running: None,
     ) -> None:
         self._at_once, self._max_waiting, self._tell, self._owner = at_once, waiting, tell, owner
-        self._clock, self._note = clock, note
+        self._clock, self._note, self._begin = clock, note, begin
         self._lock, self._numbers, self._thread = Lock(), count(), local()
         self._line, self._running = list[Ticket](), dict[int, Ticket]()
         self._used = dict[Hashable, tuple[float, float]]()  # seconds, and when they were counted
@@ -115,7 +117,7 @@ class Gate:
         ticket = self._queue(estimate)
         try:
             self._wait(ticket)
-            self._thread.is_inside = True
+            self._go_in()
             yield
         finally:
             self._thread.is_inside = False
@@ -144,7 +146,7 @@ class Gate:
         try:
             self._wait(ticket)
             if not ticket.values:
-                self._thread.is_inside = True
+                self._go_in()
                 members = [ticket, *ticket.followers]
                 values = compute([member.part.request for member in members if member.part])
                 for member, computed in zip(members, values, strict=True):
@@ -158,6 +160,10 @@ class Gate:
     def _wait(self, ticket: Ticket) -> None:
         while not ticket.admitted.wait(TICK):
             self._tell(self._place(ticket))
+
+    def _go_in(self) -> None:
+        self._thread.is_inside = True
+        self._begin(self.n_running)
 
     def _queue(self, estimate: float | None, part: Part | None = None) -> Ticket:
         with self._lock:

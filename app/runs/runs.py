@@ -39,6 +39,7 @@ _LOG = logging.getLogger("headlight")
 Inputs = tuple[str, str, Begin]
 """A model's name, a prompt, and what it begins with."""
 ENTRY_BYTES = 1024  # of a key and of what stands around a value, so that no number of small values is kept for nothing
+ALL_THREADS = torch.get_num_threads()  # as many as torch takes, before runs share them
 HEADS_WAITING = 64  # heads that browsers ask for by themselves, more than the server has threads for these
 EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
 """The same and edits: what `run` takes, by which a job names a run."""
@@ -46,10 +47,16 @@ EditedInputs = tuple[str, str, Begin, tuple[Edit, ...]]
 
 @cache
 def _gate() -> Gate:
-    if settings().threads:
-        torch.set_num_threads(settings().threads)
     at_once, waiting = settings().runs_at_once, settings().runs_waiting
-    return Gate(at_once, waiting, passes.tell_place, visitors.session, note=metrics.note_run)
+    return Gate(at_once, waiting, passes.tell_place, visitors.session, note=metrics.note_run, begin=_share_threads)
+
+
+def _share_threads(n_running: int) -> None:
+    """Have a run take its share of the processor's threads, all if it is alone, or as many as the settings say.
+
+    Two runs with two threads each on two cores wait for each other at the end of every operation.
+    """
+    torch.set_num_threads(settings().threads or max(1, ALL_THREADS // n_running))
 
 
 @cache

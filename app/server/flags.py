@@ -41,7 +41,7 @@ class Settings:
         "what matrices are kept in: as files hold them, float32, or bfloat16; the arithmetic is float32's",
         one_of=("stored", "float32", "bfloat16"),
     )
-    threads: int = _set(0, "processor threads of a run; 0 leaves them to torch", between=(0, 1024))
+    threads: int = _set(0, "processor threads of a run; 0 shares torch's among those under way", between=(0, 1024))
     models_gib: float = _set(4.0, "memory for open models, mapped files counted in full", between=GIB_RANGE)
     cache_gib: float = _set(1.0, "memory for runs that are kept", between=GIB_RANGE)
     run_gib: float = _set(1.5, "memory that one run may take by estimate", between=GIB_RANGE)

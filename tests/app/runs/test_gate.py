@@ -36,6 +36,17 @@ def test_the_gate_lets_some_in_has_some_wait_and_turns_the_rest_away() -> None:
         pass
 
 
+def test_one_that_is_let_in_reads_how_many_are_inside() -> None:
+    inside = list[int]()
+    gate = Gate(at_once=2, waiting=0, begin=inside.append)
+    with ThreadPoolExecutor(1) as pool, gate.enter():
+        pool.submit(_enter_and_leave, gate).result(10)
+        with gate.enter():
+            pass  # which it is already
+    assert gate.share("group", 1, 5, lambda requests: requests) == 5
+    assert inside == [1, 2, 1]
+
+
 def test_the_gate_gives_the_place_back_after_an_error() -> None:
     gate = Gate(at_once=1, waiting=0)
     for _ in range(3):

@@ -133,6 +133,19 @@ def test_a_full_gate_says_busy(folder: str, settings: dict[str, object]) -> None
     assert runs.run(folder, PROMPT, True).prompt == PROMPT
 
 
+@pytest.mark.parametrize(("threads", "expected"), [(0, [4, 2]), (3, [3, 3])])
+def test_runs_at_a_time_share_the_processors_threads(
+    folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch, threads: int, expected: list[int]
+) -> None:
+    settings.update(threads=threads)
+    taken = list[int]()
+    monkeypatch.setattr(runs, "ALL_THREADS", 4)
+    monkeypatch.setattr(torch, "set_num_threads", taken.append)
+    with runs.turn(), ThreadPoolExecutor(1) as other:
+        other.submit(runs.run, folder, PROMPT, True).result(60)
+    assert taken == expected
+
+
 def test_what_was_fed_is_what_was_typed(folder: str) -> None:
     odd = "<|endoftext|> <b>\u202ex</b> \x00"
     made = runs.run(folder, odd, False)
