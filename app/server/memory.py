@@ -11,6 +11,7 @@ SPARE = 256 * MIB  # of freed memory that the server keeps for the next run
 MANY = 100  # modules, as a large library brings them; to look through everything for a few takes longer than it saves
 
 COLLECT_EVERY = 5.0  # seconds
+SHARE = 0.02  # of the time at most, since nobody is served meanwhile
 
 _n_modules = 0
 _has_run = Event()
@@ -38,16 +39,20 @@ def spare_modules() -> None:
 def collect_regularly() -> None:
     """Collect garbage every few seconds in which scripts have run, from now on, and return freed memory.
 
-    Streamlit would collect after each script, which goes through the objects of all sessions: with sixty of them a
-    third of the time in which Python runs (config.toml switches that off).
+    The more sessions there are the longer it takes, and the less often it is done. Streamlit would collect after each
+    script, which goes through the objects of all sessions: with sixty of them a third of the time in which Python runs
+    (config.toml switches that off).
     """
 
     def collect() -> None:
+        took = 0.0
         while True:
-            time.sleep(COLLECT_EVERY)
+            time.sleep(max(COLLECT_EVERY, took / SHARE))
             _has_run.wait()
             _has_run.clear()
+            began = time.thread_time()
             gc.collect()
             return_freed_memory(SPARE)
+            took = time.thread_time() - began
 
     Thread(target=collect, name="collector", daemon=True).start()

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import time
 import tomllib
 from threading import Event
 from types import ModuleType
@@ -60,3 +61,27 @@ def test_garbage_is_collected_some_time_after_a_script_has_run(monkeypatch: pyte
     assert collected.wait(10)
     options = tomllib.loads((SERVER.parent / ".streamlit" / "config.toml").read_text())
     assert options["runner"]["postScriptGC"] is False
+
+
+def test_the_longer_it_takes_to_collect_the_less_often_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_collected = 0
+
+    def collect() -> None:
+        nonlocal n_collected
+        n_collected += 1
+        began = time.thread_time()
+        while time.thread_time() < began + 0.1:
+            pass
+
+    monkeypatch.setattr(memory, "COLLECT_EVERY", 0.01)
+    monkeypatch.setattr(memory, "_has_run", Event())
+    monkeypatch.setattr(memory.gc, "collect", collect)
+    memory.collect_regularly()
+    give_up = time.monotonic() + 10
+    while not n_collected and time.monotonic() < give_up:
+        memory.spare_modules()
+    since = time.monotonic()
+    while time.monotonic() < since + 1.0:  # the next is due after five seconds
+        memory.spare_modules()
+        time.sleep(0.01)
+    assert n_collected == 1
