@@ -596,7 +596,8 @@ TERMS = {
         "a score: the change of what is written, B's (or A's mean) less A's, times the gradient for what is read (edge "
         "attribution patching, Syed et al. 2023). The largest are the circuit. Faithfulness: with "
         "all other edges from B, how far target − distractor gets from B's to A's. Completeness: the same with the "
-        "circuit's edges from B and all others from A, which should leave nothing."
+        "circuit's edges from B and all others from A, which should leave nothing. In models of BERT's kind each "
+        "reader has a stream of its own, made by the model's norms, and gradients go through all norms between."
     ),
     "circuit_scores": (
         "The edge's effect on target − distractor if it alone came from B, to first order: negative where "

@@ -21,7 +21,11 @@ from transformers import (
 from headlight.model import CellQuestion, Comparison, Conversation, Transformer, load, run_prompt, why_tables
 from headlight.model.attribution import Cell, Question, explain_cell, logit_attribution
 from headlight.model.checkpoints.packaged import PACKAGED
+from headlight.model.circuits import measure_circuit, score, select_edges
+from headlight.model.circuits.preparing import edge_runs_of
 from headlight.model.decoding import greedy
+from headlight.model.graph import Aim, graph_of
+from headlight.model.patching import LogitDifference
 from tests.places import ROOT
 
 pytestmark = [pytest.mark.thorough, pytest.mark.real, pytest.mark.usefixtures("unchecked")]
@@ -386,3 +390,25 @@ def test_a_real_encoder_s_parts_sum_to_transformers_difference(folder: str, kind
     expected = float(logits[target] - logits[distractor])
     assert float(effects.values.values.sum()) == pytest.approx(expected, abs=2e-5)  # float32 in ours
     assert float(explain_cell(run, Cell(5, 1, 3, 2)).parts.residual.values) == pytest.approx(0, abs=2e-5)
+    graph = graph_of(run, Aim(target, distractor, run.prediction_position), most=20)
+    begins = graph.effects[[not node.is_followed for node in graph.nodes]].sum()
+    assert float(begins + graph.bias @ graph.slopes) == pytest.approx(expected, abs=2e-5)
+
+
+@torch.no_grad()
+def test_a_real_encoder_s_circuit_of_all_edges_is_transformers_difference(real: Path) -> None:
+    folder = real / "rxnfp/models/transformers/bert_pretrained"
+    model, theirs = load(folder), BertForMaskedLM.from_pretrained(folder, dtype=torch.float64).eval()
+    a, b = (run_prompt(model, f"ids: 12 16 {ids} 13 11 19", False) for ids in ("18 13 20 14", "27 13 31 14"))
+    logits = [theirs(run.tokens[None]).logits[0, a.prediction_position] for run in (a, b)]
+    target, distractor = logits[0].topk(2).indices.tolist()
+    expected = [float(each[target] - each[distractor]) for each in logits]
+    runs = edge_runs_of(a, b, LogitDifference(target, distractor, a.prediction_position), "position")
+    scores = score(runs)[0]
+    circuit, whole = (
+        measure_circuit(runs, edges) for edges in (select_edges(runs.wires, scores, 300), runs.wires.before)
+    )
+    assert [whole.a, whole.b, whole.alone] == pytest.approx([*expected, expected[0]], abs=5e-4)  # float32 in ours
+    assert circuit.n_edges > 0
+    nodes = score(runs, unit="nodes")[0]
+    torch.testing.assert_close(scores.sum(0), nodes, rtol=1e-3, atol=1e-3)
