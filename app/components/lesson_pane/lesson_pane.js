@@ -246,10 +246,12 @@ class LessonPane {
   }
 }
 
-// A sheet leaves no room for what stands above the page's picture.
+// A sheet leaves no room for what stands above the page's picture, but for a question or a message about the step's link.
 function showBeginning() {
   if (innerWidth > NARROW) return document.querySelector(".stMain")?.scrollTo(0, 0);
-  document.querySelector(".st-key-headlight-view")?.scrollIntoView({ block: "start" });
+  const notices = '.st-key-headlight-link, [class*="st-key-headlight-refused"]';
+  const first = document.querySelector(notices) ?? document.querySelector(".st-key-headlight-view");
+  first?.scrollIntoView({ block: "start" });
 }
 
 // The heading on the page that begins so, numbered or not; components have theirs in shadow trees.

@@ -29,3 +29,19 @@ def test_a_part_of_the_page_is_found_by_its_heading(browser: Browser, part: str,
     page.add_script_tag(content=mount.scripts(FOLDER / "shared", FOLDER / "lesson_pane"))
     assert page.evaluate("(part) => headingOf(part)?.textContent ?? null", part) == heading
     page.close()
+
+
+@pytest.mark.parametrize(("notice", "shown"), [("", "view"), ("link", "link"), ("refused-view", "refused-view")])
+def test_above_a_sheet_stands_the_page_or_what_is_asked_of_its_link(browser: Browser, notice: str, shown: str) -> None:
+    """Whether to open a stranger's model was asked above the window's edge, and the step seemed to do nothing."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.set_content(f'<div class="st-key-headlight-{notice}"></div>{PAGE}')
+    page.add_script_tag(content=mount.scripts(FOLDER / "shared", FOLDER / "lesson_pane"))
+    script = """() => {
+      let shown = "";
+      Element.prototype.scrollIntoView = function () { shown = this.className; };
+      showBeginning();
+      return shown;
+    }"""
+    assert page.evaluate(script) == f"st-key-headlight-{shown}"
+    page.close()
