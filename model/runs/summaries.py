@@ -43,7 +43,7 @@ def summarize(made: Run) -> Summaries:
     """
     is_long = len(made.tokens) >= LONG
     steps, mean_scores = Steps(made.host if is_long else HERE, made.cfg.n_layers), MeanScores(made.tokens)
-    thumbnails, scores = [], []
+    thumbnails, scores = list[Tensor](), list[dict[str, Measure]]()
     with made.host.turn() if is_long else nullcontext(), torch.inference_mode():
         for layers in _few_layers(made):
             columns, sums = _of_layers(made, layers, mean_scores)
