@@ -55,7 +55,8 @@ def direct_effects(run: Run, question: Question) -> DirectEffects:
         InputError: the model has no neurons, or no logits.
     """
     read, positions = read_of(run, question), read_positions(run, question.position)
-    neurons, constant, whole = map(sum, zip(*(_direct_at(run, read, position) for position in positions), strict=True))
+    of_positions = zip(*(_direct_at(run, read, position) for position in positions), strict=True)
+    neurons, constant, whole = (torch.stack(parts).sum(0) for parts in of_positions)
     left = whole - neurons.sum(-1) - constant
     edited = torch.where(torch.tensor([_edits_behind(run, layer) for layer in range(len(whole))]), left, 0.0)
     return DirectEffects(

@@ -101,7 +101,7 @@ def _values(run: Run, position: int, neurons: NeuronQuestion) -> Values:
     reads = (
         activations.reads if len(activations.reads) > 1 else {}
     )  # one before its activation function says little beside it
-    named = {"direct": direct, "gradient": gradient, "activation": activations.values}
+    named: dict[Ranking, Measure] = {"direct": direct, "gradient": gradient, "activation": activations.values}
     return {MEASURES[name]: measure for name, measure in named.items()} | dict(reads)
 
 
