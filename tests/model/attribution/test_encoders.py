@@ -175,10 +175,10 @@ def test_each_neuron_s_effect_is_that_of_transformers_modules(
     gradients = torch.autograd.grad(held[0] - held[1], linear.mlps)
     expected = [(post * (each @ W))[0].sum(0) for (post, W), each in zip(neurons, gradients, strict=True)]
     ours, whole = direct_effects(run, question), logit_attribution(run, question)
-    torch.testing.assert_close(ours.values.values, torch.stack(expected), rtol=1e-6, atol=1e-6)  # angles in float32
+    torch.testing.assert_close(ours.values.values, torch.stack(expected), rtol=1e-6, atol=1e-6)  # kept in float32
     by_name = dict(zip(whole.names, whole.values.values.tolist(), strict=True))
     sums = ours.values.values.sum(-1) + ours.bias.values
-    assert sums.tolist() == near([by_name["L0 MLP"], by_name["L1 MLP"]], kind)
+    assert sums.tolist() == pytest.approx([by_name["L0 MLP"], by_name["L1 MLP"]], rel=1e-6, abs=1e-6)  # as above
 
 
 @pytest.mark.parametrize("kind", ["Bert", "Roberta", "DistilBert", "Albert", "Electra"])
