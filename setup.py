@@ -3,6 +3,6 @@
 from setuptools import find_packages, setup
 
 setup(
-    packages=["headlight", *(f"headlight.{found}" for found in find_packages(include=["app*", "model*"]))],
+    packages=["headlight", *(f"headlight.{package}" for package in find_packages(include=["app*", "model*"]))],
     script_name="setup.py",  # by which it is told from the package's modules, whatever program builds
 )

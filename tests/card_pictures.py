@@ -41,9 +41,9 @@ def folders() -> list[Path]:
 def main() -> None:
     """Draw each."""
     for folder in folders():
-        found = read_curves(folder)
-        assert found
-        rows = several.training(found.steps, found.by_unit, found.harder)
+        curves = read_curves(folder)
+        assert curves
+        rows = several.training(curves.steps, curves.by_unit, curves.harder)
         (folder / PICTURE).write_text(as_svg(rows), encoding="utf-8")
 
 

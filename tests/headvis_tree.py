@@ -71,11 +71,11 @@ def write_tree(
     model: str = "mini",
     shape: tuple[int, int] = (4, 8),
     *,
-    told: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
     tokens: list[str] = TOKENS,
     figures: Any = figures,
 ) -> Path:
-    """A tree of all heads; with `told`, our own key in config.json, one as ours is."""
+    """A tree of all heads; with `settings`, our own key in config.json, one as ours is."""
     n_layers, n_heads = shape
     every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
     config = {
@@ -95,20 +95,20 @@ def write_tree(
         "statistics_display": {"n_samples": {"label": "Samples kept", "format": "default"}},
         "pipeline_config": {"n_sequences": 4096, "seq_len": 512},
     }
-    if told is not None:
-        config["headlight"] = told
+    if settings is not None:
+        config["headlight"] = settings
     rows: list[dict[str, Any]] = []
     for layer, head in every:
         values = figures(layer, head)
         row = {"layer": layer, "head": head, **values}
         own = {"intervals": {name: [value - 0.01, value + 0.02] for name, value in values.items()}}
-        rows.append({**row, **(own if told is not None else {})})
+        rows.append({**row, **(own if settings is not None else {})})
     write(folder / "config.json", config)
     write(folder / "scatter_data.json", rows)
     write(folder / "server_config.json", {})
     write(folder / "attributions" / "manifest.json", {})
     for layer, head in every:
-        extra = ours(layer, head) if told is not None else {}
+        extra = ours(layer, head) if settings is not None else {}
         write(folder / "heads" / f"L{layer}H{head}.json", {**head_file(layer, head, tokens), **extra})
     return folder
 

@@ -107,8 +107,8 @@ def archives(whole: bytes) -> Iterator[tuple[str, bytes]]:
     described = next(name for name in entries if name.endswith("data.pkl"))
     yield "a bomb for a storage", _zipped(entries | {data: bytes(2**28)}, ZIP_DEFLATED)
     yield "a bomb for the pickle", _zipped(entries | {described: bytes(2**28)}, ZIP_DEFLATED)
-    yield "a name outside", _zipped({name.replace("/data/", "/../data/"): held for name, held in entries.items()})
-    yield "no storages", _zipped({name: held for name, held in entries.items() if "/data/" not in name})
+    yield "a name outside", _zipped({name.replace("/data/", "/../data/"): content for name, content in entries.items()})
+    yield "no storages", _zipped({name: content for name, content in entries.items() if "/data/" not in name})
     yield "an empty storage", _zipped(entries | {data: b""})
     for what, parts in PICKLED.items():
         content = entries[described]

@@ -73,10 +73,10 @@ def prompts(count: int, draw: random.Random, folder: Path) -> Iterator[tuple[obj
 
 
 def _shown(text: str, tokenizer: Tokenizer) -> str:
-    shown = comparisons.for_selection(Selection(model=MODEL, prompt=text, bos=False))
-    if shown.a.tokens.tolist() != tokenizer.to_tokens(text)[0].tolist():
+    comparison = comparisons.for_selection(Selection(model=MODEL, prompt=text, bos=False))
+    if comparison.a.tokens.tolist() != tokenizer.to_tokens(text)[0].tolist():
         raise WrongError("other tokens")
-    pattern = fields.on_axis(shown, "a", (1, 2), How(), axis_of(shown, "token", "tokens"))
+    pattern = fields.on_axis(comparison, "a", (1, 2), How(), axis_of(comparison, "token", "tokens"))
     if not torch.allclose(pattern.nansum(-1), torch.ones(len(pattern)), atol=1e-5):
         raise WrongError("a row that is not one")
     return ""

@@ -35,13 +35,13 @@ def write_scan(folder: Path) -> Path:
     write(folder / "config.json", {**names, "n_intervals": 2, "metrics": metrics})
     write(folder / "scatter_data.json", rows)
     for layer, head in heads:
-        found = []
+        sequences = []
         for number, (tokens, pattern) in enumerate(zip(every, patterns, strict=True)):
             own = pattern[layer, head]
             cells = {(q, k): round(float(own[q, k]), 4) for q, k in np.argwhere(own >= KEPT).tolist()}
             labels = [model.tokenizer.to_string([each]) for each in tokens.tolist()]
-            found.append(sequence(number, 2, cells, labels))
-        write(folder / "heads" / f"L{layer}H{head}.json", {"sequences": found})
+            sequences.append(sequence(number, 2, cells, labels))
+        write(folder / "heads" / f"L{layer}H{head}.json", {"sequences": sequences})
     return folder
 
 

@@ -22,8 +22,8 @@ def save_dictionary(
         "b_dec": 0.1 * torch.randn(width, generator=generator),
     }
     save_file(tensors, folder / "sae_weights.safetensors")
-    told = {"architecture": "standard", "d_in": width, "d_sae": n_features, "apply_b_dec_to_input": True}
+    config = {"architecture": "standard", "d_in": width, "d_sae": n_features, "apply_b_dec_to_input": True}
     named = {"hook_name": hook, **({"hook_name_out": out} if out else {})}
     made = {"architecture": "transcoder", "d_out": width} if out else {}
-    (folder / "cfg.json").write_text(json.dumps({**told, **made, "metadata": named, **cfg}))
+    (folder / "cfg.json").write_text(json.dumps({**config, **made, "metadata": named, **cfg}))
     return folder

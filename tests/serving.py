@@ -108,11 +108,11 @@ def _server(
 @contextmanager
 def _asking_nobody() -> Iterator[dict[str, str]]:
     """The variables that name a proxy, which nothing may ask for another machine."""
-    asked = list[str]()
+    requests = list[str]()
 
     class Proxy(BaseRequestHandler):
         def handle(self) -> None:
-            asked.append(self.request.recv(1000).decode("latin-1").partition("\r\n")[0])
+            requests.append(self.request.recv(1000).decode("latin-1").partition("\r\n")[0])
 
     with ThreadingTCPServer(("127.0.0.1", 0), Proxy) as proxy:
         Thread(target=proxy.serve_forever, daemon=True).start()
@@ -121,7 +121,7 @@ def _asking_nobody() -> Iterator[dict[str, str]]:
         here = dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1,localhost")
         yield {variable: address for name in names for variable in (name, name.upper())} | here
         proxy.shutdown()
-    assert not asked, f"the server asked another machine: {asked}"
+    assert not requests, f"the server asked another machine: {requests}"
 
 
 def free_port() -> int:

@@ -75,7 +75,7 @@ class Costs:
         self.used[name(item)] |= {each.func for each in definitions if each.func in self.fixtures}
         return (yield)
 
-    def of(self, test: str) -> float:
+    def saving(self, test: str) -> float:
         """What would be saved without a test and all that share its fixtures."""
         return self.own[test] + sum(self.fixtures[fixture] for fixture in self.used[test])
 
@@ -86,7 +86,7 @@ class Costs:
 
     def slowest(self, budget: float) -> list[str]:
         """The costliest tests, without which the others stay within a budget of seconds."""
-        ranked, slow = sorted(self.own, key=self.of), list[str]()
+        ranked, slow = sorted(self.own, key=self.saving), list[str]()
         while self.total(ranked) > budget:
             slow.append(ranked.pop())
         return slow
@@ -99,7 +99,7 @@ def main() -> int:
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return code
     slow, measured = costs.slowest(BUDGET), list(costs.own)
-    print("\n".join(f"{costs.of(test):6.1f} s  {test}" for test in slow))
+    print("\n".join(f"{costs.saving(test):6.1f} s  {test}" for test in slow))
     print(f"{len(slow)} of {len(measured)} tests are slow; all take {costs.total(measured):.0f} s of the processor.")
     LISTED.write_text(HEADER + "".join(f"{test}\n" for test in sorted(slow)), encoding="utf-8")
     return 0

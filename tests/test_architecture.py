@@ -189,16 +189,16 @@ def _imports(module: str) -> Iterator[Import]:
 
 @cache  # not read before it is asked for: every worker of a test run imports this file
 def _all_imports() -> list[Import]:
-    return [found for module in MODULES for found in _imports(module)]
+    return [import_ for module in MODULES for import_ in _imports(module)]
 
 
 def _inside() -> list[Import]:
-    return [found for found in _all_imports() if found.imported in MODULES]
+    return [import_ for import_ in _all_imports() if import_.imported in MODULES]
 
 
 def _outside() -> list[Import]:
     known = {"headlight", *sys.stdlib_module_names}
-    return [found for found in _all_imports() if found.imported.split(".")[0] not in known]
+    return [import_ for import_ in _all_imports() if import_.imported.split(".")[0] not in known]
 
 
 def _unit(module: str) -> str:
@@ -217,12 +217,12 @@ def _within(module: str, names: Collection[str]) -> bool:
     return not set(names).isdisjoint(_outward(module.partition(".")[2]))
 
 
-def _wrong_arrow(found: Import) -> bool:
-    importer, imported = _unit(found.importer), _unit(found.imported)
+def _wrong_arrow(import_: Import) -> bool:
+    importer, imported = _unit(import_.importer), _unit(import_.imported)
     if importer == imported:
         return False
     allowed = NO_MORE_THAN.get(importer)
-    return LEVEL[imported] >= LEVEL[importer] or (allowed is not None and not _within(found.imported, allowed))
+    return LEVEL[imported] >= LEVEL[importer] or (allowed is not None and not _within(import_.imported, allowed))
 
 
 def test_every_module_has_a_level() -> None:
@@ -236,39 +236,39 @@ def test_no_page_imports_another() -> None:
     def page(module: str) -> str:
         return ".".join(module.split(".")[:4]) if module.startswith("headlight.app.pages.") else ""
 
-    pairs = [(page(found.importer), page(found.imported), found) for found in _inside()]
+    pairs = [(page(import_.importer), page(import_.imported), import_) for import_ in _inside()]
     assert any(one and one == other for one, other, _ in pairs)
-    assert not [str(found) for one, other, found in pairs if one and other and one != other]
+    assert not [str(import_) for one, other, import_ in pairs if one and other and one != other]
 
 
 def test_imports_run_one_way() -> None:
-    assert not [str(found) for found in _inside() if _wrong_arrow(found)]
+    assert not [str(import_) for import_ in _inside() if _wrong_arrow(import_)]
 
 
 def test_no_page_loads_or_runs_a_model_by_itself() -> None:
     from_pages = [
         f for f in _inside() if _unit(f.importer).startswith("app") and not _within(f.importer, MAY_RUN_MODELS)
     ]
-    named = [found for found in from_pages if _within(found.imported, {"model"})]
+    named = [import_ for import_ in from_pages if _within(import_.imported, {"model"})]
     assert named
-    running = [found for found in named if _within(found.imported, LOADS_OR_RUNS)]
-    assert not [str(found) for found in running if not _within(found.imported, PAGES_MAY_NAME)]
+    running = [import_ for import_ in named if _within(import_.imported, LOADS_OR_RUNS)]
+    assert not [str(import_) for import_ in running if not _within(import_.imported, PAGES_MAY_NAME)]
 
 
 def test_formulas_know_no_run_and_no_model() -> None:
     assert all(f"headlight.{name}" in MODULES for name in FORMULAS)
-    theirs = [found for found in _inside() if _within(found.importer, FORMULAS)]
+    theirs = [import_ for import_ in _inside() if _within(import_.importer, FORMULAS)]
     assert theirs
-    assert not [str(found) for found in theirs if not _within(found.imported, FORMULAS_MAY_IMPORT)]
+    assert not [str(import_) for import_ in theirs if not _within(import_.imported, FORMULAS_MAY_IMPORT)]
 
 
 def test_third_party_packages_stay_where_they_belong() -> None:
-    def allowed(found: Import) -> bool:
-        package, unit = found.imported.split(".")[0], _unit(found.importer)
+    def allowed(import_: Import) -> bool:
+        package, unit = import_.imported.split(".")[0], _unit(import_.importer)
         names = next(THIRD_PARTY[name] for name in _outward(unit) if name in THIRD_PARTY)
-        return package in names or (found.lazy and f"{package} lazily" in names)
+        return package in names or (import_.lazy and f"{package} lazily" in names)
 
-    assert not [str(found) for found in _outside() if not allowed(found)]
+    assert not [str(import_) for import_ in _outside() if not allowed(import_)]
 
 
 def test_the_library_imports_without_transformers_and_without_the_app() -> None:
@@ -309,12 +309,12 @@ def _changes(call: ast.Call) -> bool:
 
 
 def test_files_are_changed_in_one_place() -> None:
-    found = {name.partition(".")[2] for module in MODULES for name in _changes_files(module)}
-    assert "model.base.files.write_bytes" not in found  # it is inside `replacing`
-    assert any(name.startswith("model.base.files.") for name in found)
-    others = {name for name in found if not _within(f"headlight.{name}", {"model.base.files", *MAY_CHANGE_FILES})}
+    functions = {name.partition(".")[2] for module in MODULES for name in _changes_files(module)}
+    assert "model.base.files.write_bytes" not in functions  # it is inside `replacing`
+    assert any(name.startswith("model.base.files.") for name in functions)
+    others = {name for name in functions if not _within(f"headlight.{name}", {"model.base.files", *MAY_CHANGE_FILES})}
     assert not others
-    assert not {name for name in MAY_CHANGE_FILES if not any(each.startswith(name) for each in found)}
+    assert not {name for name in MAY_CHANGE_FILES if not any(each.startswith(name) for each in functions)}
 
 
 def _hits(pattern: str, folder: str, *suffixes: str) -> list[str]:

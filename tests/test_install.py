@@ -77,14 +77,14 @@ def test_a_command_that_a_page_gives_runs_nothing_of_the_names_in_it(target: str
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     subprocess.run(["sh", "-c", f"{command} TORCH_INDEX="], cwd=clone, env=environment, check=True)
     assert not (clone / "ran").exists()
-    given = json.loads((clone / "given").read_text())
+    arguments = json.loads((clone / "given").read_text())
     positional = {
         "scan": [name, name],
         "experiment": [name, name],
         "train-dictionary": [name, "one", "two"],
         "lens-card": [name, "--card"],
     }
-    assert given[2:] == [*positional.get(target, [name]), "--features", name]
+    assert arguments[2:] == [*positional.get(target, [name]), "--features", name]
 
 
 def test_a_second_server_finds_a_port() -> None:

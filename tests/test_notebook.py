@@ -109,8 +109,8 @@ def test_the_numbers_bear_out_what_the_text_says(fresh: NotebookNode) -> None:
     assert whole > 95
     assert without_induction < 5
     assert without_others > 85
-    exact, of = numbers("measured-code")[:2]
-    assert exact >= 0.99 * of
+    exact, total = numbers("measured-code")[:2]
+    assert exact >= 0.99 * total
     assert numbers("measured-code")[-1] >= 99
 
 

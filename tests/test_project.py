@@ -63,8 +63,10 @@ def test_a_commit_is_checked_by_the_commands_of_make_check() -> None:
 
 def _requirements(lines: list[str]) -> dict[str, Requirement]:
     """The requirements of some lines, by their name; comments and other files apart."""
-    found = (Requirement(line.partition("  #")[0]) for line in lines if line and not line.startswith(("#", "-r")))
-    return {canonicalize_name(each.name): each for each in found}
+    requirements = (
+        Requirement(line.partition("  #")[0]) for line in lines if line and not line.startswith(("#", "-r"))
+    )
+    return {canonicalize_name(each.name): each for each in requirements}
 
 
 @pytest.mark.parametrize("file", RANGES_OF)

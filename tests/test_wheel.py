@@ -94,12 +94,12 @@ def _said(folder: Path, *command: str) -> str:
 
 def test_it_holds_the_program_and_no_more(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
-    held = {name.removeprefix("headlight/") for name in names if name.startswith("headlight/")}
+    members = {name.removeprefix("headlight/") for name in names if name.startswith("headlight/")}
     files = (path for folder in ("app", "model") for path in (ROOT / folder).rglob("*") if path.is_file())
     needed = (path for path in files if "__pycache__" not in path.parts and not path.name.startswith("tsconfig"))
     code = {path.relative_to(ROOT).as_posix() for path in needed}
-    assert {name for name in held if not name.startswith("assets/")} == code | {"__init__.py", "py.typed"}
-    assert {name.split("/")[1] for name in held if name.startswith("assets/")} == {
+    assert {name for name in members if not name.startswith("assets/")} == code | {"__init__.py", "py.typed"}
+    assert {name.split("/")[1] for name in members if name.startswith("assets/")} == {
         "dictionaries",
         "icon.png",
         "lenses",

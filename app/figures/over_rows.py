@@ -46,17 +46,17 @@ def means(
 ) -> Plot:
     """A point a side at every place, with its interval; `joined` by lines where the places follow one another."""
     traces: list[dict[str, Any]] = []
-    for slot, (side, of) in enumerate(sides.items()):
+    for slot, (side, summary) in enumerate(sides.items()):
         colour, dash = SIDES.get(side, SIDES["A"])
         shift = 0.0 if joined else 0.5 * (slot - (len(sides) - 1) / 2) / len(sides)
-        x = [place + shift for place in range(len(of.mean))]
+        x = [place + shift for place in range(len(summary.mean))]
         if joined:
             line = {"color": COLOURS[colour], "width": 2, "dash": dash}
-            at = {"x": x, "y": plain(of.mean), "showlegend": False, "name": "", "hoverinfo": "skip"}
+            at = {"x": x, "y": plain(summary.mean), "showlegend": False, "name": "", "hoverinfo": "skip"}
             traces.append({"type": "scatter", "mode": "lines", "line": line, **at})
         texts = [
             hover([f"{along} {place}", f"{side and f'{side}: '}{quantity(mean, unit)}", spelled(low, high, unit)])
-            for place, mean, low, high in zip(places, of.mean, of.low, of.high, strict=False)
+            for place, mean, low, high in zip(places, summary.mean, summary.low, summary.high, strict=False)
         ]
         traces.append(
             {
@@ -65,10 +65,10 @@ def means(
                 "name": escape(side),
                 "showlegend": bool(side),
                 "x": x,
-                "y": plain(of.mean),
-                "error_y": interval(of.mean, of.low, of.high),
+                "y": plain(summary.mean),
+                "error_y": interval(summary.mean, summary.low, summary.high),
                 "marker": {"color": COLOURS[colour], "size": 7},
-                "customdata": list(range(len(of.mean))),
+                "customdata": list(range(len(summary.mean))),
                 "hovertext": texts,
             }
         )
@@ -81,28 +81,30 @@ def distribution(sides: Mapping[str, Rows], *, title: str, unit: str, what: str 
     Each point's `customdata` is its row's place.
     """
     traces: list[dict[str, Any]] = []
-    finite = np.concatenate([of.values[np.isfinite(of.values)] for of in sides.values()])
+    finite = np.concatenate([sample.values[np.isfinite(sample.values)] for sample in sides.values()])
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    for lane, (side, of) in enumerate(sides.items()):
+    for lane, (side, sample) in enumerate(sides.items()):
         colour = COLOURS[SIDES.get(side, SIDES["A"])[0]]
-        there = np.flatnonzero(np.isfinite(of.values))
+        there = np.flatnonzero(np.isfinite(sample.values))
         quiet = {"type": "scatter", "name": "", "showlegend": False}
         traces.append(
             {
                 **quiet,
                 "mode": "markers",
-                "x": plain(of.values[there]),
-                "y": (lane + _stacked(of.values[there], low, high)).tolist(),
+                "x": plain(sample.values[there]),
+                "y": (lane + _stacked(sample.values[there], low, high)).tolist(),
                 "marker": {"color": colour, "size": 7, "opacity": 0.7},
                 "customdata": there.tolist(),
-                "hovertext": [hover([of.names[row], quantity(float(of.values[row]), unit)]) for row in there.tolist()],
+                "hovertext": [
+                    hover([sample.names[row], quantity(float(sample.values[row]), unit)]) for row in there.tolist()
+                ],
             }
         )
         line = {"color": colour, "width": 3}
-        ends = plain([of.low, of.high])
+        ends = plain([sample.low, sample.high])
         traces.append({**quiet, "mode": "lines", "x": ends, "y": [lane, lane], "line": line, "hoverinfo": "skip"})
-        tick = {"x": [of.mean, of.mean], "y": [lane - LANE / 2, lane + LANE / 2]}
-        said = [hover([f"mean {quantity(of.mean, unit)}", spelled(of.low, of.high, unit)])] * 2
+        tick = {"x": [sample.mean, sample.mean], "y": [lane - LANE / 2, lane + LANE / 2]}
+        said = [hover([f"mean {quantity(sample.mean, unit)}", spelled(sample.low, sample.high, unit)])] * 2
         traces.append({**quiet, "mode": "lines", **tick, "line": {**line, "width": 2}, "hovertext": said})
     names = [name or "rows" for name in sides]
     return Plot(title, Axis(measured(what, unit)), Axis("", names, down=True), traces, height=max(110, 80 * len(sides)))

@@ -234,10 +234,10 @@ def interval(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str,
     return {"type": "data", "symmetric": False, "thickness": 1, "width": 2, **ends}
 
 
-def counts(values: np.ndarray, *, title: str, unit: str, of: str, share: float = 1.0) -> Plot:
+def counts(values: np.ndarray, *, title: str, unit: str, y_title: str, share: float = 1.0) -> Plot:
     """Histogram with equal bins; the share of each is shown on hover."""
     trace = {"type": "histogram", "x": plain(values), "nbinsx": 20, "marker": {"color": BLUE}, "hoverinfo": "x+y"}
-    whole = Axis(of, step=max(1, len(values) // 20))
+    whole = Axis(y_title, step=max(1, len(values) // 20))
     return Plot(title, Axis(unit), whole, [{**trace, "name": "", "showlegend": False}], share=share)
 
 

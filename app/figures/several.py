@@ -31,7 +31,7 @@ def steps(
 def prompts(values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, title: str, unit: str) -> list[Plot]:
     """A head's statistic over several prompts [prompt], and every head's mean and deviation [layer, head]."""
     known = values[np.isfinite(values)]
-    own = plots.counts(known, title=f"{title} of {head}", unit=f"{title} ({unit})", of="prompts", share=0.7)
+    own = plots.counts(known, title=f"{title} of {head}", unit=f"{title} ({unit})", y_title="prompts", share=0.7)
     called = f"{title} of every head, mean ± standard deviation"
     every = plots.points({"": mean}, title=called, unit=unit, low={"": mean - sd}, high={"": mean + sd})
     return [own, every] if len(known) > 1 else [every]

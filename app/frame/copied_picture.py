@@ -26,13 +26,13 @@ class CopiedPicture:
         self.fetchable = Fetchable(self._content)
         self._draw: Callable[[style.Palette], bytes] | None = None
 
-    def offer(self, export: Export | None, of: Callable[[Selection], Any]) -> None:
+    def offer(self, export: Export | None, runs_for: Callable[[Selection], Any]) -> None:
         """Offer the picture of the page as it is selected now; none without an export."""
         chosen = selection.current()
 
         def draw(palette: style.Palette) -> bytes:
             assert export is not None
-            drawings = export.drawings(of(chosen), chosen)  # what it computes holds up no other picture
+            drawings = export.drawings(runs_for(chosen), chosen)  # what it computes holds up no other picture
             return style.file(lambda: slide(drawings, palette), palette, "png")
 
         self._draw = None if export is None else draw

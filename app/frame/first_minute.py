@@ -83,6 +83,6 @@ def _row(run: Run, head: Head, query: int) -> dict[str, Any]:
     """Where the head looks from a token, and whether that is the token after an earlier copy."""
     weights, tokens = attend(run, *head).pattern[query], run.tokens.tolist()
     key = int(weights.argmax())
-    found = 0 < key <= query and tokens[key - 1] == tokens[query] and float(weights[key]) >= FOUND
+    is_copy = 0 < key <= query and tokens[key - 1] == tokens[query] and float(weights[key]) >= FOUND
     labels = run.labels[query], run.labels[key]
-    return {"query": query, "key": key, "weight": float(weights[key]), "found": found, "labels": labels}
+    return {"query": query, "key": key, "weight": float(weights[key]), "found": is_copy, "labels": labels}

@@ -16,7 +16,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.selection import Selection
 
 Writer = Callable[[charts.Rows, bool], bytes]
-Of = Callable[[Selection], Any]
+RunsFor = Callable[[Selection], Any]
 
 MAX_CODE = 30_000  # characters that a browser colours at once; a longer script, of many prompts, is a file alone
 KINDS: dict[Kind, tuple[str, str]] = {
@@ -30,10 +30,10 @@ FIGURE: dict[str, tuple[str, str, Writer]] = {
 }
 
 
-def draw(export: Export, runs: Any, of: Of) -> None:
+def draw(export: Export, runs: Any, runs_for: RunsFor) -> None:
     """Draw a box with all four exports when it is open: every click on the page would rebuild them.
 
-    Slow files are made when their button is pressed; `of` then returns the runs of the selection again.
+    Slow files are made when their button is pressed; `runs_for` then returns the runs of the selection again.
     """
     key = selection.widget_key(f"take_away.{export.name}")
     box = st.expander("Export: code, data, image, web page", key=key, on_change="rerun")
@@ -44,11 +44,11 @@ def draw(export: Export, runs: Any, of: Of) -> None:
         with code:
             _code(export, runs)
         with data:
-            _data(export, of)
+            _data(export, runs_for)
         with picture:
-            _picture(export, of)
+            _picture(export, runs_for)
         with page:
-            _page(export, of)
+            _page(export, runs_for)
 
 
 def _code(export: Export, runs: Any) -> None:
@@ -69,15 +69,15 @@ def _code(export: Export, runs: Any) -> None:
     )
 
 
-def _data(export: Export, of: Of) -> None:
+def _data(export: Export, runs_for: RunsFor) -> None:
     def made(runs: Any, chosen: Selection) -> bytes:
         return archive(runs, export.data(runs, chosen))
 
     st.caption("Tables as csv, arrays as npz, and about.json: units, model, weights' hash, prompt, token ids.")
-    _file(export, "Everything (zip)", "zip", "application/zip", made, of)
+    _file(export, "Everything (zip)", "zip", "application/zip", made, runs_for)
 
 
-def _picture(export: Export, of: Of) -> None:
+def _picture(export: Export, runs_for: RunsFor) -> None:
     dark = st.context.theme.type == "dark"
     palette = style.DARK if dark else style.LIGHT
     st.caption("In the page's colours, light or dark. Text in SVG and PDF stays text.")
@@ -87,7 +87,7 @@ def _picture(export: Export, of: Of) -> None:
             def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
                 return style.file(lambda: export.picture(runs, chosen, palette), palette, kind)
 
-            _file(export, label, kind, mime, made, of)
+            _file(export, label, kind, mime, made, runs_for)
     if export.has_plots:
         st.caption("The charts only: JSON for plotly.io.from_json, or interactive HTML that works offline.")
         with st.container(horizontal=True):
@@ -96,19 +96,23 @@ def _picture(export: Export, of: Of) -> None:
                 def written(runs: Any, chosen: Selection, write: Writer = write) -> bytes:
                     return write(export.plots(runs, chosen), dark)
 
-                _file(export, label, f"figure.{ending}", mime, written, of)
+                _file(export, label, f"figure.{ending}", mime, written, runs_for)
 
 
-def _page(export: Export, of: Of) -> None:
+def _page(export: Export, runs_for: RunsFor) -> None:
     st.caption("One interactive HTML file; works offline.")
-    _file(export, "Web page (html)", "html", "text/html", export.page, of)
+    _file(export, "Web page (html)", "html", "text/html", export.page, runs_for)
 
 
-def _file(export: Export, label: str, ending: str, mime: str, made: Callable[[Any, Selection], bytes], of: Of) -> None:
+def _file(
+    export: Export, label: str, ending: str, mime: str, made: Callable[[Any, Selection], bytes], runs_for: RunsFor
+) -> None:
     """A button for a file that is made when the button is pressed."""
     chosen = selection.current()
     name = f"headlight_{export.name}.{ending}"
-    st.download_button(plain(label), lambda: made(of(chosen), chosen), name, mime, key=_key(ending), on_click="ignore")
+    st.download_button(
+        plain(label), lambda: made(runs_for(chosen), chosen), name, mime, key=_key(ending), on_click="ignore"
+    )
 
 
 def _key(ending: str) -> str:

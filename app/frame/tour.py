@@ -51,13 +51,13 @@ def draw() -> None:
     What it tells of the run is computed when the browser asks for it: only it knows whether the visit is the first.
     """
     requests = st.session_state.get(_key("asked"), 0)
-    told = first_minute.read(seen) if _is_wanted() and (seen := selection.active()) is not None else None
+    minute = first_minute.read(seen) if _is_wanted() and (seen := selection.active()) is not None else None
     tour(
         STEPS,
         key=selection.widget_key("tour"),
         requests=requests,
         begins=not selection.by_link() and not lessons.state().shows,
-        minute=told,
+        minute=minute,
         is_ready=_is_wanted() and selection.active() is not None,
         hear=_hear,
     )

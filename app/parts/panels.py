@@ -29,10 +29,10 @@ def fetchable(comparison: Comparison, axis: Axis, unit: Places, fold: Fold = "av
 
     It holds no run: one that is no more in the cache is not to be had.
     """
-    of = (*(run.key for run in comparison.runs), axis.positions, unit, fold)
+    identity = (*(run.key for run in comparison.runs), axis.positions, unit, fold)
     kept = st.session_state.get("fetchable")
-    if kept is None or kept[0] != of:
-        kept = st.session_state["fetchable"] = (of, _fetchable(comparison, axis, unit, fold))
+    if kept is None or kept[0] != identity:
+        kept = st.session_state["fetchable"] = (identity, _fetchable(comparison, axis, unit, fold))
     return kept[1]
 
 

@@ -20,10 +20,10 @@ DIFFERENCE = "B − A"
 SIDES: dict[difference.Side, str] = {"a": "A", "b": "B", "difference": DIFFERENCE}
 
 
-def on_places(comparison: Comparison, of: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
+def on_places(comparison: Comparison, measure: Callable[[Run], Measure]) -> dict[str, Float[np.ndarray, "row place"]]:
     """A measure [row, pos] of each run, by the run's name, on the page's places; NaN where a run has no token."""
     return {
-        side: placed(of(run).values.float().numpy(), comparison.positions(run), np.nan)
+        side: placed(measure(run).values.float().numpy(), comparison.positions(run), np.nan)
         for side, run in comparison.sides.items()
     }
 
@@ -43,17 +43,17 @@ def with_difference(sides: Mapping[str, Value]) -> dict[str, Value]:
     return difference.with_difference(sides, DIFFERENCE)
 
 
-def compared(sides: Mapping[str, Side], of: Callable[[Side], Value]) -> dict[str, Value]:
+def compared(sides: Mapping[str, Side], compute: Callable[[Side], Value]) -> dict[str, Value]:
     """A measure of each side and, where there are both, B - A on the common part."""
-    return with_difference({name: of(side) for name, side in sides.items()})
+    return with_difference({name: compute(side) for name, side in sides.items()})
 
 
 def compared_parts(
-    sides: Mapping[str, Side], of: Callable[[Side], Mapping[str, float]]
+    sides: Mapping[str, Side], compute: Callable[[Side], Mapping[str, float]]
 ) -> dict[str, Mapping[str, float]]:
     """The parts of a sum of each side and, where there are both, B - A, in which one that a side lacks counts as 0."""
     return difference.with_difference(
-        {name: of(side) for name, side in sides.items()}, DIFFERENCE, difference.subtract_parts
+        {name: compute(side) for name, side in sides.items()}, DIFFERENCE, difference.subtract_parts
     )
 
 

@@ -153,29 +153,37 @@ def answer(question: Question) -> Any:
 
 
 def _anew(question: Question) -> Any:
-    of = question.study if isinstance(question, DoseQuestion) else question
-    runs.check_unchanged(of.model)
-    model = models.open_model(of.model)
+    study_question = question.study if isinstance(question, DoseQuestion) else question
+    runs.check_unchanged(study_question.model)
+    model = models.open_model(study_question.model)
     if isinstance(question, StudyQuestion):
-        return study_direction(model, of.known.prompt_set, of.settings, of.bos, host=runs.HOST)
-    study = answer(of)
+        return study_direction(
+            model, study_question.known.prompt_set, study_question.settings, study_question.bos, host=runs.HOST
+        )
+    study = answer(study_question)
     return study_dose(
-        model, study, question.layer, where=question.where, neutral=question.neutral, bos=of.bos, host=runs.HOST
+        model,
+        study,
+        question.layer,
+        where=question.where,
+        neutral=question.neutral,
+        bos=study_question.bos,
+        host=runs.HOST,
     )
 
 
 def seconds(question: Question, run: Run) -> float:
     """About how long a question takes, from the costs of its passes and fits."""
-    of = question.study if isinstance(question, DoseQuestion) else question
-    n_rows = len(of.known.prompt_set.rows)
+    study_question = question.study if isinstance(question, DoseQuestion) else question
+    n_rows = len(study_question.known.prompt_set.rows)
     one = cost_of(run.model)(PROMPT_TOKENS).seconds
     if isinstance(question, DoseQuestion):
         n_factors = len(FACTORS)
         passes = min(n_rows, MAX_DOSE_ROWS) * (2 * n_factors + 1)
         neutral = sum(cost_of(run.model)(max(1, len(text) // 4)).seconds for text in question.neutral)
         return one * passes + neutral * n_factors
-    fits = (run.cfg.n_layers + 1) * of.settings.folds * (1 + of.settings.draws)
-    return one * n_rows + fits * FIT_SECONDS[of.settings.method]
+    fits = (run.cfg.n_layers + 1) * study_question.settings.folds * (1 + study_question.settings.draws)
+    return one * n_rows + fits * FIT_SECONDS[study_question.settings.method]
 
 
 def write(direction: Direction, suffix: str) -> bytes:

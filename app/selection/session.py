@@ -248,12 +248,12 @@ def turn_to(page: str) -> None:
         session.page, session.epoch = page, session.epoch + 1
 
 
-def epoch(*of: Hashable) -> int:
+def epoch(*subject: Hashable) -> int:
     """Number that changes whenever the server, not the browser, has changed the components' values or their subject.
 
     A table of other rows is one of something else: a place in it means another row.
     """
-    return hash((_session().epoch, *of)) % 2**32 if of else _session().epoch
+    return hash((_session().epoch, *subject)) % 2**32 if subject else _session().epoch
 
 
 def asks() -> int:

@@ -188,9 +188,9 @@ class _NoLoop(AbstractEventLoop):
         return False
 
 
-def _begun(session: AppSession, *of: Any, **named: Any) -> None:
+def _begun(session: AppSession, *args: Any, **named: Any) -> None:
     """A session without an event loop of its own: three open files, until minutes after it has ended."""
-    _begin(session, *of, **named)
+    _begin(session, *args, **named)
     session._script_event_loop.close()
     session._script_event_loop = _NO_LOOP
 

@@ -132,9 +132,9 @@ async def _with_browser(_: App) -> AsyncIterator[None]:
     yield
 
 
-def _without_path(session: AppSession, *of: Any, **named: Any) -> ForwardMsg:
+def _without_path(session: AppSession, *args: Any, **named: Any) -> ForwardMsg:
     """The message at the beginning of a run, without the script's place on this machine, which no browser needs."""
-    message = _new_session(session, *of, **named)
+    message = _new_session(session, *args, **named)
     message.new_session.main_script_path = ""
     return message
 

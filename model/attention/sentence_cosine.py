@@ -161,18 +161,18 @@ def parts_along(run: Run, direction: Rows) -> tuple[Float[Tensor, "layer head"],
     back = _Back(direction)
     if (last := norm_of(run.model.ln_final)) is not None:
         back.through(last, scales_of(final, last))
-    whole = back.of(final) + back.constant
+    whole = back.contribution(final) + back.constant
     for layer in reversed(range(run.cfg.n_layers)):
         for part, _ in reversed(run.cfg.written(layer)):
             if (norm := norms.get((layer, part))) is not None:
                 back.through(norm.norm, norm.scales)
-            of_part = back.of(run.cache[part, layer])
+            of_part = back.contribution(run.cache[part, layer])
             if part == "attn_out":
                 heads.append(_of_heads(run, layer, back.direction))
                 rest[f"L{layer} attention bias"] = of_part - float(heads[-1].sum())
             else:
                 rest[f"L{layer} {WRITERS[part]}"] = of_part
-    rest |= {name: back.of(part) for name, part in run.embeddings()}
+    rest |= {name: back.contribution(part) for name, part in run.embeddings()}
     rest["norms' biases"] = back.constant
     if run.edits_stream:
         rest["edits of the stream"] = whole - sum(rest.values()) - float(torch.stack(heads).sum())
@@ -191,7 +191,7 @@ class _Back:
             self.constant += float((self.direction @ norm.b.double()).sum())
         self.direction = _read_back(self.direction, norm, scales)
 
-    def of(self, written: Rows) -> float:
+    def contribution(self, written: Rows) -> float:
         """Contribution of a vector that was written there."""
         return float((written.double() * self.direction).sum())
 

@@ -144,7 +144,7 @@ def _written(
 
 def _embedded(run: Run, position: int) -> _Group:
     """The embeddings; where they are normalised or widened together, each at the scale of this run."""
-    model, parts = run.model, tuple(name for name, of in EMBEDDINGS.items() if of in run.cache)
+    model, parts = run.model, tuple(name for name, hook in EMBEDDINGS.items() if hook in run.cache)
     vectors = torch.stack([run.cache[EMBEDDINGS[name]][position] for name in parts])
     if (norm := norm_of(model.embed_ln)) is not None:
         vectors = normalized(vectors, vectors.sum(0), norm)

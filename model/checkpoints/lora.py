@@ -191,8 +191,8 @@ def _apart(adapter: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, dic
     for name, tensor in adapter.items():
         plain = WRAPPER.sub("", name.removeprefix(BEFORE))
         if part := PART.fullmatch(plain):
-            of = "bias" if part[3] == "bias" else part[2].removeprefix("lora_")
-            parts.setdefault(part[1], {})[of] = tensor
+            half = "bias" if part[3] == "bias" else part[2].removeprefix("lora_")
+            parts.setdefault(part[1], {})[half] = tensor
         elif ".original_module." not in plain:  # what stood there before the training
             whole[plain] = tensor
     return whole, parts

@@ -42,12 +42,12 @@ def edge_tables(
         InputError: there is no run B, or the runs have no circuit.
     """
     result = circuit_of(comparison, measured, steps, least, against, method, n_edges)
-    of = result.circuit
+    circuit = result.circuit
     runs = (
-        ("A", of.a, 1.0),
-        (BASELINES[against], of.b, 0.0),
-        (f"the circuit alone ({of.n_edges} of {result.wires.n_edges} edges)", of.alone, of.faithfulness),
-        ("all but the circuit", of.without, of.completeness),
+        ("A", circuit.a, 1.0),
+        (BASELINES[against], circuit.b, 0.0),
+        (f"the circuit alone ({circuit.n_edges} of {result.wires.n_edges} edges)", circuit.alone, circuit.faithfulness),
+        ("all but the circuit", circuit.without, circuit.completeness),
     )
     return {"tokens": tokens_of(comparison), "runs": columns(RUNS, runs), "edges": columns(EDGES, edge_rows(result))}
 

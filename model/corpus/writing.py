@@ -209,7 +209,7 @@ def _matters(matters: Matters, layer: int, head: int) -> dict[str, Any] | None:
     """The effects of ablating a head; None for a figure over no tokens."""
     entries: dict[str, Any] = {}
     for name, (each, n_tokens) in matters.items():
-        mean, low, high = (_four(float(of[layer, head])) for of in (each.values, each.low, each.high))
+        mean, low, high = (_four(float(measure[layer, head])) for measure in (each.values, each.low, each.high))
         interval = None if low is None else [low, high]
         entries[name] = None if mean is None else {"mean": mean, "interval": interval, "n": int(n_tokens[layer, head])}
     return entries or None

@@ -90,11 +90,11 @@ def study_direction(
     tokenizer = tokenizer_of(model)
     tokens = to_tokens(prompt_set, tokenizer, bos, cfg=model.cfg)
     tokens.check_usable()
-    of = prompt_set, tokens
+    prompts = prompt_set, tokens
     if settings.column:
-        examples = labelled_examples(*of, settings.column, settings.classes, settings.group, settings.position)
+        examples = labelled_examples(*prompts, settings.column, settings.classes, settings.group, settings.position)
     else:
-        examples = contrasted_examples(*of, settings.group, settings.position)
+        examples = contrasted_examples(*prompts, settings.group, settings.position)
     if settings.answers:
         toward, away = (tokenizer.to_single_token(text) for text in settings.answers)
         examples = examples.measured_by((toward,), (away,))

@@ -40,12 +40,13 @@ def difference(a: Measurement, b: Measurement, paired: bool, how: Interval = "bo
     a, b = common(a, b)
     if not paired:
         return _of_two_sets(a.measure.values.double(), b.measure.values.double(), how, seed)
-    place_a, place_b = ({number: place for place, number in enumerate(of.rows)} for of in (a, b))
+    place_a, place_b = ({number: place for place, number in enumerate(measurement.rows)} for measurement in (a, b))
     numbers = [number for number in a.rows if number in place_b]
     if not numbers:
         raise InputError("No row was measured in both, so that there is no difference row by row. Measure more rows.")
     first, second = (
-        of.measure.values.double()[[place[number] for number in numbers]] for of, place in ((a, place_a), (b, place_b))
+        measurement.measure.values.double()[[place[number] for number in numbers]]
+        for measurement, place in ((a, place_a), (b, place_b))
     )
     return summarise(second - first, how, seed)
 
@@ -63,7 +64,7 @@ def common(a: Measurement, b: Measurement) -> tuple[Measurement, Measurement]:
         labels = [label for label in a.axis_labels(axis) if label in in_b]
         if not labels:
             raise InputError(f"A and B have no {axis} in common. Measure another way, or name positions alike.")
-        a, b = (_along(of, axis, labels) for of in (a, b))
+        a, b = (_along(measurement, axis, labels) for measurement in (a, b))
     return a, b
 
 
@@ -75,7 +76,8 @@ def _along(measured: Measurement, axis: str, labels: list[str]) -> Measurement:
     slot = measured.measure.axes.index(axis)
     named = {**measured.labels, axis: tuple(labels)} if axis in measured.labels else measured.labels
     measures = [
-        of and replace(of, values=of.values.index_select(slot, places)) for of in (measured.measure, measured.raw)
+        measure and replace(measure, values=measure.values.index_select(slot, places))
+        for measure in (measured.measure, measured.raw)
     ]
     assert measures[0] is not None  # every measurement has one
     return replace(measured, measure=measures[0], raw=measures[1], labels=named)

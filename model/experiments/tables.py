@@ -33,7 +33,7 @@ def experiment_tables(
     sides: dict[str, Measurement] = {"A": a}
     if b is not None:
         sides = dict(zip("AB", common(a, b), strict=True))
-    summaries = {name: summarise(of.measure.values, interval, seed) for name, of in sides.items()}
+    summaries = {name: summarise(measurement.measure.values, interval, seed) for name, measurement in sides.items()}
     if b is not None:
         summaries[DIFFERENCE] = difference(sides["A"], sides["B"], paired, interval, seed)
     tables: Tables = {"cells": columns(("run", *a.cell_axes, *NUMBERS), _cells(sides["A"], summaries))}
@@ -45,24 +45,29 @@ def experiment_tables(
 
 def _cells(measured: Measurement, summaries: Mapping[str, Summary]) -> Iterator[Row]:
     labels = [measured.axis_labels(axis) for axis in measured.cell_axes]
-    for side, of in summaries.items():
-        for place in of.count.nonzero().tolist():
+    for side, summary in summaries.items():
+        for place in summary.count.nonzero().tolist():
             index = tuple(place)
             named = [names[at] for names, at in zip(labels, index, strict=True)]
-            numbers = (number(float(each[index])) for each in (of.mean, of.low, of.high, of.share_of_sign))
-            yield (side, *named, measured.measure.unit, *numbers, int(of.count[index]))
+            numbers = (
+                number(float(each[index])) for each in (summary.mean, summary.low, summary.high, summary.share_of_sign)
+            )
+            yield (side, *named, measured.measure.unit, *numbers, int(summary.count[index]))
 
 
 def _rows(sides: Mapping[str, Measurement]) -> Iterator[Row]:
-    for side, of in sides.items():
-        metrics = [[None] * len(of.rows) if each is None else each.tolist() for each in (of.clean, of.corrupted)]
-        for row, *values in zip(of.rows, *metrics, strict=True):
+    for side, measurement in sides.items():
+        metrics = [
+            [None] * len(measurement.rows) if each is None else each.tolist()
+            for each in (measurement.clean, measurement.corrupted)
+        ]
+        for row, *values in zip(measurement.rows, *metrics, strict=True):
             yield (side, row, *(None if value is None else number(value) for value in values))
 
 
 def _of_cell(sides: Mapping[str, Measurement], cell: tuple[int, ...]) -> Iterator[Row]:
     index: tuple[slice | int, ...] = (slice(None), *cell)
-    for side, of in sides.items():
-        named = [of.axis_labels(axis)[at] for axis, at in zip(of.cell_axes, cell, strict=True)]
-        for row, value in zip(of.rows, of.measure.values[index].tolist(), strict=True):
-            yield (side, row, *named, of.measure.unit, number(value))
+    for side, measurement in sides.items():
+        named = [measurement.axis_labels(axis)[at] for axis, at in zip(measurement.cell_axes, cell, strict=True)]
+        for row, value in zip(measurement.rows, measurement.measure.values[index].tolist(), strict=True):
+            yield (side, row, *named, measurement.measure.unit, number(value))

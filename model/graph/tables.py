@@ -130,11 +130,13 @@ def node_changes(*sides: tuple[Graph, Pruned, Sequence[int]]) -> Table:
     A node of A and one of B are the same if their tokens have the same of their `places` on the common axis.
     """
     nodes = [graph.nodes_on(places) for graph, _, places in sides]
-    effects = [dict(zip(of, graph.effects.tolist(), strict=True)) for of, (graph, *_) in zip(nodes, sides, strict=True)]
+    effects = [
+        dict(zip(names, graph.effects.tolist(), strict=True)) for names, (graph, *_) in zip(nodes, sides, strict=True)
+    ]
     kept = {
         node: graph.tokens[own.position]
-        for of, (graph, pruned, _) in zip(nodes, sides, strict=True)
-        for node, own, is_kept in zip(of, graph.nodes, pruned.nodes.tolist(), strict=True)
+        for names, (graph, pruned, _) in zip(nodes, sides, strict=True)
+        for node, own, is_kept in zip(names, graph.nodes, pruned.nodes.tolist(), strict=True)
         if is_kept and node.kind != "logit"
     }
     rows = [

@@ -84,14 +84,14 @@ def _read_tuned(folder: Path, allow_pickle: bool) -> Lens:
     _check(file, state, shapes)
     maps = {layer: Affine(state[f"{layer}.weight"], state.get(f"{layer}.bias")) for layer in range(n_layers)}
     known = {"model": config.get("base_model_name_or_path"), "revision": config.get("base_model_revision")}
-    of: dict[str, str | int] = {name: value[:200] for name, value in known.items() if isinstance(value, str)}
+    provenance: dict[str, str | int] = {name: value[:200] for name, value in known.items() if isinstance(value, str)}
     unembedding = config.get("unembed_hash")
     return Lens(
         "tuned",
         folder.name,
         _digest(folder / CONFIG, file),
         maps,
-        of,
+        provenance,
         unembedding if isinstance(unembedding, str) else None,
     )
 
@@ -112,8 +112,8 @@ def _read_jacobian(path: Path, allow_pickle: bool) -> Lens:
     _check(file, {str(layer): J for layer, J in jacobians.items()}, {str(at): (d_model, d_model) for at in jacobians})
     maps = {layer + 1: Affine(J) for layer, J in jacobians.items()}
     n_prompts: Any = content.get("n_prompts")
-    of: dict[str, str | int] = {"n_prompts": n_prompts} if _is_size(n_prompts, 10**MAX_DIGITS) else {}
-    return Lens("jacobian", path.name, _digest(file), maps, of)
+    provenance: dict[str, str | int] = {"n_prompts": n_prompts} if _is_size(n_prompts, 10**MAX_DIGITS) else {}
+    return Lens("jacobian", path.name, _digest(file), maps, provenance)
 
 
 def _safe_jacobians(file: Path) -> dict[str, Any]:

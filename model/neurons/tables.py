@@ -141,11 +141,11 @@ def sums_of(comparison: Comparison, question: NeuronQuestion) -> dict[str, dict[
     """Parts that sum to the MLPs' direct effects [layer], of A, B and B - A."""
     sums = {}
     for side, (run, at) in comparison.sides_at(question.place).items():
-        of = direct_effects(run, Question(question.target, question.distractor, at))
-        neurons = Measure("direct effect of the neurons", "logits", ("layer",), of.values.values.sum(-1))
+        effects = direct_effects(run, Question(question.target, question.distractor, at))
+        neurons = Measure("direct effect of the neurons", "logits", ("layer",), effects.values.values.sum(-1))
         has_bias = any(has_mlp_bias(run.model, layer) for layer in range(run.cfg.n_layers))
-        biases = {BIASES: of.bias} if has_bias else {}
-        sums[side] = {NEURONS: neurons, **biases, EDITS: of.edited, WRITTEN: of.written}
+        biases = {BIASES: effects.bias} if has_bias else {}
+        sums[side] = {NEURONS: neurons, **biases, EDITS: effects.edited, WRITTEN: effects.written}
     return with_difference(sums, change=_change_of_sums)
 
 

@@ -52,9 +52,12 @@ def shard_heads(model: Model, mesh: DeviceMesh) -> Model:
 def _check_even(attn: Attention, n_processes: int) -> None:
     if attn.disentangled is not None:
         raise ConfigError("Attention whose heads give to distances (DeBERTa's) cannot be divided over processes.")
-    for of, weights in (("heads", attn.W_Q), ("heads with keys and values of their own", attn.keys_and_values()[0][0])):
+    for what, weights in (
+        ("heads", attn.W_Q),
+        ("heads with keys and values of their own", attn.keys_and_values()[0][0]),
+    ):
         if len(weights) % n_processes:
-            raise ConfigError(f"{len(weights)} {of} cannot be divided evenly over {n_processes} processes.")
+            raise ConfigError(f"{len(weights)} {what} cannot be divided evenly over {n_processes} processes.")
 
 
 class HeadsApart(ParallelStyle):

@@ -72,8 +72,8 @@ def cells_named(comparison: Comparison, cells: Cells) -> tuple[tuple[str, ...], 
             places, into = comparison.places(comparison.sides[cells.patching.into]), cells.patching.into
             labels = position_labels(*both(comparison), into, comparison.align)
             return tuple(f"{place} {label}" for place, label in zip(places, labels, strict=True))[:size]
-        of = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
-        return tuple(f"{of}{place}" for place in range(size))
+        prefix = {"layer": "L", "head": f"L{cells.parts.layer}H" if cells.parts.what == "z_by_position" else "H"}[axis]
+        return tuple(f"{prefix}{place}" for place in range(size))
 
     rows, across = (named(axis, size) for axis, size in zip(cells.grid.axes, cells.grid.shape, strict=True))
     return rows, across

@@ -27,10 +27,10 @@ class Keeper(Protocol):
         """Return the cached result under this name, calling `make` on a miss."""
 
 
-Of = TypeVar("Of", bound=Keeper)
+Subject = TypeVar("Subject", bound=Keeper)
 
 
-def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Concatenate[Of, Arguments], Value]:
+def kept(compute: Callable[Concatenate[Subject, Arguments], Value]) -> Callable[Concatenate[Subject, Arguments], Value]:
     """Cache a function of a run, or of two, by its name and its other arguments.
 
     These are hashable, or have an `identity` that is.
@@ -38,12 +38,12 @@ def kept(compute: Callable[Concatenate[Of, Arguments], Value]) -> Callable[Conca
     signature = inspect.signature(compute)
 
     @functools.wraps(compute)
-    def cached(of: Of, /, *args: Arguments.args, **named: Arguments.kwargs) -> Value:
-        bound = signature.bind(of, *args, **named)
+    def cached(keeper: Subject, /, *args: Arguments.args, **named: Arguments.kwargs) -> Value:
+        bound = signature.bind(keeper, *args, **named)
         bound.apply_defaults()
         _, *others = bound.arguments.values()
         name = compute.__module__, compute.__qualname__, *(getattr(each, "identity", each) for each in others)
-        return of.keep(name, lambda: compute(of, *args, **named))
+        return keeper.keep(name, lambda: compute(keeper, *args, **named))
 
     return cached
 

@@ -69,8 +69,8 @@ def circuit_tables(
     return tables
 
 
-def _labels(of: HeadCircuit, tokens: Sequence[int]) -> list[str]:
-    return tokenizer_of(of.model).labels(tokens)
+def _labels(circuit: HeadCircuit, tokens: Sequence[int]) -> list[str]:
+    return tokenizer_of(circuit.model).labels(tokens)
 
 
 def _values(made: Mapping[str, HeadCircuit], pairs: Pairs) -> list[list[float]]:
@@ -118,7 +118,7 @@ def _strengths_table(made: Mapping[str, HeadCircuit]) -> Table:
     return columns(STRENGTHS, rows)
 
 
-def _directions_table(of: HeadCircuit, directions: Directions) -> Table:
+def _directions_table(circuit: HeadCircuit, directions: Directions) -> Table:
     """One row a token at an end of a direction, on the side of the circuit's rows or of its columns."""
     rows = Rows()
     measures = zip(directions.strengths.values.tolist(), directions.shares.values.tolist(), strict=True)
@@ -126,7 +126,7 @@ def _directions_table(of: HeadCircuit, directions: Directions) -> Table:
         for side, stand in (("row", directions.rows), ("column", directions.columns)):
             for end, sign in enumerate("+-"):
                 ids, loads = (each.values[place, end].tolist() for each in (stand.tokens, stand.loads))
-                for cells in zip(ids, _labels(of, ids), loads, strict=True):
+                for cells in zip(ids, _labels(circuit, ids), loads, strict=True):
                     rows.append((place + 1, strength, number(share), side, sign, *cells))
     return columns(DIRECTIONS, rows)
 
@@ -139,8 +139,12 @@ def _composition_table(composed: Mapping[str, Composed]) -> Table:
     for through, layer, head in product(THROUGH, range(layers), range(heads)):
         cells = [cell for each in composed.values() for cell in _scores(each, through, layer, head)]
         rows.append((through, head_name((layer, head)), *cells))
-    of = ("score", "random heads, mean", "random heads, sd")
-    scores = of if len(composed) == 1 else tuple(f"{what} in {side}" for side, what in product("AB", of))
+    score_columns = ("score", "random heads, mean", "random heads, sd")
+    scores = (
+        score_columns
+        if len(composed) == 1
+        else tuple(f"{what} in {side}" for side, what in product("AB", score_columns))
+    )
     return columns((*COMPOSITION, *scores), rows)
 
 

@@ -146,7 +146,7 @@ def _cannot(words: list[English]) -> tuple[English, ...]:
     """English writes "can" and "not" as one word."""
     for index, (first, second) in enumerate(pairwise(words)):
         if (first.text, second.text) == ("can", "not"):
-            return (*words[:index], English("cannot", first.of + second.of), *words[index + 2 :])
+            return (*words[:index], English("cannot", first.german + second.german), *words[index + 2 :])
     return tuple(words)
 
 

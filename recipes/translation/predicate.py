@@ -84,5 +84,5 @@ class Predicate:
         return self.verb.english.third if self.person == 1 else self.verb.english.base
 
 
-def _words(text: str, of: tuple[German, ...]) -> tuple[English, ...]:
-    return tuple(English(each, of) for each in text.split())
+def _words(text: str, german: tuple[German, ...]) -> tuple[English, ...]:
+    return tuple(English(each, german) for each in text.split())

@@ -19,7 +19,7 @@ class English:
     """One English word and the German words that it comes from."""
 
     text: str
-    of: tuple[German, ...]
+    german: tuple[German, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def finish(phrase: Phrase, mark: str) -> Pair:
     german = [word for word, after in zip(words, [*words[1:], end], strict=True) if word is end or _stays(word, after)]
     english = [*phrase.english, English(mark, (end,))]
     position = {id(word): index for index, word in enumerate(german)}
-    links = tuple(frozenset(position[id(word)] for word in each.of) for each in english)
+    links = tuple(frozenset(position[id(word)] for word in each.german) for each in english)
     return Pair(_text(word.text for word in german), _text(_with_articles([word.text for word in english])), links)
 
 

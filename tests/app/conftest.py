@@ -175,9 +175,9 @@ class Options:
             st.rerun()
         return lambda: None
 
-    def change(self, page: AppTest, name: str, shown: object) -> None:
+    def change(self, page: AppTest, name: str, value: object) -> None:
         """The user's new value, as the browser shows it."""
-        self._wanted[name] = shown
+        self._wanted[name] = value
         page.run()
         assert not page.exception
         assert not self._wanted, f"{name} is not on the page"

@@ -43,9 +43,9 @@ def pairs(tmp_path: Path) -> Path:
 def test_a_set_is_measured_into_a_folder_with_its_table(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = pairs.parent / "out"
     assert main(["mini", str(pairs), "--out", str(out), "--rows", "5", "--interval", "t"]) == 0
-    told = capsys.readouterr()
-    assert f"The experiment is in {out}" in told.out
-    assert "5 rows; about" in told.err
+    output = capsys.readouterr()
+    assert f"The experiment is in {out}" in output.out
+    assert "5 rows; about" in output.err
     model = load("mini")
     assert model.tokenizer is not None
     tokens = to_tokens(read_prompt_set(pairs), model.tokenizer, True, cfg=model.cfg)
@@ -72,8 +72,8 @@ def test_a_circuit_is_scored_into_a_folder_and_goes_on(pairs: Path, capsys: pyte
     out = pairs.parent / "circuit"
     flags = ["mini", str(pairs), "--out", str(out), "--measure", "circuit", "--method", "eap", "--share", "0.1"]
     assert main(flags) == 0
-    told = capsys.readouterr()
-    assert "6 rows are scored and 6 held out; 0 are left out" in told.err
+    output = capsys.readouterr()
+    assert "6 rows are scored and 6 held out; 0 are left out" in output.err
     model = load("mini")
     study = study_circuit(model, read_prompt_set(pairs), CircuitSettings("eap", share=0.1))
     expected = circuit_study_tables(study)
@@ -112,9 +112,9 @@ def test_what_cannot_be_measured_is_said(pairs: Path, capsys: pytest.CaptureFixt
 
 def test_every_setting_is_a_flag_that_is_told_without_waiting_for_torch() -> None:
     code = "import sys; from headlight.app.experiment import parser; parser().format_help(); print(*sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert "headlight.model.experiments.settings" in told.split()
-    assert not {"torch", "numpy", "headlight.app.experimenting"} & set(told.split())
+    output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "headlight.model.experiments.settings" in output.split()
+    assert not {"torch", "numpy", "headlight.app.experimenting"} & set(output.split())
     flags = parser().parse_args(["mini", "pairs.csv"])
     defaults = ExperimentSettings().as_dict()
     assert {name: getattr(flags, name) for name in defaults} == defaults

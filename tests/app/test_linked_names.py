@@ -42,9 +42,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     noted: list[str] = []
 
     def noting(what: Callable[..., Any]) -> Callable[..., Any]:
-        def note(*of: Any, **named: Any) -> Any:
-            noted.extend(map(str, of))
-            return what(*of, **named)
+        def note(*args: Any, **named: Any) -> Any:
+            noted.extend(map(str, args))
+            return what(*args, **named)
 
         return note
 

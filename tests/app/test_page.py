@@ -406,7 +406,7 @@ def test_forward_is_heard_though_it_stopped_the_run_of_back_before_its_url_was_w
 def test_back_is_heard_while_something_else_waits_to_be_run(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     _type(_open(page), PROMPT)
     with monkeypatch.context() as stopped:
-        stopped.setattr(selection, "accept", lambda asked: None)
+        stopped.setattr(selection, "accept", lambda pending: None)
         stopped.setattr(selection, "pending", lambda: None)  # so that the page does not run it at once
         _type(page, "another prompt")
     _move_to(page, prompt="a third one")

@@ -70,13 +70,13 @@ def test_random_prompts_are_shown_whole_or_refused_in_words(
     settings["cache_gib"] = 0.01
     chosen = Selection(model=folder, prompt=a, prompt_b=b, bos=bos, align=align).updated(Choices, unit=unit)
     assert from_query(to_query(chosen), [Choices]) == (chosen, ())
-    found = _shown_or_refusal(chosen)
-    if isinstance(found, str):
-        assert "tokens" in found or not (a.strip() and b.strip())
+    outcome = _shown_or_refusal(chosen)
+    if isinstance(outcome, str):
+        assert "tokens" in outcome or not (a.strip() and b.strip())
         return
-    assert "".join(found.labels).isprintable()
-    axis = axis_of(found, unit, align)
-    a_cells, difference = (fields.on_axis(found, side, HEAD, How(), axis) for side in ("a", "difference"))
+    assert "".join(outcome.labels).isprintable()
+    axis = axis_of(outcome, unit, align)
+    a_cells, difference = (fields.on_axis(outcome, side, HEAD, How(), axis) for side in ("a", "difference"))
     assert a_cells.shape == difference.shape == (len(axis.labels), len(axis.labels))
     # Rows of a softmax in float32: the sum of up to a hundred weights is off by some units of the seventh digit.
     in_a = torch.tensor([position is not None for position in axis.positions[0]])

@@ -14,11 +14,11 @@ def test_a_first_guess_follows_the_first_shard_and_the_estimate_is_of_those_afte
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(scanning, "monotonic", lambda: clock[0])
-    found, cost = ScanResults.empty(tiny("gpt2-like").cfg, ScanSettings()), scanning.Cost(2, 32, 1000)
+    results, cost = ScanResults.empty(tiny("gpt2-like").cfg, ScanSettings()), scanning.Cost(2, 32, 1000)
     clock[0] = 1.0
-    said = [cost.line_for(Progress(0, 0, found, calibrating=3))]
+    said = [cost.line_for(Progress(0, 0, results, calibrating=3))]
     for clock[0], done in ((3.0, 0), (5.0, 32), (6.0, 64), (7.0, 96), (8.0, 128)):  # the second shard came first
-        said.append(cost.line_for(Progress(100 + done, done, found)))
+        said.append(cost.line_for(Progress(100 + done, done, results)))
     assert said[:2] == ["", ""]
     # Both workers have done about 32 documents in the 4 seconds since the calibration: 868 are left.
     assert said[2].startswith("Roughly, by the first shard: 16 documents a second, ")

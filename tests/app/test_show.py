@@ -41,33 +41,33 @@ def theirs() -> Any:
         return model(torch.tensor([[1, 2, 3, 4, 2, 5]]), output_attentions=True)
 
 
-def mounted(shown: show.Shown) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
+def mounted(picture: show.Shown) -> list[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """What the components of a picture are given, read back from what a notebook gets."""
-    (document,) = re.findall(r'srcdoc="([^"]*)"', shown._repr_html_())
+    (document,) = re.findall(r'srcdoc="([^"]*)"', picture._repr_html_())
     (data,) = re.findall(r'id="data">([^<]+)<', html.unescape(document))
     apart = np.frombuffer(gzip.decompress(base64.b64decode(data)), np.uint8)
     _, arrays = unpack(apart.reshape(4, -1).T.tobytes())
     return [(header["props"], own) for header, own in (unpack(each.tobytes()) for each in arrays.values())]
 
 
-def patterns_in(shown: show.Shown) -> dict[tuple[int, int], np.ndarray]:
+def patterns_in(picture: show.Shown) -> dict[tuple[int, int], np.ndarray]:
     """Every head's weights, row by row without what is masked."""
-    props, arrays = mounted(shown)[-1]
+    props, arrays = mounted(picture)[-1]
     return {tuple(panel["heads"][0]): arrays[f"{slot}.a.weights"] for slot, panel in enumerate(props["panels"])}
 
 
-def check(shown: show.Shown, expected: Sequence[Tensor]) -> None:
-    held = patterns_in(shown)
-    assert len(held) == N_LAYERS * N_HEADS
+def check(picture: show.Shown, expected: Sequence[Tensor]) -> None:
+    patterns = patterns_in(picture)
+    assert len(patterns) == N_LAYERS * N_HEADS
     lower = np.tril_indices(N_TOKENS)
-    for (layer, head), weights in held.items():
+    for (layer, head), weights in patterns.items():
         np.testing.assert_array_equal(weights, expected[layer][head].numpy()[lower])  # the very same float32
 
 
 def test_attentions_of_transformers_with_and_without_their_batch(theirs: Any) -> None:
     layers = [layer[0] for layer in theirs.attentions]
-    for given in (theirs.attentions, layers, torch.stack(layers), torch.stack(layers).numpy()):
-        check(show.attention(given, TOKENS), layers)
+    for patterns in (theirs.attentions, layers, torch.stack(layers), torch.stack(layers).numpy()):
+        check(show.attention(patterns, TOKENS), layers)
 
 
 def test_a_cache_of_transformer_lens() -> None:
@@ -144,14 +144,14 @@ def test_what_is_no_pattern_is_refused(patterns: Any, message: str) -> None:
 def test_a_run_has_its_pages_and_they_are_saved(tmp_path: Path) -> None:
     """The picture of a run's page is the page's own file."""
     mini = run_prompt(load("mini"), "one two one two")
-    shown = show(mini).attention(heads=((1, 2),))
-    held, lower = patterns_in(shown), np.tril_indices(len(mini.tokens))
+    picture = show(mini).attention(heads=((1, 2),))
+    patterns, lower = patterns_in(picture), np.tril_indices(len(mini.tokens))
     pattern = attend(mini, 1, 2).pattern.numpy()[lower]
-    np.testing.assert_allclose(held[1, 2], pattern, rtol=0, atol=1e-3)  # four digits where there are many heads
+    np.testing.assert_allclose(patterns[1, 2], pattern, rtol=0, atol=1e-3)  # four digits where there are many heads
     for ending, begins in (("html", b"<!doctype"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
-        assert shown.save(tmp_path / f"picture.{ending}").read_bytes().startswith(begins)
+        assert picture.save(tmp_path / f"picture.{ending}").read_bytes().startswith(begins)
     with pytest.raises(InputError, match="ends in none of"):
-        shown.save(tmp_path / "picture.gif")
+        picture.save(tmp_path / "picture.gif")
     with pytest.raises(AttributeError, match="There is no page 'nothing'"):
         show(mini).nothing()
 

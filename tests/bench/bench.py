@@ -114,6 +114,6 @@ class Bench:
 
     def check_alike(self, ours: Worker, theirs: Worker, name: str, n_tokens: int) -> None:
         """Two processes have to say the same; raises as `check_answers`."""
-        expected, found = (worker.do("answer", n_tokens=n_tokens).value for worker in (ours, theirs))
-        if max(abs(a - b) for a, b in zip(expected, found, strict=True)) > CLOSE:
-            raise RuntimeError(f"Logits differ: headlight {json.dumps(expected)}, {name} {json.dumps(found)}")
+        expected, actual = (worker.do("answer", n_tokens=n_tokens).value for worker in (ours, theirs))
+        if max(abs(a - b) for a, b in zip(expected, actual, strict=True)) > CLOSE:
+            raise RuntimeError(f"Logits differ: headlight {json.dumps(expected)}, {name} {json.dumps(actual)}")

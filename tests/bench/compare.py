@@ -55,23 +55,23 @@ def options() -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default=Setting.device)
     parser.add_argument("--shape", choices=tuple(SHAPES), default="gpt2")
     parser.add_argument("--out", type=Path, help="where to write the figures; those of all parts go to assets")
-    given = parser.parse_args()
-    given.parts = given.only.split(",") if given.only else list(ON_GPU if given.device == "cuda" else PARTS)
-    if unknown := set(given.parts) - set(PARTS):
+    args = parser.parse_args()
+    args.parts = args.only.split(",") if args.only else list(ON_GPU if args.device == "cuda" else PARTS)
+    if unknown := set(args.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
-    return given
+    return args
 
 
 def main() -> None:
     """Measure, print, and write down what was measured whole."""
-    given, began = options(), time.monotonic()
-    torch.set_num_threads(given.threads)
-    setting = Setting(SHAPES[given.shape], rounds=given.rounds, threads=given.threads, device=given.device)
+    args, began = options(), time.monotonic()
+    torch.set_num_threads(args.threads)
+    setting = Setting(SHAPES[args.shape], rounds=args.rounds, threads=args.threads, device=args.device)
     with tempfile.TemporaryDirectory() as made:
         bench, figures = Bench(setting, Path(made)), list[Figure]()
         try:
             print(report.HEADER)
-            for part in given.parts:
+            for part in args.parts:
                 for figure in PARTS[part](bench):
                     report.show(figure)
                     figures.append(figure)
@@ -79,7 +79,7 @@ def main() -> None:
             bench.close()
     goals = [figure.met for figure in figures if figure.met is not None]
     print(f"{sum(goals)} of {len(goals)} goals met; {(time.monotonic() - began) / 60:.1f} minutes")
-    if out := given.out or (report.REPORT if given.parts == list(PARTS) else None):
+    if out := args.out or (report.REPORT if args.parts == list(PARTS) else None):
         report.write(bench, figures, out)
         if out == report.REPORT:
             plots.main()

@@ -49,8 +49,8 @@ def main() -> None:
 
 @st.fragment
 def _content(title: str) -> None:
-    held = st.session_state.get("picture")
-    clicks = held["value"]["clicks"] if held and held.get("value") else 0
+    state = st.session_state.get("picture")
+    clicks = state["value"]["clicks"] if state and state.get("value") else 0
     data = {"title": title, "prompt": st.session_state["prompt"], "clicks": clicks}
     picture(key="picture", data=data, on_value_change=lambda: None)
 

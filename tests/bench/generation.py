@@ -19,11 +19,11 @@ def measure(bench: Bench) -> Iterator[Figure]:
     Raises:
         RuntimeError: they are not the same.
     """
-    given: dict[str, Any] = {"n_tokens": PROMPT, "n_new": bench.setting.n_new}
-    ours, theirs = (bench.task(peer, "generate", **given) for peer in ("headlight", "hugging_face"))
+    lengths: dict[str, Any] = {"n_tokens": PROMPT, "n_new": bench.setting.n_new}
+    ours, theirs = (bench.task(peer, "generate", **lengths) for peer in ("headlight", "hugging_face"))
     if ours().value != theirs().value:
         raise RuntimeError("Headlight and transformers write different tokens.")
-    default = bench.task("hugging_face", "generate", "none", **given)
+    default = bench.task("hugging_face", "generate", "none", **lengths)
     reading = bench.task("floor", "generate", n_new=bench.setting.n_new)
     tasks = {"Headlight": ours, "transformers": default, "floor": reading}
     turns = bench.take_turns("generation", tasks)

@@ -74,8 +74,8 @@ def _ratios(title: str, ways: dict[str, Without], work: Callable[[], None], benc
             with ExitStack() as stack, torch.inference_mode():
                 if name in ways:
                     stack.enter_context(ways[name]())
-                found, _ = cost(work)
+                spent, _ = cost(work)
             if number:  # the first does not count
-                costs.append(found)
+                costs.append(spent)
     for name in ways:
         yield ratio("kernels", f"{title}: without {name} / with", turns[name], turns["all"])

@@ -98,14 +98,14 @@ def one_pass(folder: Path) -> None:
     """Print what opening and a first and a second pass take (seconds), and the most memory (bytes)."""
     began = time.perf_counter()
     model = load(folder, dtype="stored")
-    told = {"opening": time.perf_counter() - began}
+    seconds = {"opening": time.perf_counter() - began}
     tokens = torch.randint(CONFIG.vocab_size, (1, N_TOKENS), generator=torch.Generator().manual_seed(0))
     for name in ("first", "second"):
         began = time.perf_counter()
         with torch.inference_mode():
             model.to_logits(model(tokens, stop_at_layer=model.cfg.n_layers)[:, -1:])
-        told[name] = time.perf_counter() - began
-    print(json.dumps(told | {"peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+        seconds[name] = time.perf_counter() - began
+    print(json.dumps(seconds | {"peak": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 
 
 @contextmanager
@@ -132,8 +132,8 @@ def measured(folder: Path, group: Path | None = None) -> dict[str, float]:
     forget(folder)
     command = [sys.executable, "-m", "tests.bench.large", str(folder)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, preexec_fn=enter)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
 
 
 def main() -> None:

@@ -39,8 +39,8 @@ class Loop:
         self._n_heads, self._d_head = cfg.n_head, cfg.n_embd // cfg.n_head
         if not self._only_six:
             for block in self._model.h:
-                block.attn.c_attn.register_forward_hook(lambda _, given, out: self._values.append(out.chunk(3, -1)[2]))
-                block.attn.c_proj.register_forward_pre_hook(lambda _, given: self._mixed.append(given[0]))
+                block.attn.c_attn.register_forward_hook(lambda _, inputs, out: self._values.append(out.chunk(3, -1)[2]))
+                block.attn.c_proj.register_forward_pre_hook(lambda _, inputs: self._mixed.append(inputs[0]))
         n_sums = len(SUMS) + (0 if self._only_six else len(OUR_SUMS))
         self.sums = torch.zeros(cfg.n_layer, n_sums, cfg.n_head)
         self.gathered = Gathered(cfg.n_layer, cfg.n_head, cfg.vocab_size) if what == "all" else None
@@ -60,20 +60,20 @@ class Loop:
         real = torch.ones_like(batch.tokens, dtype=torch.bool) if batch.mask is None else batch.mask.bool()
         for layer, pattern in enumerate(out.attentions):
             seen = real[:, None, :, None] & real[:, None, None, :]
-            shown = pattern if batch.mask is None else pattern.masked_fill(~seen, 0)
-            figures = six(shown, batch)
+            weights = pattern if batch.mask is None else pattern.masked_fill(~seen, 0)
+            figures = six(weights, batch)
             if not self._only_six:
                 lengths = [self._lengths(layer, each[layer], real) for each in (self._values, self._mixed)]
                 stream = out.hidden_states[layer].norm(dim=-1)
-                figures += five(shown, batch, self._is_mark, *lengths, stream)
+                figures += five(weights, batch, self._is_mark, *lengths, stream)
             stacked = torch.stack(figures)
             self.sums[layer] += stacked.sum(1)
             if self.gathered is not None:
-                self.gathered.add(layer, shown, batch, stacked)
+                self.gathered.add(layer, weights, batch, stacked)
 
-    def _lengths(self, layer: int, given: Tensor, real: Tensor) -> Tensor:
+    def _lengths(self, layer: int, inputs: Tensor, real: Tensor) -> Tensor:
         """How long what each head makes of these vectors in the stream is: [batch, head, pos]."""
-        each = given.unflatten(-1, (self._n_heads, self._d_head)).transpose(1, 2)
+        each = inputs.unflatten(-1, (self._n_heads, self._d_head)).transpose(1, 2)
         W_O = self._model.h[layer].attn.c_proj.weight.unflatten(0, (self._n_heads, self._d_head))
         return (each @ W_O).norm(dim=-1).masked_fill(~real[:, None], 0)
 
@@ -93,14 +93,14 @@ class Gathered:
         self._edges = torch.tensor(DISTANCES[1:-1])
         self._settings, self._random = settings, random.Random(0)
 
-    def add(self, layer: int, shown: Tensor, batch: Batch, figures: Tensor) -> None:
+    def add(self, layer: int, pattern: Tensor, batch: Batch, figures: Tensor) -> None:
         """Add a layer's patterns on a batch, and its sums, [sum, row, head]."""
         for row, sequence in enumerate(batch.sequences):
             self.documents[sequence.document][layer] += figures[:, row]
-        place = torch.arange(shown.shape[-1])
+        place = torch.arange(pattern.shape[-1])
         bins = torch.bucketize((place[:, None] - place).clamp(min=0), self._edges, right=True)
-        self.distances[layer].index_add_(1, bins.flatten(), shown.sum(0).flatten(1))
-        later = shown[:, :, 1:, 1:]
+        self.distances[layer].index_add_(1, bins.flatten(), pattern.sum(0).flatten(1))
+        later = pattern[:, :, 1:, 1:]
         weights, keys = later.max(-1)
         strengths = weights.amax(-1)
         for head, each in enumerate(strengths.T):
@@ -115,7 +115,7 @@ class Gathered:
             self.pairs[layer, number][tuple(pair)] += weight
         for row, sequence in enumerate(batch.sequences):
             for head, strength in enumerate(strengths[row].tolist()):
-                self._sample(layer, head, strength, shown[row, head], sequence.identity)
+                self._sample(layer, head, strength, pattern[row, head], sequence.identity)
 
     def _sample(self, layer: int, head: int, strength: float, pattern: Tensor, identity: int) -> None:
         """Keep a sequence if it is among the strongest, or is drawn among those of its bucket."""
@@ -136,34 +136,34 @@ class Gathered:
             kept[place] = sample
 
 
-def six(shown: Tensor, batch: Batch) -> list[Tensor]:
+def six(pattern: Tensor, batch: Batch) -> list[Tensor]:
     """The sums of HeadVis's figures in one layer, each [row, head]."""
-    place = torch.arange(shown.shape[-1])
+    place = torch.arange(pattern.shape[-1])
     apart = (place[:, None] - place).abs().float()
-    after = [weights[:, query, key + 1] for weights, (query, key) in zip(shown, _copies(batch), strict=True)]
+    after = [weights[:, query, key + 1] for weights, (query, key) in zip(pattern, _copies(batch), strict=True)]
     return [
-        shown.diagonal(dim1=-2, dim2=-1).sum(-1),
-        shown.diagonal(-1, -2, -1).sum(-1),
-        -(shown * shown.clamp(min=1e-38).log()).sum((-2, -1)),
-        (shown * apart).sum((-2, -1)),
-        (shown * apart.square()).sum((-2, -1)),
-        torch.stack([found.masked_fill(found < 0.01, 0).sum(-1) for found in after]),
+        pattern.diagonal(dim1=-2, dim2=-1).sum(-1),
+        pattern.diagonal(-1, -2, -1).sum(-1),
+        -(pattern * pattern.clamp(min=1e-38).log()).sum((-2, -1)),
+        (pattern * apart).sum((-2, -1)),
+        (pattern * apart.square()).sum((-2, -1)),
+        torch.stack([weights.masked_fill(weights < 0.01, 0).sum(-1) for weights in after]),
     ]
 
 
 def five(
-    shown: Tensor, batch: Batch, is_mark: Callable[[int], bool], values: Tensor, writes: Tensor, stream: Tensor
+    pattern: Tensor, batch: Batch, is_mark: Callable[[int], bool], values: Tensor, writes: Tensor, stream: Tensor
 ) -> list[Tensor]:
     """The sums of ours, of how long values and writes are in the stream."""
-    place = torch.arange(shown.shape[-1])
+    place = torch.arange(pattern.shape[-1])
     apart = (place[:, None] - place).float()
-    same = [weights[:, query, key].sum(-1) for weights, (query, key) in zip(shown, _copies(batch), strict=True)]
+    same = [weights[:, query, key].sum(-1) for weights, (query, key) in zip(pattern, _copies(batch), strict=True)]
     marks = torch.tensor([[is_mark(token) for token in row] for row in batch.tokens.tolist()])
-    written = shown * values[:, :, None]
+    written = pattern * values[:, :, None]
     return [
         torch.stack(same),
-        shown[:, :, 1:, 0].sum(-1),
-        (shown.tril(-1) * marks[:, None, None]).sum((-2, -1)),
+        pattern[:, :, 1:, 0].sum(-1),
+        (pattern.tril(-1) * marks[:, None, None]).sum((-2, -1)),
         written.sum((-2, -1)),
         (written * apart).sum((-2, -1)),
         (writes / stream[:, None]).sum(-1),
@@ -173,5 +173,5 @@ def five(
 def _copies(batch: Batch) -> Sequence[tuple[Tensor, Tensor]]:
     """The queries and keys of equal tokens, row by row."""
     rows = [torch.tensor(sequence.tokens) for sequence in batch.sequences]
-    found = [(tokens[:, None] == tokens).tril(-1).nonzero(as_tuple=True) for tokens in rows]
-    return [(query, key) for query, key in found]
+    pairs = [(tokens[:, None] == tokens).tril(-1).nonzero(as_tuple=True) for tokens in rows]
+    return [(query, key) for query, key in pairs]

@@ -78,7 +78,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
     """What prompts of several lengths take, each the first of its kind, and how that grows."""
     longest = max(bench.setting.lengths)
     lengths = [longest // 8, longest // 4, longest // 2, longest]
-    before, found = children(os.getpid()), []
+    before, peaks = children(os.getpid()), []
     flags = ("--model", str(with_tokenizer(bench.folder)), "--threads", str(bench.setting.threads))
     with headlight(bench.made, *flags) as url, Client(url) as client:
         (guard,) = children(os.getpid()) - before
@@ -86,12 +86,12 @@ def measure(bench: Bench) -> Iterator[Figure]:
         visit(client, 16)
         before_all = resident(server, "VmRSS") - kept_bytes(url) / MB
         for n_tokens in lengths:
-            found.append(extra_memory(server, lambda n_tokens=n_tokens: visit(client, n_tokens))[0])  # type: ignore[misc]
+            peaks.append(extra_memory(server, lambda n_tokens=n_tokens: visit(client, n_tokens))[0])  # type: ignore[misc]
         time.sleep(2 * COLLECT_EVERY)
         freed = resident(server, "VmRSS") - before_all - kept_bytes(url) / MB
     yield Figure("memory", "freed memory that is not returned after all of these", (freed,), "MB", FREED)
-    for n_tokens, extra in zip(lengths, found, strict=True):
+    for n_tokens, extra in zip(lengths, peaks, strict=True):
         goal = GOAL if n_tokens == longest else None
         yield Figure("memory", f"run of {n_tokens} tokens as the page keeps it", (extra,), "MB", goal)
-    power = exponent(lengths, [max(LEAST, extra) for extra in found])
+    power = exponent(lengths, [max(LEAST, extra) for extra in peaks])
     yield Figure("memory", "its power of the number of tokens", (power,), "", GROWTH)

@@ -42,18 +42,18 @@ class Kept(Host):
 def listed(run: Run) -> NeuronQuestion:
     """The first neurons by all measures, with the sums that they are part of."""
     target, distractor = run.next_logits.topk(2).indices.tolist()
-    asked, shown = NeuronQuestion(target, distractor, len(run.tokens) - 1), Comparison(run)
-    tables.ranked(shown, asked)
-    tables.sums_of(shown, asked)
-    return asked
+    question, comparison = NeuronQuestion(target, distractor, len(run.tokens) - 1), Comparison(run)
+    tables.ranked(comparison, question)
+    tables.sums_of(comparison, question)
+    return question
 
 
 def in_full(run: Run) -> None:
     """The first neuron's activation over the prompt, its tokens and its heads; the list is kept by now."""
-    asked = listed(run)
-    shown, neuron = Comparison(run), tables.chosen(Comparison(run), asked)
-    tables.strip_of(shown, neuron)
-    tables.neuron_tokens(run, neuron, asked.place)
+    question = listed(run)
+    comparison, neuron = Comparison(run), tables.chosen(Comparison(run), question)
+    tables.strip_of(comparison, neuron)
+    tables.neuron_tokens(run, neuron, question.place)
     tables.composed_of(run, neuron)
 
 

@@ -86,23 +86,23 @@ def draw_line(axes: Axes, line: Line, x: str, y: str, logarithmic: bool = True) 
     axes.grid(alpha=0.2)
 
 
-def draw_forward(found: Mapping[str, Any]) -> Drawing:
+def draw_forward(report: Mapping[str, Any]) -> Drawing:
     """Everybody's time for a pass, against the number of tokens."""
     drawing = Drawing(figsize=(7, 3.4), layout="constrained")
     axes = drawing.add_subplot()
-    for line in forward_lines(found["turns"]):
+    for line in forward_lines(report["turns"]):
         draw_line(axes, line, "tokens", "milliseconds")
     drawing.legend(loc="outside right upper", frameon=False, handlelength=3)
     return drawing
 
 
-def draw_growth(found: Mapping[str, Any]) -> Drawing:
+def draw_growth(report: Mapping[str, Any]) -> Drawing:
     """Headlight's time against tokens, layers and prompts, and its memory against tokens."""
     drawing = Drawing(figsize=(7, 5), layout="constrained")
     all_axes = drawing.subplots(2, 2).flat
     for axes, (what, label) in zip(all_axes, GROWTH.items(), strict=False):
-        draw_line(axes, growth_line(found["turns"], what), label, "milliseconds", logarithmic=False)
-    draw_line(drawing.axes[3], memory_line(found["figures"]), "tokens", "MB more, at most", logarithmic=False)
+        draw_line(axes, growth_line(report["turns"], what), label, "milliseconds", logarithmic=False)
+    draw_line(drawing.axes[3], memory_line(report["figures"]), "tokens", "MB more, at most", logarithmic=False)
     return drawing
 
 
@@ -123,12 +123,12 @@ def save(drawing: Drawing, path: Path, theme: str) -> None:
 
 def main(report: Path = REPORT, page: Path = table.BENCHMARKS) -> None:
     """Draw each plot for light and for dark pages, beside the figures, and put the table into the manual."""
-    found = json.loads(report.read_text())
-    table.put_into(page, table.markdown(found))
+    results = json.loads(report.read_text())
+    table.put_into(page, table.markdown(results))
     with mpl.rc_context(SETTINGS):
         for name, draw in (("forward", draw_forward), ("growth", draw_growth)):
             for theme in INK:
-                save(draw(found), report.parent / f"{name}-{theme}.svg", theme)
+                save(draw(results), report.parent / f"{name}-{theme}.svg", theme)
 
 
 if __name__ == "__main__":

@@ -40,16 +40,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="quantised", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tokens", type=int, default=64)
-    asked = parser.parse_args()
-    tokens = torch.arange(asked.tokens)[None]
+    args = parser.parse_args()
+    tokens = torch.arange(args.tokens)[None]
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), once(KINDS["bitsandbytes, int8"]), SIZES)
         passes = {"float32": partial(load(folder, dtype="float32"), tokens)}
         for name, kind in MEASURED.items():
             write(Path(folder) / name, once(kind), SIZES)
             passes[name] = partial(load(Path(folder) / name), tokens)
-        rounds = [{name: cost(run)[0].processor for name, run in passes.items()} for _ in range(asked.rounds + 1)][1:]
-    print(f"{asked.tokens} tokens, float32: {statistics.median(each['float32'] for each in rounds) * 1000:.0f} ms")
+        rounds = [{name: cost(run)[0].processor for name, run in passes.items()} for _ in range(args.rounds + 1)][1:]
+    print(f"{args.tokens} tokens, float32: {statistics.median(each['float32'] for each in rounds) * 1000:.0f} ms")
     for name in MEASURED:
         print(f"{name:26}{statistics.median(each[name] / each['float32'] for each in rounds):.2f}")
 

@@ -46,6 +46,6 @@ def write(bench: Bench, figures: Sequence[Figure], path: Path = REPORT) -> None:
         for title, those in bench.turns.items()
     }
     setting = asdict(bench.setting) | {"fastest exact product": bench.fastest}
-    found = {"machine": machine(), "versions": bench.versions, "setting": setting}
+    report = {"machine": machine(), "versions": bench.versions, "setting": setting}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found | {"figures": [row(each) for each in figures], "turns": turns}, indent=1) + "\n")
+    path.write_text(json.dumps(report | {"figures": [row(each) for each in figures], "turns": turns}, indent=1) + "\n")

@@ -150,15 +150,15 @@ def table(name: str, model: str, corpus: Path, few: Path, engines: list[str], se
         print(f"| {name} | 1 thread, by the processor's time | {alone:.1f} | |", flush=True)
         print(f"| {name} | the pass alone, the same | {passed(model, few, settings):.1f} | |", flush=True)
         for (how, batched), (what, told_of) in product(LOOPS.items(), FIGURES.items()):
-            of = f"the loop, {how}, {told_of}"
+            label = f"the loop, {how}, {told_of}"
             rate = looped(model, few, settings, what, batched, time.process_time)
-            told = f"the scan is {alone / rate:.2f} times as fast"
-            print(f"| {name} | {of} | {rate:.1f} | {told} |", flush=True)
+            speedup = f"the scan is {alone / rate:.2f} times as fast"
+            print(f"| {name} | {label} | {rate:.1f} | {speedup} |", flush=True)
             torch.set_num_threads(2)
             rate = looped(model, few, settings, what, batched, time.perf_counter)
             torch.set_num_threads(1)
-            told = f"two workers are {fastest / rate:.2f} times as fast"
-            print(f"| {name} | {of}, two threads, by the clock | {rate:.1f} | {told} |", flush=True)
+            speedup = f"two workers are {fastest / rate:.2f} times as fast"
+            print(f"| {name} | {label}, two threads, by the clock | {rate:.1f} | {speedup} |", flush=True)
     return costs[0]
 
 
@@ -193,13 +193,13 @@ def main() -> None:
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--price", type=float, help="dollars that a worker costs for an hour")
-    given = parser.parse_args()
+    args = parser.parse_args()
     torch.set_num_threads(1)
     print("| model | | documents a second | |\n|---|---|--:|---|")
     with tempfile.TemporaryDirectory() as made:
         folder, costs = Path(made), dict[str, Costs]()
-        for name in given.models:
-            count = given.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])
+        for name in args.models:
+            count = args.documents or DOCUMENTS.get(name, DOCUMENTS[GPT2])
             corpus, few = (folder / f"{each}.jsonl" for each in ("documents", "few"))
             texts = list(islice(cycle(list(held_out())), count))
             _write(corpus, texts)
@@ -207,9 +207,9 @@ def main() -> None:
             if name == GPT2:
                 gpt2_shaped(folder / "gpt2")
             model = str(folder / "gpt2") if name == GPT2 else name
-            settings = replace(SETTINGS, device=given.device, shard=max(1, min(SETTINGS.shard, count // SHARDS)))
-            costs[name] = table(name, model, corpus, few, given.engines, settings)
-        costs_table(costs, given.price)
+            settings = replace(SETTINGS, device=args.device, shard=max(1, min(SETTINGS.shard, count // SHARDS)))
+            costs[name] = table(name, model, corpus, few, args.engines, settings)
+        costs_table(costs, args.price)
 
 
 if __name__ == "__main__":

@@ -21,17 +21,17 @@ def line(figure: Mapping[str, Any]) -> str:
     return f"| {figure['name']} | {measured}{between} | {figure['goal']} | {met} |"
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(report: Mapping[str, Any]) -> str:
     """What it was measured on, and the table."""
-    setting, versions = found["setting"], sorted(set(found["versions"].values()))
-    on = f"On {found['machine']}, {setting['threads']} threads: {', '.join(versions)}."
-    rows = [line(figure) for figure in found["figures"] if figure["goal"]]
+    setting, versions = report["setting"], sorted(set(report["versions"].values()))
+    on = f"On {report['machine']}, {setting['threads']} threads: {', '.join(versions)}."
+    rows = [line(figure) for figure in report["figures"] if figure["goal"]]
     return "\n".join([on, "", "| figure | median (least – most) | goal | |", "|---|---|---|---|", *rows])
 
 
 def put_into(page: Path, table: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the table in place of what stands between the marks; without them leave the file alone."""
     before, _, rest = page.read_text().partition(begin)
-    _, found, after = rest.partition(end)
-    if found:
+    _, marker, after = rest.partition(end)
+    if marker:
         page.write_text(f"{before}{begin}\n{table}\n{end}{after}")

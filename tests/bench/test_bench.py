@@ -54,9 +54,9 @@ def test_every_part_gives_figures_and_they_are_written_and_drawn(bench: Bench, t
 
 def test_a_ratio_is_that_of_each_round() -> None:
     slow, fast = [Cost(4.0, 8.0), Cost(9.0, 6.0), Cost(2.0, 2.0)], [Cost(2.0, 2.0), Cost(3.0, 3.0), Cost(2.0, 1.0)]
-    found = ratio("part", "what", slow, fast, Goal(2.5))
-    assert found.values == (2.0, 3.0, 1.0)
-    assert (found.value, found.by_processor, found.met) == (2.0, 2.0, True)
+    figure = ratio("part", "what", slow, fast, Goal(2.5))
+    assert figure.values == (2.0, 3.0, 1.0)
+    assert (figure.value, figure.by_processor, figure.met) == (2.0, 2.0, True)
     assert not Figure("part", "what", (2.0,), goal=Goal(2.5, at_least=True)).met
 
 
@@ -88,9 +88,9 @@ def test_long_prompts_are_measured_on_a_tiny_shape(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not report.REPORT.exists(), reason="make bench was not run")
 def test_the_manual_shows_what_the_benchmark_found() -> None:
-    found = json.loads(report.REPORT.read_text())
-    assert table.markdown(found) in table.BENCHMARKS.read_text()
-    assert NOTES.keys() <= {figure["name"] for figure in found["figures"]}
+    results = json.loads(report.REPORT.read_text())
+    assert table.markdown(results) in table.BENCHMARKS.read_text()
+    assert NOTES.keys() <= {figure["name"] for figure in results["figures"]}
 
 
 def test_every_name_is_a_benchmark_and_another_is_refused_with_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,14 +31,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> ScanResults:
+def scan(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> ScanResults:
     settings = ScanSettings(ablate=0)
     scan = Scan(load("mini"), open_corpus(str(corpus)), settings, tmp_path_factory.mktemp("scan"))
     return scan.run(Here(Worker("mini", settings)))
 
 
 @pytest.mark.parametrize("batched", [False, True])
-def test_the_loop_finds_what_the_scan_does(corpus: Path, found: ScanResults, batched: bool) -> None:
+def test_the_loop_finds_what_the_scan_does(corpus: Path, scan: ScanResults, batched: bool) -> None:
     model = load("mini")
     loop = loop_of(model, "all")
     for each in in_batches(model, corpus, SETTINGS, batched):
@@ -46,15 +46,15 @@ def test_the_loop_finds_what_the_scan_does(corpus: Path, found: ScanResults, bat
     gathered = loop.gathered
     assert gathered is not None
     for place, name in enumerate((*SUMS, *OUR_SUMS)):
-        np.testing.assert_allclose(loop.sums[:, place], found.moments.totals[..., AT[name]], **NEAR, err_msg=name)
+        np.testing.assert_allclose(loop.sums[:, place], scan.moments.totals[..., AT[name]], **NEAR, err_msg=name)
     torch.testing.assert_close(torch.stack(list(gathered.documents.values())).sum(0), loop.sums)
-    np.testing.assert_allclose(gathered.distances, found.distances, **NEAR)
-    np.testing.assert_array_equal(gathered.strengths.sum(-1), found.strengths.sum(-1))
-    assert np.abs(gathered.strengths.numpy() - found.strengths).sum() <= 4  # a strength at a bin's edge
-    for layer, head in np.ndindex(*found.strengths.shape[:2]):
-        pairs = {divmod(pair, model.cfg.d_vocab): weight for pair, weight in found.pairs.top(layer * 4 + head, 9)}
+    np.testing.assert_allclose(gathered.distances, scan.distances, **NEAR)
+    np.testing.assert_array_equal(gathered.strengths.sum(-1), scan.strengths.sum(-1))
+    assert np.abs(gathered.strengths.numpy() - scan.strengths).sum() <= 4  # a strength at a bin's edge
+    for layer, head in np.ndindex(*scan.strengths.shape[:2]):
+        pairs = {divmod(pair, model.cfg.d_vocab): weight for pair, weight in scan.pairs.top(layer * 4 + head, 9)}
         for pair, weight in pairs.items():
             assert gathered.pairs[layer, head][pair] == pytest.approx(weight, rel=1e-3)
         for side in range(2):
-            for token, weight in found.tokens.top(side * 16 + layer * 4 + head, 9):
+            for token, weight in scan.tokens.top(side * 16 + layer * 4 + head, 9):
                 assert float(gathered.tokens[side, layer, head, token]) == pytest.approx(weight, rel=1e-3)

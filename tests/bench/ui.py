@@ -55,7 +55,7 @@ class Subject:
 
 def floor_at(url: str) -> Subject:
     """The floor's page as if it were of a model: places on its board for heads, and its two pages."""
-    views = (View(title.lower(), title, lambda found: None) for title in ("First", "Second"))
+    views = (View(title.lower(), title, lambda comparison: None) for title in ("First", "Second"))
     return Subject("", url, (4, 4), tuple(views))
 
 
@@ -75,8 +75,8 @@ Sides = list[list[Timed]]  # of Headlight's page and of the floor's
 def in_turns(act: Act, pair: list[tuple[Window, Subject]], times: int, first: int = 0) -> Sides:
     """What an act takes on Headlight's page and on the floor's, one after the other, without the first few times."""
     ours, floor = (act(window, subject) for window, subject in pair)
-    found = list(islice(zip(ours, floor, strict=False), first, first + times))
-    return [list(side) for side in zip(*found, strict=True)]
+    pairs = list(islice(zip(ours, floor, strict=False), first, first + times))
+    return [list(side) for side in zip(*pairs, strict=True)]
 
 
 def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -> Iterator[Figure]:
@@ -105,7 +105,7 @@ def measure(browser: Browser, subject: Subject, floor: Subject, n_tokens: int) -
     query = str(window.ask("() => location.search"))
     for each, _ in pair:
         each.close()
-    loaded = in_turns(lambda _, of: first_load(browser, of, query), pair, 6)
+    loaded = in_turns(lambda _, page: first_load(browser, page, query), pair, 6)
     yield figure("first load → grid drawn", Goal(1200, 2000), loaded)
 
 

@@ -70,11 +70,11 @@ def browser() -> Iterator[Browser]:
                 process.terminate()
 
 
-def _address(told: Path, process: "subprocess.Popen[bytes]") -> str:
+def _address(port_file: Path, process: "subprocess.Popen[bytes]") -> str:
     """The websocket that a browser has just told of, in a line for its port and one for the rest."""
     give_up = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < give_up:
-        if told.exists() and len(lines := told.read_text().splitlines()) == 2:
+        if port_file.exists() and len(lines := port_file.read_text().splitlines()) == 2:
             return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
         time.sleep(0.05)
     raise RuntimeError("The browser did not start.")
@@ -108,10 +108,10 @@ class Window:
             RuntimeError: it threw; the message is that of its error.
         """
         expression = f"({function})(...{json.dumps(arguments)})"
-        found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-        if "exceptionDetails" in found:
-            raise RuntimeError(found["result"].get("description", found["exceptionDetails"]["text"]))
-        return found["result"].get("value")
+        reply = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in reply:
+            raise RuntimeError(reply["result"].get("description", reply["exceptionDetails"]["text"]))
+        return reply["result"].get("value")
 
     def open(self, url: str) -> None:
         """Go to a page; its script is there when this returns, what it draws is not."""

@@ -25,8 +25,8 @@ def serve(peer: Any, device: str, tasks: TextIO, answers: TextIO) -> None:
         work = getattr(peer, task["name"])
         with torch.inference_mode(task["name"] != "load"):
             took, result = cost(lambda: work(**task["arguments"]), device)  # noqa: B023 (called at once)
-        told = result if isinstance(result, float | str | list) else None
-        print(json.dumps({"clock": took.clock, "processor": took.processor, "value": told}), file=answers, flush=True)
+        value = result if isinstance(result, float | str | list) else None
+        print(json.dumps({"clock": took.clock, "processor": took.processor, "value": value}), file=answers, flush=True)
         del result
 
 

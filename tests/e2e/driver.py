@@ -120,8 +120,8 @@ class Driver:
         else:
             self.page.goto(address)
         self.settle()
-        if (asked := self.page.locator(".st-key-headlight-link")).is_visible():
-            asked.get_by_role("button", name="Open").click()  # what the link names and the server does not offer
+        if (offer := self.page.locator(".st-key-headlight-link")).is_visible():
+            offer.get_by_role("button", name="Open").click()  # what the link names and the server does not offer
             self.settle()
         self.page.locator(DRAWN).or_(self.refused).filter(visible=True).first.wait_for()
 
@@ -176,7 +176,7 @@ class Driver:
         chooser.press("Enter")
         self.run_button.click()
 
-    def shown(self) -> list[str]:
+    def result_texts(self) -> list[str]:
         """Which result the attention page shows: model, tokens and chosen heads."""
         return [*self.fed.all_inner_texts(), *self.chips.all_text_contents(), *self.panels.all_inner_texts()]
 
@@ -305,9 +305,9 @@ class Driver:
         size = (box["width"] - left - right) / n_places
         return {"x": left + (key + 0.5) * size, "y": 6 + (query + 0.5) * size}
 
-    def click_head(self, layer: int, head: int, of: tuple[int, int]) -> None:
+    def click_head(self, layer: int, head: int, shape: tuple[int, int]) -> None:
         """Click a head's thumbnail in a grid of so many layers and heads."""
         box = self.board.locator("canvas").bounding_box()
         assert box
-        across, down = (head + 0.5) / of[1], (layer + 0.5) / of[0]
+        across, down = (head + 0.5) / shape[1], (layer + 0.5) / shape[0]
         self.board.click(position={"x": box["width"] * across, "y": box["height"] * down})

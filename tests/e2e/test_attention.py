@@ -63,9 +63,9 @@ def test_a_click_on_a_thumbnail_opens_that_head_and_another_click_closes_it(app:
     app.open(prompt=PROMPT, heads="0.0")
     expect(app.panels).to_have_count(1)
     grid = mini.cfg.n_layers, mini.cfg.n_heads
-    app.click_head(2, 3, of=grid)
+    app.click_head(2, 3, shape=grid)
     expect(app.panels.nth(1).locator("figcaption")).to_contain_text("L2H3")
-    app.click_head(2, 3, of=grid)
+    app.click_head(2, 3, shape=grid)
     expect(app.panels).to_have_count(1)
     expect(app.panels.locator("figcaption")).to_contain_text("L0H0")
 
@@ -91,7 +91,7 @@ def test_a_thumbnail_grows_into_its_panel_unless_less_motion_is_wanted(
     app.page.emulate_media(reduced_motion=motion)
     app.open(prompt=PROMPT, heads="0.0")
     app.page.evaluate(FLIGHTS)
-    app.click_head(2, 3, of=(4, 4))
+    app.click_head(2, 3, shape=(4, 4))
     expect(app.panels).to_have_count(2)
     app.settle()
     flights, board = app.page.evaluate("window.flights"), app.board.bounding_box()
@@ -120,17 +120,17 @@ def test_a_head_is_shown_before_python_has_heard_of_it(window: Driver, mini: Tra
     def hold(socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
 
-        def told(message: str | bytes) -> None:
+        def hear(message: str | bytes) -> None:
             kept_back.append(partial(server.send, message))
             if not keeping:
                 kept_back.pop()()
 
-        socket.on_message(told)
+        socket.on_message(hear)
 
     window.page.route_web_socket("**/_stcore/stream", hold)
     window.open(prompt=PROMPT, heads="0.0")
     keeping = True
-    window.click_head(2, 3, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    window.click_head(2, 3, shape=(mini.cfg.n_layers, mini.cfg.n_heads))
     expect(window.panels).to_have_count(2)
     added = window.panels.nth(1)
     expect(added.locator("figcaption")).to_contain_text("L2H3")
@@ -139,7 +139,7 @@ def test_a_head_is_shown_before_python_has_heard_of_it(window: Driver, mini: Tra
     visible = np.tril_indices(len(expected))
     ink = _ink(added.evaluate(CELLS, len(expected)))[visible]
     assert _darker_is_larger(ink, expected[visible])
-    window.click_head(0, 0, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    window.click_head(0, 0, shape=(mini.cfg.n_layers, mini.cfg.n_heads))
     expect(window.panels).to_have_count(1)
     keeping = False
     for tell in kept_back:
@@ -152,14 +152,14 @@ def test_a_head_is_shown_before_python_has_heard_of_it(window: Driver, mini: Tra
 
 
 def test_a_head_is_asked_for_once_while_others_are_chosen(window: Driver, mini: Transformer) -> None:
-    asked: list[Route] = []
-    window.page.route("**/fetch/**", lambda route: asked.append(route))
+    requests: list[Route] = []
+    window.page.route("**/fetch/**", lambda route: requests.append(route))
     window.open(prompt=PROMPT, heads="0.0")
     for head in range(3):
-        window.click_head(2, head, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+        window.click_head(2, head, shape=(mini.cfg.n_layers, mini.cfg.n_heads))
     window.page.wait_for_url(re.compile(r"heads=0\.0\+2\.0\+2\.1\+2\.2"))
-    assert len(asked) == 3
-    for route in asked:
+    assert len(requests) == 3
+    for route in requests:
         route.continue_()
     expect(window.panels).to_have_count(4)
 
@@ -167,7 +167,7 @@ def test_a_head_is_asked_for_once_while_others_are_chosen(window: Driver, mini: 
 def test_a_head_that_cannot_be_fetched_comes_from_python(window: Driver, mini: Transformer) -> None:
     window.page.route("**/fetch/**", lambda route: route.abort())
     window.open(prompt=PROMPT, heads="0.0")
-    window.click_head(2, 3, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    window.click_head(2, 3, shape=(mini.cfg.n_layers, mini.cfg.n_heads))
     expect(window.panels).to_have_count(2)
     expect(window.panels.nth(1).locator("figcaption")).to_contain_text("L2H3")
 
@@ -202,7 +202,7 @@ def test_pinned_token_colours_the_others_by_its_attention(app: Driver, mini: Tra
 def test_a_seventh_head_joins_the_six(app: Driver, mini: Transformer) -> None:
     app.open(prompt=PROMPT, heads="0.0 0.1 0.2 0.3 1.0 1.1")
     expect(app.panels).to_have_count(6)
-    app.click_head(2, 2, of=(mini.cfg.n_layers, mini.cfg.n_heads))
+    app.click_head(2, 2, shape=(mini.cfg.n_layers, mini.cfg.n_heads))
     expect(app.panels).to_have_count(7)
     expect(app.panels.filter(has_text="L2H2")).to_have_count(1)
     app.page.wait_for_url(re.compile(r"heads=0\.0\+0\.1\+0\.2\+0\.3\+1\.0\+1\.1\+2\.2"))

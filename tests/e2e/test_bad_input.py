@@ -200,9 +200,9 @@ def _be_on(window: Driver, view: View) -> None:
 
 def _expect_texts(window: Driver, read: Callable[[Driver], list[str]], texts: Sequence[str]) -> None:
     end = time.monotonic() + PATIENCE / 1000
-    while not _is(found := read(window), texts) and time.monotonic() < end:
+    while not _is(current := read(window), texts) and time.monotonic() < end:
         window.page.wait_for_timeout(50)
-    assert _is(found, texts), found
+    assert _is(current, texts), current
 
 
 def _joined(cases: Iterable[str]) -> tuple[str, list[str]]:
@@ -253,11 +253,11 @@ def test_a_prompt_that_cannot_be_run_is_refused_and_the_result_before_stays(wind
     window.run(BEFORE)
     expect(window.chips).to_have_text([BOS, "the", "␣cat", "␣the", "␣dog"])
     window.settle()
-    before = window.shown()
+    before = window.result_texts()
     window.run(prompt)
     expect(window.refused).to_contain_text(re.compile(said))
     window.settle()
-    assert window.shown() == before
+    assert window.result_texts() == before
 
 
 def _upload(window: Driver, name: str, data: bytes) -> None:
@@ -310,11 +310,11 @@ def test_a_tensor_of_another_shape_is_named_with_both_and_the_old_model_stays(ap
 
 def _check_refused(app: Driver, path: Path, said: str) -> None:
     app.open(prompt=BEFORE)
-    before = app.shown()
+    before = app.result_texts()
     app.open_model(str(path))
     expect(app.refused).to_contain_text(re.compile(said))
     app.settle()
-    assert app.shown() == before
+    assert app.result_texts() == before
     assert str(path.parent) not in app.refused.inner_text()
 
 
@@ -326,4 +326,4 @@ def test_a_model_whose_folder_is_deleted_is_closed_and_the_page_goes_on(app: Dri
     expect(app.refused.first).to_contain_text("There is no folder, file or model")
     app.open_model("mini")
     app.settle()
-    assert app.shown()[0].startswith("mini")
+    assert app.result_texts()[0].startswith("mini")

@@ -175,10 +175,10 @@ def test_what_was_half_typed_is_forgotten(app: Driver) -> None:
     app.open(prompt=PROMPT)
     app.go_to(GENERATE)
     number = app.reveal(app.page.get_by_role("spinbutton")).first
-    told = number.input_value()
+    value = number.input_value()
     number.fill("7")
     app.page.go_back()
     app.settle()
     app.page.go_forward()
     app.settle()
-    expect(app.reveal(app.page.get_by_role("spinbutton")).first).to_have_value(told)
+    expect(app.reveal(app.page.get_by_role("spinbutton")).first).to_have_value(value)

@@ -34,10 +34,10 @@ def test_the_tooltip_of_a_difference_gives_both_weights(app: Driver) -> None:
         _, cache = model.run_with_cache(tokens, names_filter="blocks.1.attn.hook_pattern")
         weights.append(float(cache["pattern", 1][0, 2, 2, 1]))
     app.open(prompt=A, prompt_b=B, heads="1.2", queries="2", keys="1")
-    told = app.point_at(query=2, key=1, panel=2, n_places=app.chips.count() // 3)
-    shown = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", told.replace("−", "-")) if "." in number]
+    tooltip = app.point_at(query=2, key=1, panel=2, n_places=app.chips.count() // 3)
+    numbers = [float(number) for number in re.findall(r"[\d.]+e?-?\d*", tooltip.replace("−", "-")) if "." in number]
     for weight in weights:
-        assert min(abs(np.array(shown) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
+        assert min(abs(np.array(numbers) - weight)) < 1e-3 * max(weight, 1e-3)  # four digits of the coded weight
 
 
 def test_three_pictures_a_head_stand_abreast_beside_the_grid(app: Driver) -> None:

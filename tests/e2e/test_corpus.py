@@ -52,8 +52,8 @@ def test_an_induction_head_is_found_opened_explained_and_cut(with_scan: Driver) 
     assert chosen(app, "heads") == "1.0"
     said = page.get_by_text(re.compile(r"looks at .* weight \d")).first
     expect(said).to_be_visible()
-    shown = float(re.search(r"weight (\d\.\d+)", said.inner_text()).group(1))  # type: ignore[union-attr]
-    assert shown == pytest.approx(weight, abs=5e-4)  # what three decimals leave open
+    page_weight = float(re.search(r"weight (\d\.\d+)", said.inner_text()).group(1))  # type: ignore[union-attr]
+    assert page_weight == pytest.approx(weight, abs=5e-4)  # what three decimals leave open
     expect(page.get_by_text("edge cut", exact=False).first).to_be_visible()
 
 

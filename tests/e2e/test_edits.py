@@ -127,8 +127,8 @@ def test_an_edge_is_cut_and_its_weight_is_gone(app: Driver) -> None:
     expect(app.fed).to_have_count(2)
     expect(app.fed.last).to_contain_text(f"L1H0: edge from {n_places - 1} to 0 cut")
     app.settle()
-    told = app.point_at(query=n_places - 1, key=0, panel=1, n_places=n_places).split("\n")
-    assert told[told.index("weight") + 1] == "< 1e−38"  # what float32 tells from zero
+    tooltip = app.point_at(query=n_places - 1, key=0, panel=1, n_places=n_places).split("\n")
+    assert tooltip[tooltip.index("weight") + 1] == "< 1e−38"  # what float32 tells from zero
 
 
 @pytest.mark.parametrize(

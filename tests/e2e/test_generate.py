@@ -60,8 +60,8 @@ def drawn(
     begun = torch.cat([model.to_tokens(prompt, prepend_bos=True), torch.tensor([written], dtype=torch.long)], 1)
     generator = torch.Generator().manual_seed(seed)
     how = Sampling(**sampling)  # type: ignore[arg-type]
-    (found,) = sample(model, begun, sampling=how, generator=generator, max_new_tokens=N_NEW - len(written))
-    return model.tokenizer.labels([*written, *found.tokens.tolist()])
+    (continuation,) = sample(model, begun, sampling=how, generator=generator, max_new_tokens=N_NEW - len(written))
+    return model.tokenizer.labels([*written, *continuation.tokens.tolist()])
 
 
 def test_a_newcomer_sees_what_follows_the_first_example(app: Driver) -> None:
@@ -80,9 +80,9 @@ def test_the_page_writes_what_the_library_draws(app: Driver, mini: Transformer) 
 
 def test_greedy_at_temperature_0_cuts_all_but_the_likeliest(app: Driver, mini: Transformer) -> None:
     opened(app, temperature="0")
-    (found,) = greedy(mini, mini.to_tokens(PROMPT, prepend_bos=True), max_new_tokens=N_NEW)
+    (continuation,) = greedy(mini, mini.to_tokens(PROMPT, prepend_bos=True), max_new_tokens=N_NEW)
     assert mini.tokenizer
-    assert steps(app).all_inner_texts() == mini.tokenizer.labels(found.tokens)
+    assert steps(app).all_inner_texts() == mini.tokenizer.labels(continuation.tokens)
     expect(app.page.locator(".row.cut")).to_have_count(14)
     expect(bars(app).first).to_contain_text("→ 100%")
     expect(app.page.locator(".row.written .mark")).to_have_text("◆")
@@ -193,8 +193,8 @@ def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Trans
     label = bars(app).first.locator(".token").inner_text()
     assert mini.tokenizer
     (token,) = [int(each) for each in before.topk(50).indices if mini.tokenizer.labels([int(each)])[0] == label]
-    shown = float(bars(app).first.locator(".cell.b .share").inner_text().split("%")[0])
-    assert shown == pytest.approx(100 * float(before[token]), rel=0.06)  # two digits
+    percent = float(bars(app).first.locator(".cell.b .share").inner_text().split("%")[0])
+    assert percent == pytest.approx(100 * float(before[token]), rel=0.06)  # two digits
     expect(app.page.locator("div.names")).to_have_text("ABB − A")
     expect(app.page.get_by_role("radiogroup", name="Grid shows").get_by_role("radio", name="B − A")).to_be_checked()
     app.page.get_by_role("radio", name="its own tokens").click()
@@ -208,8 +208,8 @@ def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Trans
 def ids_of(mini: Transformer) -> list[int]:
     """The ids that A writes."""
     begun, generator = mini.to_tokens(PROMPT, prepend_bos=True), torch.Generator().manual_seed(0)
-    (found,) = sample(mini, begun, sampling=Sampling(), generator=generator, max_new_tokens=N_NEW)
-    return found.tokens.tolist()
+    (continuation,) = sample(mini, begun, sampling=Sampling(), generator=generator, max_new_tokens=N_NEW)
+    return continuation.tokens.tolist()
 
 
 def test_a_click_or_key_to_a_step_asks_the_server_once_and_not_twice(app: Driver) -> None:

@@ -31,8 +31,8 @@ def test_a_walk_along_the_graph_adds_up_and_can_be_taken_home(app: Driver, tmp_p
     first.click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
     app.settle()
-    shown, hidden, bias, total, *_ = _sum(app)
-    assert shown + hidden + bias == pytest.approx(total, abs=0.02)  # each is rounded to four digits
+    visible, hidden, bias, total, *_ = _sum(app)
+    assert visible + hidden + bias == pytest.approx(total, abs=0.02)  # each is rounded to four digits
     with page.expect_download() as waited:
         page.get_by_role("button", name="Save as json").click()
     saved = tmp_path / "graph.json"

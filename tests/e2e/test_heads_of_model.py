@@ -45,9 +45,9 @@ def test_the_heads_of_the_card_are_named_with_their_labels(opened: Driver) -> No
     first = next(row for row in table(opened) if row)
     assert first[0] in ("L1H0", "L1H1")
     assert first[2:4] == ["1 of 16", "↻ induction"]
-    told = hover(opened, 1, 0)
-    assert "of 16" in told
-    assert "induction" in told
+    tooltip = hover(opened, 1, 0)
+    assert "of 16" in tooltip
+    assert "induction" in tooltip
 
 
 def test_a_clicked_head_opens_on_the_attention_page_where_the_grid_shows_the_labels(opened: Driver) -> None:
@@ -82,8 +82,8 @@ def test_prompts_of_the_list_can_be_looked_at_instead(opened: Driver) -> None:
     opened.page.get_by_role("radio", name="my prompts").click()
     expect(opened.page.get_by_text("Measured on 1 prompt of the list")).to_be_visible()
     opened.settle()
-    told = hover(opened, 1, 0)
-    assert " to " not in told  # one prompt has no interval
+    tooltip = hover(opened, 1, 0)
+    assert " to " not in tooltip  # one prompt has no interval
     expect(opened.page.get_by_text("A single prompt has no confidence interval")).to_be_visible()
 
 

@@ -45,9 +45,9 @@ def _number(text: str) -> float:
 def _weight(app: Driver) -> float:
     """What the softmax comes to for the followed key."""
     line = _step(app, "Softmax").locator(".spelled p").last.inner_text()
-    found = re.search(r"= (\S+), the attention weight", line)
-    assert found
-    return _number(found[1])
+    match = re.search(r"= (\S+), the attention weight", line)
+    assert match
+    return _number(match[1])
 
 
 def test_the_number_followed_is_the_attention_pages_and_the_models(app: Driver, mini: Transformer) -> None:
@@ -59,12 +59,12 @@ def test_the_number_followed_is_the_attention_pages_and_the_models(app: Driver, 
     assert weight == pytest.approx(float(pattern[QUERY, KEY]), rel=5e-4)  # four digits are shown
     score = _number(_step(app, "Scale").locator("td.followed").last.inner_text())
     app.go_to(VIEWS[0])
-    told = app.point_at(QUERY, KEY, tokens.shape[1]).replace("−", "-").split("\n")
+    tooltip = app.point_at(QUERY, KEY, tokens.shape[1]).replace("−", "-").split("\n")
     # Four digits, of weights coded to 65,533 steps of their logarithm.
-    assert float(told[told.index("weight") + 1]) == pytest.approx(weight, rel=2e-3)
+    assert float(tooltip[tooltip.index("weight") + 1]) == pytest.approx(weight, rel=2e-3)
     app.open(prompt=PROMPT, heads=f"{LAYER}.{HEAD}", show="score")
-    told = app.point_at(QUERY, KEY, tokens.shape[1]).replace("−", "-").split("\n")
-    assert float(told[told.index("score") + 1]) == pytest.approx(score, rel=2e-3)  # as above
+    tooltip = app.point_at(QUERY, KEY, tokens.shape[1]).replace("−", "-").split("\n")
+    assert float(tooltip[tooltip.index("score") + 1]) == pytest.approx(score, rel=2e-3)  # as above
 
 
 def test_head_query_key_and_component_are_chosen_by_lists(app: Driver) -> None:
@@ -122,9 +122,9 @@ def test_a_matrix_tells_its_numbers_at_the_pointer(app: Driver, mini: Transforme
     _step(app, "Query").get_by_role("img", name=re.compile("^W_Q")).hover(position={"x": 1, "y": 1})
     tooltip = app.page.locator(".tooltip:popover-open")
     expect(tooltip).to_be_visible()
-    told = tooltip.inner_text().split("\n")
+    lines = tooltip.inner_text().split("\n")
     expected = float(mini.get_parameter(f"blocks.{LAYER}.attn.W_Q")[HEAD, 0, 0])
-    assert _number(told[told.index("value") + 1]) == pytest.approx(expected, rel=5e-4)  # four digits
+    assert _number(lines[lines.index("value") + 1]) == pytest.approx(expected, rel=5e-4)  # four digits
 
 
 def test_two_runs_are_shown_in_turn_with_their_numbers_beside_each_other(app: Driver) -> None:

@@ -72,11 +72,11 @@ def test_a_checkpoint_with_nan_is_named_and_the_old_model_stays(app: Driver, bro
     tensors["transformer.ln_f.weight"][3] = torch.nan
     save_file(tensors, broken / "model.safetensors")
     app.open(prompt=PROMPT)
-    before = app.shown()
+    before = app.result_texts()
     app.open_model(str(broken))
     expect(app.refused).to_contain_text(re.compile(r"NaN or infinite values in ln_f\.weight"))
     app.settle()
-    assert app.shown() == before
+    assert app.result_texts() == before
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_a_checkpoint_with_nan_is_named_and_the_old_model_stays(app: Driver, bro
 )
 def test_a_model_that_cannot_be_had_is_said_and_the_old_model_stays(app: Driver, name: str, said: str) -> None:
     app.open(prompt=PROMPT)
-    before = app.shown()
+    before = app.result_texts()
     app.open_model(name)
     expect(app.refused).to_contain_text(re.compile(said))
     app.settle()
-    assert app.shown() == before
+    assert app.result_texts() == before
 
 
 @pytest.mark.usefixtures("own_session")

@@ -24,7 +24,7 @@ ATTENTION, INSIDE, LENS, FLOW = (
 BAR, NAVIGATION = b"Type a sentence", b"headlight.nav_bar"  # what only the messages that draw these hold
 
 
-def shown(app: Driver) -> list[str]:
+def headings(app: Driver) -> list[str]:
     """What the page says it is: its heading, and the marked links."""
     marked = app.page.locator("nav [aria-current]").filter(visible=True)
     return [*app.page.locator("h1").all_inner_texts(), *marked.all_inner_texts()]
@@ -36,15 +36,15 @@ def test_a_page_is_marked_and_the_bar_above_it_stays(app: Driver) -> None:
     app.page.on("websocket", lambda socket: socket.on("framereceived", lambda message: heard.append(bytes(message))))
     app.open(prompt=PROMPT)
     assert any(BAR in message for message in heard)
-    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+    assert headings(app) == [ATTENTION.title, ATTENTION.title]
     app.prompt.fill("half typed")
     app.prompt.blur()
     app.settle()
     heard.clear()
     app.go_to(LENS)
-    assert shown(app) == [LENS.title, LENS.title]
+    assert headings(app) == [LENS.title, LENS.title]
     app.go_to(FLOW)
-    assert shown(app) == [FLOW.title, FLOW.title]
+    assert headings(app) == [FLOW.title, FLOW.title]
     assert any(NAVIGATION in message for message in heard)
     assert not any(BAR in message for message in heard)
     expect(app.prompt).to_have_value("half typed")
@@ -57,7 +57,7 @@ def test_back_and_forward_go_through_the_pages(app: Driver) -> None:
     for go, view in ((app.page.go_back, LENS), (app.page.go_back, ATTENTION), (app.page.go_forward, LENS)):
         go()
         app.settle()
-        assert shown(app) == [view.title, view.title]
+        assert headings(app) == [view.title, view.title]
         assert page_of(app.page.url) == view.slug
 
 
@@ -67,7 +67,7 @@ def test_a_prompt_is_run_on_the_page_that_was_gone_to(app: Driver) -> None:
     app.run("The keys to the cabinet")
     app.page.wait_for_url(lambda url: parse_qs(urlparse(url).query)["prompt"] == ["The keys to the cabinet"])
     app.settle()
-    assert shown(app) == [LENS.title, LENS.title]
+    assert headings(app) == [LENS.title, LENS.title]
     assert page_of(app.page.url) == LENS.slug
 
 
@@ -81,7 +81,7 @@ def test_a_link_opened_elsewhere_shows_the_same_prompt(app: Driver) -> None:
     expect(elsewhere.value.locator("h1")).to_have_text(LENS.title)
     assert "heads=1.1" in elsewhere.value.url
     elsewhere.value.close()
-    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+    assert headings(app) == [ATTENTION.title, ATTENTION.title]
 
 
 @pytest.mark.usefixtures("own_session")  # the logo's link loads the page anew
@@ -103,7 +103,7 @@ def test_the_keyboard_opens_a_list_and_keeps_its_place(app: Driver) -> None:
         app.page.keyboard.press(key)
     app.page.wait_for_url(lambda url: page_of(url) == FLOW.slug)
     app.settle()
-    assert shown(app) == [FLOW.title, FLOW.title]
+    assert headings(app) == [FLOW.title, FLOW.title]
     app.page.get_by_role("link", name=LENS.title).focus()
     app.page.keyboard.press("Enter")
     app.page.wait_for_url(lambda url: page_of(url) == LENS.slug)
@@ -135,14 +135,14 @@ def test_what_does_not_fit_is_one_list(app: Driver) -> None:
 def test_a_page_that_is_not_there_is_named_as_left_out(app: Driver, page: str) -> None:
     app.open(prompt=PROMPT, page=page)
     expect(app.page.get_by_text("Parts of this link were ignored")).to_contain_text("page")
-    assert shown(app) == [ATTENTION.title, ATTENTION.title]
+    assert headings(app) == [ATTENTION.title, ATTENTION.title]
 
 
 def test_a_link_by_a_pages_former_name_opens_it_by_its_own(app: Driver) -> None:
     app.page.goto(f"{app.url}/?{urlencode({'prompt': PROMPT, 'page': 'head'})}")
     app.page.wait_for_url(lambda url: page_of(url) == INSIDE.slug)
     app.settle()
-    assert shown(app)[-1] == INSIDE.title
+    assert headings(app)[-1] == INSIDE.title
     expect(app.page.get_by_text("Parts of this link were ignored")).to_have_count(0)
 
 

@@ -58,9 +58,9 @@ def test_each_measure_is_coloured_and_told(
     app.page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).click()
     app.changed_from(before)
     assert ("show=" in app.page.url) == (show != "weight")
-    told = app.point_at(QUERY, KEY, len(cells["weight"]))
+    tooltip = app.point_at(QUERY, KEY, len(cells["weight"]))
     # Four digits are shown, of weights coded to 65,533 steps of their logarithm.
-    assert _told(told, name) == pytest.approx(float(cells[show][QUERY, KEY]), rel=2e-3)
+    assert _told(tooltip, name) == pytest.approx(float(cells[show][QUERY, KEY]), rel=2e-3)
 
 
 def test_rows_without_their_first_token_sum_to_one(app: Driver, cells: dict[str, torch.Tensor]) -> None:
@@ -68,9 +68,9 @@ def test_rows_without_their_first_token_sum_to_one(app: Driver, cells: dict[str,
     before = app.picture()
     app.choose("First token", "hidden, renormalised")
     app.changed_from(before)
-    told = app.point_at(QUERY, KEY, len(cells["weight"]))
+    tooltip = app.point_at(QUERY, KEY, len(cells["weight"]))
     expected = float(cells["renormalise"][QUERY, KEY])
-    assert _told(told, "without the sinks") == pytest.approx(expected, rel=2e-3)  # as above
+    assert _told(tooltip, "without the sinks") == pytest.approx(expected, rel=2e-3)  # as above
 
 
 def test_tokens_are_grouped_by_word(app: Driver) -> None:
@@ -87,8 +87,8 @@ def test_several_pinned_tokens_are_summed_and_kept_by_the_link(app: Driver, cell
     app.page.wait_for_url(re.compile(r"queries=9\+10"))
     app.chips.nth(1).hover()
     summed = float(cells["weight"][9:11, 1].sum())
-    told = app.page.locator(".tooltip:popover-open").inner_text()
-    assert _told(told, "sum over 2 tokens") == pytest.approx(summed, rel=2e-3)  # as above
+    tooltip = app.page.locator(".tooltip:popover-open").inner_text()
+    assert _told(tooltip, "sum over 2 tokens") == pytest.approx(summed, rel=2e-3)  # as above
 
 
 def test_dragging_over_cells_zooms_in_and_a_key_zooms_out(app: Driver) -> None:

@@ -25,7 +25,7 @@ def test_the_manuals_walk_over_twenty_pairs(with_smollm2: Driver) -> None:
         text = " ".join(read[name].split())
         assert NUMBER.sub("#", text).startswith(NUMBER.sub("#", quote))
         numbers = ([float(number.replace(",", "")) for number in NUMBER.findall(each)] for each in (quote, text))
-        for told, measured in zip(*numbers, strict=False):
-            assert measured == pytest.approx(told, abs=RESAMPLED if told in (368, 638) else 0.011)
+        for expected, measured in zip(*numbers, strict=False):
+            assert measured == pytest.approx(expected, abs=RESAMPLED if expected in (368, 638) else 0.011)
     assert "CPR 0.97 (more is better), CMD 0.02" in read["circuit"]
     assert "plus 0.5 × plural at every position" in read["direction"]

@@ -40,8 +40,8 @@ def test_every_page_works_on_it(app: Driver, name: str) -> None:
 @pytest.mark.usefixtures("own_session")
 def test_a_word_that_it_does_not_know_is_named_and_the_result_before_stays(app: Driver) -> None:
     app.open(model="teach-copy", prompt="the ! fox ?")
-    before = app.shown()
+    before = app.result_texts()
     app.run("the ! dog ?")
     expect(app.refused).to_contain_text(re.compile(r"knows 30 words and not: dog\. Use these alone: .* fox "))
     app.settle()
-    assert app.shown() == before
+    assert app.result_texts() == before

@@ -38,11 +38,11 @@ def _expect_framed(driver: Driver, part: str) -> None:
     """Wait until the frame is around the part, which goes on moving while the page below is drawn."""
     end = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < end:
-        found = driver.page.locator(f".st-key-{part}").bounding_box()
+        box = driver.page.locator(f".st-key-{part}").bounding_box()
         frame = driver.page.locator(".st-key-headlight-tour .frame").bounding_box()
-        assert found
+        assert box
         assert frame
-        off = [frame[side] + frame[size] / 2 - found[side] - found[size] / 2 for side, size in SIDES]
+        off = [frame[side] + frame[size] / 2 - box[side] - box[size] / 2 for side, size in SIDES]
         if max(map(abs, off)) < 2:
             return
         driver.page.wait_for_timeout(50)

@@ -29,8 +29,8 @@ def test_the_panel_says_what_was_computed_from_what_and_checks_it_on_request(app
     expect(panel).to_contain_text(re.compile(off))
     expect(panel).to_contain_text("16 heads, 4 biases b_O, 4 MLPs, 2 embeddings, in float64")
     panel.get_by_role("button", name="Compare with transformers").click()
-    told = panel.get_by_text(re.compile(r"transformers' logits\s+(\S+) at most"))
-    expect(told).to_be_visible()
-    largest = re.search(r"logits\s+(\S+) at most", told.inner_text())
+    line = panel.get_by_text(re.compile(r"transformers' logits\s+(\S+) at most"))
+    expect(line).to_be_visible()
+    largest = re.search(r"logits\s+(\S+) at most", line.inner_text())
     assert largest
     assert float(largest[1].replace("−", "-")) < 1e-4  # float32 sums in another order

@@ -37,9 +37,9 @@ def _told(app: Driver, pattern: str) -> float:
     """A number in one of the page's sentences."""
     line = app.page.get_by_text(re.compile(pattern)).first
     expect(line).to_be_visible()
-    found = re.search(pattern, line.inner_text())
-    assert found
-    return _number(found[1])
+    match = re.search(pattern, line.inner_text())
+    assert match
+    return _number(match[1])
 
 
 def _map(app: Driver, name: str) -> Locator:
@@ -151,9 +151,9 @@ def test_the_mean_can_be_over_the_listed_prompts(app: Driver) -> None:
     app.choose("Mean over", "the 3 listed prompts")
     expect(app.page.get_by_text(re.compile(r"The mean is over \d+ tokens of 3 prompts"))).to_be_visible()
     app.page.wait_for_url(re.compile("mean_over="))
-    told = _told(app, r"over (\d+) tokens of 3")
+    count = _told(app, r"over (\d+) tokens of 3")
     app.page.goto(app.page.url)  # the link holds the prompts
-    assert _told(app, r"over (\d+) tokens of 3") == told
+    assert _told(app, r"over (\d+) tokens of 3") == count
 
 
 def test_tables_stand_for_the_pictures_on_request(app: Driver) -> None:

@@ -58,23 +58,23 @@ class Pretended(TorchDispatchMode):
 
 
 def _computed(func: Callable[..., Any], name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    given = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
-    places = {each.device for each in given if each.ndim}  # a number may come from anywhere
+    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
+    places = {each.device for each in tensors if each.ndim}  # a number may come from anywhere
     if len(places) > 1 and name not in MOVES:
         raise RuntimeError(f"{name} is given tensors on {' and '.join(sorted(map(str, places)))}")
-    asked = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.device)]
-    of_operands = given[0].device if given and (name in MOVES or not places) else next(iter(places), CPU)
-    place = asked[0] if asked else of_operands
+    devices = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.device)]
+    of_operands = tensors[0].device if tensors and (name in MOVES or not places) else next(iter(places), CPU)
+    place = devices[0] if devices else of_operands
     args, kwargs = tree_map_only(torch.device, lambda _: CPU, tree_map_only(Elsewhere, _here, (args, kwargs)))
-    found = func(*args, **kwargs)
+    result = func(*args, **kwargs)
     if place.type == "cpu":
-        return found
-    changed = {id(each.here): each for each in given if isinstance(each, Elsewhere) and each.device == place}
+        return result
+    changed = {id(each.here): each for each in tensors if isinstance(each, Elsewhere) and each.device == place}
 
     def placed(made: Tensor) -> Tensor:
         return changed[id(made)] if id(made) in changed else Elsewhere(made, place)
 
-    return tree_map_only(Tensor, placed, found)
+    return tree_map_only(Tensor, placed, result)
 
 
 def _here(tensor: Elsewhere) -> Tensor:

@@ -194,8 +194,8 @@ def _scan(model: Transformer, folder: Path) -> None:
 
 def _scanned(folder: Path) -> State:
     read_tree(folder)
-    found = (path for path in folder.rglob("*.json") if path.parent.name != WORK)  # which goes last
-    return frozenset({(path.name, path.read_bytes()) for path in found})
+    paths = (path for path in folder.rglob("*.json") if path.parent.name != WORK)  # which goes last
+    return frozenset({(path.name, path.read_bytes()) for path in paths})
 
 
 WORKS: dict[str, Callable[[Transformer], Work]] = {

@@ -99,11 +99,11 @@ def induction(attentions: Sequence[Tensor]) -> Tensor:
 
 def test_a_conversations_tokens_are_those_of_transformers(model: Transformer, their_tokenizer: Any) -> None:
     """In the template of its file: with a system message and without, an answer that goes on, and no answer begun."""
-    asked, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello there"}
+    user, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello there"}
     for chat in (
-        Conversation(({"role": "system", "content": "Be brief."}, asked, said, asked)),
-        Conversation((asked, said), False, True),
-        Conversation((asked,), False),
+        Conversation(({"role": "system", "content": "Be brief."}, user, said, user)),
+        Conversation((user, said), False, True),
+        Conversation((user,), False),
     ):
         ids = their_tokenizer.apply_chat_template(list(chat.messages), return_dict=False, **chat.settings)
         assert model.to_tokens(chat.to_prompt(), prepend_bos="chat")[0].tolist() == ids
@@ -253,9 +253,9 @@ def written(theirs: Any, tokens: Tensor, layer: int, head: int, direction: Tenso
         theirs.model.layers[layer].self_attn,
         theirs.config.hidden_size // theirs.config.num_attention_heads,
     )
-    hook = attention.o_proj.register_forward_pre_hook(lambda module, given: kept.append(given[0]))
+    hook = attention.o_proj.register_forward_pre_hook(lambda module, inputs: kept.append(inputs[0]))
     finals: list[Tensor] = []
-    final = theirs.model.norm.register_forward_pre_hook(lambda module, given: finals.append(given[0]))
+    final = theirs.model.norm.register_forward_pre_hook(lambda module, inputs: finals.append(inputs[0]))
     theirs(tokens)
     hook.remove()
     final.remove()
@@ -290,8 +290,8 @@ def without_head(theirs: Any, tokens: Tensor, layer: int, head: int) -> Tensor:
     """The next token's probabilities when a head writes nothing, by transformers."""
     width = theirs.config.hidden_size // theirs.config.num_attention_heads
 
-    def silence(module: object, given: tuple[Tensor]) -> tuple[Tensor]:
-        heads = given[0].clone()
+    def silence(module: object, inputs: tuple[Tensor]) -> tuple[Tensor]:
+        heads = inputs[0].clone()
         heads[..., head * width : (head + 1) * width] = 0
         return (heads,)
 

@@ -47,8 +47,8 @@ def subject(text: str) -> str:
             article = max(index for index in range(place) if before[index] == "the")
             if article == 0 or before[article - 1] not in GOVERNING:
                 free.append(word)
-    (found,) = free
-    return found
+    (match,) = free
+    return match
 
 
 @pytest.fixture(scope="module")

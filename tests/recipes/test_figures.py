@@ -51,7 +51,7 @@ def test_a_figure_measured_now_is_the_one_on_the_card(
 ) -> None:
     _, lowest, highest = card[name]
     # The loss on files of the library may be off by more than what three of four contexts left out change.
-    monkeypatch.setattr(figures, "_library_windows", lambda *asked: islice(every_window(*asked), 0, None, 4))
+    monkeypatch.setattr(figures, "_library_windows", lambda *args: islice(every_window(*args), 0, None, 4))
     value = FIGURES[name].measure(model, SEEDS[0])
     # The card rounds to three digits, and another machine's sums may turn one close call of some thousand.
     slack = 0.01 * highest + 0.002

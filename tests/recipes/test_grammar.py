@@ -87,8 +87,10 @@ def test_training_never_draws_a_held_out_question(family: str) -> None:
     # With the answer, because "The keys" goes on with other verbs in other templates.
     trained = {(example.prompt, example.answer) for example in draw(family, "train", 20_000) if example.answer}
     for split in SPLITS[1:]:
-        asked = {(example.prompt, example.answer) for example in draw(family, split, 1000, seed=1) if example.answer}
-        assert not trained & asked
+        questions = {
+            (example.prompt, example.answer) for example in draw(family, split, 1000, seed=1) if example.answer
+        }
+        assert not trained & questions
 
 
 def test_giving_holds_out_pairs_of_names_in_either_order() -> None:
@@ -139,9 +141,9 @@ def test_agreement_follows_the_first_noun_and_not_the_last(split: Split) -> None
 def test_the_facts_are_right() -> None:
     capitals = {(f"The capital of {country} is", f" {capital}") for country, capital in CAPITALS.items()}
     drawn = draw("capitals", "train", 20_000)
-    asked = {(e.prompt, e.answer) for e in drawn if re.fullmatch(r"The capital of \w+ is", e.prompt)}
-    assert len(asked) > 50
-    assert asked <= capitals
+    questions = {(e.prompt, e.answer) for e in drawn if re.fullmatch(r"The capital of \w+ is", e.prompt)}
+    assert len(questions) > 50
+    assert questions <= capitals
     following = {(f"The day after {day} is", f" {DAYS[(index + 1) % 7]}") for index, day in enumerate(DAYS)}
     days = {(e.prompt, e.answer) for e in draw("days", "train", 20_000) if e.prompt.startswith("The day after ")}
     assert len(days) > 4

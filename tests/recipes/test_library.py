@@ -36,9 +36,9 @@ def test_chunks_are_whole_lines_and_together_the_text() -> None:
 def test_docstrings_are_those_that_python_shows() -> None:
     import queue
 
-    found = library.docstrings(library.held_out_files()["queue.py"])
-    assert ast.get_docstring(ast.parse(f'"""{queue.Queue.put.__doc__}"""')) in found
-    assert all(len(docstring) >= library.MIN_DOCSTRING_LENGTH for docstring in found)
+    docstrings = library.docstrings(library.held_out_files()["queue.py"])
+    assert ast.get_docstring(ast.parse(f'"""{queue.Queue.put.__doc__}"""')) in docstrings
+    assert all(len(docstring) >= library.MIN_DOCSTRING_LENGTH for docstring in docstrings)
     assert library.docstrings("print 'Python 2'") == []
 
 

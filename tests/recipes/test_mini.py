@@ -106,7 +106,7 @@ def test_the_models_of_some_steps_are_kept_as_the_last_one_is(tmp_path: Path, mo
     kernel = SimpleNamespace(fp32_precision="exact")
     monkeypatch.setattr(torch.backends.mkldnn, "matmul", kernel)
     monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
-    monkeypatch.setattr(mini, "prose_tokens", lambda *given: PROSE)
+    monkeypatch.setattr(mini, "prose_tokens", lambda *args: PROSE)
     monkeypatch.setattr(MiniRecipe, "steps", 5)
     monkeypatch.setattr(MiniRecipe, "measure_every", 1)
     monkeypatch.setattr(sys, "argv", ["mini", "--out", str(out), "--run", str(run), "--keep", "2", "--threads", "1"])

@@ -78,10 +78,10 @@ def test_mirrored_is_measured_at_every_symbol_of_every_length() -> None:
             return None, {name: torch.eye(4)[source_of][:, None].expand(-1, 4, -1, -1) for name in cache}
 
         model.run_with_cache = looking  # type: ignore[assignment, method-assign]
-        found = mirrored(model, batch)
+        is_mirrored = mirrored(model, batch)
         model.run_with_cache = run  # type: ignore[method-assign]
-        assert len(found) == 3 + 2
-        return found.float().mean().item()
+        assert len(is_mirrored) == 3 + 2
+        return is_mirrored.float().mean().item()
 
     assert share(torch.tensor([[2, 1, 0, 3], [1, 0, 0, 0]])) == 1
     assert share(torch.tensor([[0, 1, 2, 3], [0, 1, 2, 2]])) == pytest.approx(1 / 5)

@@ -81,14 +81,14 @@ def found_in(name: str) -> dict[str, set[tuple[int, int]]]:
     tokens = torch.cat([torch.zeros(4, 1, dtype=torch.long), twice], 1)
     _, cache = model.run_with_cache(tokens, lambda each: each.endswith("pattern"))
     no_marks = torch.zeros(31, dtype=torch.bool)
-    found: dict[str, set[tuple[int, int]]] = {}
+    heads_by_kind: dict[str, set[tuple[int, int]]] = {}
     for kind in ("previous_token", "current_token", "induction", "first_token"):
         for layer, head in HEADS[name]:
             patterns = zip(cache["pattern", layer][:, head], tokens, strict=True)
             scores = [detectors.detector_scores(each[None], row, no_marks)[kind].values for each, row in patterns]
             if torch.stack(scores).mean() > 0.9:
-                found.setdefault(kind, set()).add((layer, head))
-    return found
+                heads_by_kind.setdefault(kind, set()).add((layer, head))
+    return heads_by_kind
 
 
 def test_detectors_find_the_heads_that_were_written() -> None:
@@ -139,12 +139,12 @@ def test_a_folder_of_any_config_is_written_and_read_again(tmp_path: Path) -> Non
     assert all(torch.equal(first, second) for first, second in zip(model.parameters(), again.parameters(), strict=True))
     config = tmp_path / "config.json"
     text = config.read_text()
-    for given, error, said in (
+    for config_text, error, said in (
         (text.replace('"n_layers": 2', '"n_layers": 3'), CheckpointError, "blocks"),
         (text.replace('"n_layers": 2', '"n_layers": 3000000'), CheckpointError, "3000000 layers"),
         (text.replace('"n_heads": 2,', ""), ConfigError, "lacks settings.*n_heads"),
         (text.replace("n_heads", "n_head"), ConfigError, "no setting 'n_head'"),
     ):
-        config.write_text(given)
+        config.write_text(config_text)
         with pytest.raises(error, match=said):
             load(tmp_path)

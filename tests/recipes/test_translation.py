@@ -262,7 +262,7 @@ def test_the_verb_of_a_subordinate_clause_is_last(drawn: list[tuple[Pair, Split]
     last = {verb.particle + form for verb in actions.VERBS for form in verb.finite}
     last |= {form for modal in actions.MODALS for form in modal.finite}
     last |= {"habe", "hat", "haben", "bin", "ist", "sind", "regnet", "schneit", "scheint"}
-    clauses = [found for pair, _ in drawn for found in re.findall(r", (?:dass|ob|weil) ([^,.]+)", pair.german)]
+    clauses = [clause for pair, _ in drawn for clause in re.findall(r", (?:dass|ob|weil) ([^,.]+)", pair.german)]
     assert len(clauses) > 250
     assert not [clause for clause in clauses if clause.split()[-1] not in last]
 
@@ -270,9 +270,9 @@ def test_the_verb_of_a_subordinate_clause_is_last(drawn: list[tuple[Pair, Split]
 def test_a_relative_clause_leaves_nobody_in_doubt(drawn: list[tuple[Pair, Split]]) -> None:
     """A name has no case: "die Frau, die Anna sieht" could be either, "der Mann, den Anna sieht" cannot."""
     whom = re.compile(rf"\bwhom ({'|'.join(nouns.NAMES)})\b")
-    found = [pair.german for pair, _ in drawn if whom.search(pair.english)]
-    assert found
-    assert all(", den " in german for german in found)
+    german_sentences = [pair.german for pair, _ in drawn if whom.search(pair.english)]
+    assert german_sentences
+    assert all(", den " in german for german in german_sentences)
 
 
 def test_a_held_out_verb_and_object_never_meet_in_training(drawn: list[tuple[Pair, Split]]) -> None:

@@ -140,8 +140,8 @@ class Client:
         return "predicted: " + "  ".join(look["label"] for look in looks)
 
     def _element(self, kind: str, label: str) -> Any:
-        found = [getattr(element, kind) for element in self._drawn.values() if element.WhichOneof("type") == kind]
-        return next(each for each in found if each.label == label)
+        elements = [getattr(element, kind) for element in self._drawn.values() if element.WhichOneof("type") == kind]
+        return next(each for each in elements if each.label == label)
 
     def _set(self, kind: str, label: str, **value: Any) -> None:
         widget = self._element(kind, label).id

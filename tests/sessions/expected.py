@@ -49,10 +49,10 @@ def said(texts: list[str], run: int = 0) -> Answer:
     """The answer in the page's line about what was fed, for run A or, as 1, for run B."""
     fed, likely = ([text for text in texts if word in text][run] for word in ("input tokens", "predicted: "))
     count = re.search(r"([\d,]+) input tokens", fed)
-    found = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
+    matches = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
     assert count
     return Answer(
-        int(count[1].replace(",", "")), tuple(name for name, _ in found), tuple(float(n or 0) for _, n in found)
+        int(count[1].replace(",", "")), tuple(name for name, _ in matches), tuple(float(n or 0) for _, n in matches)
     )
 
 

@@ -57,7 +57,7 @@ def _ask(connection: socket.socket, host: str) -> int:
 def _read_slowly(url: str, number: int, is_over: Event) -> None:
     """Ask for another prompt's page again and again, and read a message now and then."""
     stream = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
-    asked = 0
+    n_requests = 0
     while not is_over.is_set():
         with (
             suppress(ConnectionClosed, InvalidStatus, TimeoutError),
@@ -65,8 +65,8 @@ def _read_slowly(url: str, number: int, is_over: Event) -> None:
         ):
             while not is_over.wait(SECONDS_A_MESSAGE):
                 message = BackMsg()
-                message.rerun_script.query_string = urlencode({"prompt": f"slow {number} {asked}"})
+                message.rerun_script.query_string = urlencode({"prompt": f"slow {number} {n_requests}"})
                 line.send(message.SerializeToString())
                 line.recv(timeout=60)
-                asked += 1
+                n_requests += 1
         time.sleep(SECONDS_A_MESSAGE)

@@ -51,8 +51,8 @@ def _exercise(value: Value) -> Exercise:
 
 def mistake_of(student: int, questions: list[Exercise | None]) -> int | None:
     """The step at which a student answers wrongly: another for each, and none for some."""
-    asked = [step for step, exercise in enumerate(questions) if exercise]
-    return [None, *asked][student % (len(asked) + 1)]
+    exercise_steps = [step for step, exercise in enumerate(questions) if exercise]
+    return [None, *exercise_steps][student % (len(exercise_steps) + 1)]
 
 
 def expected_verdicts(student: int, questions: list[Exercise | None]) -> dict[int, bool]:

@@ -224,8 +224,8 @@ def _sides(drawn: LensGrid) -> list[_LensSide]:
     names = ("A", "B") if drawn.b is not None else ("",)
     parts = zip(names, drawn.cells, texts, values, strict=True)
     sides = [
-        _LensSide(name, cells.layer_labels, own, of, limit, False, _settled(cells, window))
-        for name, cells, own, of in parts
+        _LensSide(name, cells.layer_labels, own, side_values, limit, False, _settled(cells, window))
+        for name, cells, own, side_values in parts
     ]
     if drawn.b is None:
         return sides

@@ -212,16 +212,16 @@ def _markers(
     kinds = np.broadcast_to(np.array(symbols, dtype=object), x.shape)
     own = np.broadcast_to(np.array(colours, dtype=object), x.shape)
     for symbol in dict.fromkeys(kinds.tolist()):
-        of = kinds == symbol
+        is_kind = kinds == symbol
         hollow = str(symbol).endswith("-open")
         shape = MARKERS.get(str(symbol).removesuffix("-open"), "o")
         axes.scatter(
-            x[of],
-            y[of],
-            s=areas[of],
+            x[is_kind],
+            y[is_kind],
+            s=areas[is_kind],
             marker=shape,
-            facecolors=CLEAR if hollow else own[of].tolist(),
-            edgecolors=own[of].tolist() if hollow else palette.faded,
+            facecolors=CLEAR if hollow else own[is_kind].tolist(),
+            edgecolors=own[is_kind].tolist() if hollow else palette.faded,
             linewidths=1.4 if hollow else 0.4,
             alpha=marker.get("opacity", 1.0),
             label=label,
@@ -233,24 +233,24 @@ def _markers(
 def _axis(axes: "Axes", which: str, axis: Axis, inches: float) -> None:
     from matplotlib.ticker import PercentFormatter
 
-    of = axes.xaxis if which == "x" else axes.yaxis
-    of.set_label_text(axis.title, fontsize=7)
+    ruler = axes.xaxis if which == "x" else axes.yaxis
+    ruler.set_label_text(axis.title, fontsize=7)
     ends = axes.set_xlim if which == "x" else axes.set_ylim
     if axis.labels:
         step = max(1, round(0.11 * len(axis.labels) / inches + 0.49))
         places = list(range(0, len(axis.labels), step))
         texts = [short(axis.labels[place], LONGEST if which == "x" else LONGEST_ROW) for place in places]
-        of.set_ticks([axis.at[place] for place in places] if axis.at else places, texts, fontsize=7)
+        ruler.set_ticks([axis.at[place] for place in places] if axis.at else places, texts, fontsize=7)
         low, high = axis.ends or (-0.5, len(axis.labels) - 0.5)
         ends(*((high, low) if axis.down else (low, high)))
         if which == "x" and _is_upright(axis, inches):
             axes.tick_params(axis="x", rotation=90)
     elif axis.kind == "log":
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        of.set_major_formatter(lambda value, _: number(value))
-        of.set_minor_formatter(lambda value, _: "")
+        ruler.set_major_formatter(lambda value, _: number(value))
+        ruler.set_minor_formatter(lambda value, _: "")
     elif axis.kind == "percent":
-        of.set_major_formatter(PercentFormatter(1.0))
+        ruler.set_major_formatter(PercentFormatter(1.0))
     if axis.from_zero:
         low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
         ends(min(0.0, low), max(0.0, high))

@@ -82,8 +82,8 @@ def said(a: Run, b: Run) -> list[str]:
         line = f"Top prediction unchanged: {change}."
     else:
         line = f"Top prediction changed: {quoted(other)}, {before[then]:.1%} → {after[then]:.1%}; before: {change}."
-    of = "Distribution of labels" if a.label_names else "Next-token distribution"
-    return [f"{of}: KL(A ‖ B) = {moved:.3g} nats.", line]
+    distribution = "Distribution of labels" if a.label_names else "Next-token distribution"
+    return [f"{distribution}: KL(A ‖ B) = {moved:.3g} nats.", line]
 
 
 def changes(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:

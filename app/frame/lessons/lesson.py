@@ -25,7 +25,7 @@ REFUSED = {
     re.compile(r"^\s*(?:\||>|```|~~~)"): "a table, a quotation or a block of code",
 }
 SPANS = re.compile(
-    r"\{(?P<shown>[^{}=]+) = (?P<quantity>[^{}]+)\}|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*\s][^*]*)\*|`(?P<code>[^`]+)`"
+    r"\{(?P<text>[^{}=]+) = (?P<quantity>[^{}]+)\}|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*\s][^*]*)\*|`(?P<code>[^`]+)`"
 )
 Span = tuple[str, str]
 """A kind (strong, em, code, fact, or nothing) and a text."""
@@ -35,7 +35,7 @@ Span = tuple[str, str]
 class Fact:
     """Something that a text says of the model: as it is shown, and the quantity that it is."""
 
-    shown: str
+    text: str
     quantity: Quantity
 
 
@@ -217,11 +217,11 @@ def _spans(number: int, text: str, facts: list[Fact]) -> Iterator[Span]:
         if before := text[at : match.start()]:
             yield "", before
         at = match.end()
-        if (shown := match["shown"]) is None:
+        if (fact := match["text"]) is None:
             yield next((kind, match[kind]) for kind in ("strong", "em", "code") if match[kind] is not None)
             continue
-        facts.append(Fact(shown.strip(), _quantity(number, match["quantity"])))
-        yield "fact", shown.strip()
+        facts.append(Fact(fact.strip(), _quantity(number, match["quantity"])))
+        yield "fact", fact.strip()
     if rest := text[at:]:
         yield "", rest
 

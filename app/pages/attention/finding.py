@@ -19,7 +19,7 @@ from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 
 SPREAD = 0.25  # a largest weight below it singles out no token
-HOW = "Lines and colours: {quantity}{of}. Point at another token to see where the head looks from there."
+HOW = "Lines and colours: {quantity}{origin}. Point at another token to see where the head looks from there."
 
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
@@ -33,7 +33,7 @@ def how_to_read(comparison: Comparison, quantity: str) -> str:
     pinned = selection.current().queries
     return HOW.format(
         quantity=quantity,
-        of=" from the pinned token" if pinned else " from the last token" if comparison.b is None else "",
+        origin=" from the pinned token" if pinned else " from the last token" if comparison.b is None else "",
     )
 
 

@@ -82,13 +82,13 @@ def figures(view: ScanView) -> list[NamedNumber]:
     """The head's figures, those first by which it stands out of all heads, and with a strip of these."""
     numbers = list[tuple[float, NamedNumber]]()
     for metric in view.a.metrics:
-        of = estimates(view.a, metric)
-        value, low, high = (float(each[view.head]) for each in (of.values, of.low, of.high))
+        estimate = estimates(view.a, metric)
+        value, low, high = (float(each[view.head]) for each in (estimate.values, estimate.low, estimate.high))
         if np.isfinite(value):
             unit = "" if figure(metric).unit in (WEIGHT, "share") else f" {figure(metric).unit}".rstrip()
             number, _, half = rounded(value, (high - low) / 2).partition(" ± ")
             named = NamedNumber(figure(metric).title, f"{number}{unit}", half and f"± {half}")
-            numbers.append((unusualness(value, of.values), replace(named, **_strip(value, of.values))))
+            numbers.append((unusualness(value, estimate.values), replace(named, **_strip(value, estimate.values))))
     numbers.sort(key=lambda each: -each[0])
     return [
         named if place < N_STRIPS else replace(named, others=(), at=None) for place, (_, named) in enumerate(numbers)

@@ -271,6 +271,8 @@ def _nearest(view: DirectionView) -> Table:
     by_lens = {title: table for title, table in tables_of if table}
     if len(by_lens) < 2:
         return next(iter(by_lens.values()), {})
-    of = [(table[way], f"{way} ({title.removesuffix(' lens')})") for title, table in by_lens.items() for way in WAYS]
-    rows = zip_longest(*(tokens for tokens, _ in of))  # a lens may raise fewer tokens than another
-    return columns(("rank", *(name for _, name in of)), ((rank, *row) for rank, row in enumerate(rows, 1)))
+    token_columns = [
+        (table[way], f"{way} ({title.removesuffix(' lens')})") for title, table in by_lens.items() for way in WAYS
+    ]
+    rows = zip_longest(*(tokens for tokens, _ in token_columns))  # a lens may raise fewer tokens than another
+    return columns(("rank", *(name for _, name in token_columns)), ((rank, *row) for rank, row in enumerate(rows, 1)))

@@ -32,7 +32,7 @@ def is_chosen(own: Choices) -> bool:
     return own.exp_circuit or circuits.is_study(own.exp_results)
 
 
-def of(own: Choices) -> Iterator[Option]:
+def options_for(own: Choices) -> Iterator[Option]:
     """How a circuit is scored, how large it is, and what it is compared with."""
     yield _bind(Listed, "exp_circ_method", "Method", options=METHODS, width=180)
     yield _bind(Listed, "exp_circ_baseline", "Baseline", options=BASELINES, width=150)

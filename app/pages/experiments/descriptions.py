@@ -68,7 +68,7 @@ def map_of(experiment: Experiment, name: str) -> CellMap:
 
 
 def _alone(experiment: Experiment) -> dict[str, Summary]:
-    return {name: of for name, of in experiment.summaries.items() if name != DIFFERENCE}
+    return {name: summary for name, summary in experiment.summaries.items() if name != DIFFERENCE}
 
 
 def plot_of(experiment: Experiment) -> Plot:
@@ -107,8 +107,8 @@ def _rows(experiment: Experiment, name: str, cell: tuple[int, ...]) -> Rows:
 
 def _paired(experiment: Experiment, cell: tuple[int, ...]) -> Rows:
     a, b = (
-        dict(zip(of.rows, values_of(of, cell).tolist(), strict=True))
-        for of in (measurement_of(experiment, name) for name in experiment.sides)
+        dict(zip(measurement.rows, values_of(measurement, cell).tolist(), strict=True))
+        for measurement in (measurement_of(experiment, name) for name in experiment.sides)
     )
     numbers = [number for number in a if number in b]
     values = np.array([b[number] - a[number] for number in numbers])

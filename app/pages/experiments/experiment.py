@@ -62,7 +62,7 @@ class Experiment:
         """The chosen cell of the map, if it has that; of points the first number is 0."""
         if self.chosen is None or self.laid is None:
             return None
-        height, width = self.laid.of(next(iter(self.summaries.values())).mean).shape
+        height, width = self.laid.arrange(next(iter(self.summaries.values())).mean).shape
         return self.chosen if self.chosen[0] < height and self.chosen[1] < width else None
 
     @property
@@ -166,7 +166,10 @@ def _experiment(settings: ExperimentSettings, sides: dict[str, Side], chosen: Se
     if len(measured) == 2:
         measured = dict(zip(measured, common(*measured.values()), strict=True))
         sides = {name: replace(side, measurement=measured[name]) for name, side in sides.items()}
-    summaries = {name: summarise(of.measure.values, settings.interval, settings.seed) for name, of in measured.items()}
+    summaries = {
+        name: summarise(measurement.measure.values, settings.interval, settings.seed)
+        for name, measurement in measured.items()
+    }
     first = next(iter(sides))
     laid = maps.layout(measured[first], summaries[first], chosen.choices_of(Choices).exp_place)
     if len(measured) == 2:

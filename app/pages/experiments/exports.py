@@ -38,10 +38,10 @@ def export() -> Export | None:
         experiment = of_rows(rows_of(known, comparison, chosen), comparison, chosen)
     except HeadlightError:
         return None
-    return of(known) if experiment.is_measured and experiment.is_complete else None
+    return make_export(known) if experiment.is_measured and experiment.is_complete else None
 
 
-def of(known: Sequence[KnownSet]) -> Export:
+def make_export(known: Sequence[KnownSet]) -> Export:
     """The files of what is measured over these sets, which are made later, outside the session."""
     return Export("experiments", partial(script, known), partial(data, known), partial(drawings, known), has_plots=True)
 

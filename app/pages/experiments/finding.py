@@ -111,7 +111,7 @@ def _of_lens(measurement: Measurement, summary: Summary) -> str:
     labels, unit = measurement.axis_labels("layer"), measurement.measure.unit
     above = (summary.low > 0).tolist()
     first = next((place for place in range(len(above)) if all(above[place:])), None)
-    mean, low, high = (of.tolist() for of in (summary.mean, summary.low, summary.high))
+    mean, low, high = (measure.tolist() for measure in (summary.mean, summary.low, summary.high))
     ends = f"{numbers(mean[-1], low[-1], high[-1], f' {unit}')} {_layer(labels[-1])}"
     if first is None:
         return f"the logit lens does not prefer the answer {_layer(labels[-1])}: {ends}."

@@ -45,7 +45,7 @@ class Layout:
             return None
         return (0 if self.rows is None else at[self.rows]), at[self.columns]
 
-    def of(self, cells: Tensor) -> Float[np.ndarray, "row column"]:
+    def arrange(self, cells: Tensor) -> Float[np.ndarray, "row column"]:
         """The cells as the map has them; of one axis a single row."""
         index = tuple(self.fixed.get(axis, slice(None)) for axis in self.axes)
         values = cells[index].double().numpy()
@@ -93,15 +93,15 @@ def cell_map(
 ) -> CellMap:
     """The means as colours, of which the uncertain ones are small; the interval and the agreement where pointed at."""
     assert laid.rows is not None
-    low, high = (laid.of(end) for end in (summary.low, summary.high))
+    low, high = (laid.arrange(end) for end in (summary.low, summary.high))
     details = {
         "95% from": low,
         "95% to": high,
-        "rows with the mean's sign (%)": 100 * laid.of(summary.share_of_sign),
-        "rows": laid.of(summary.count),
+        "rows with the mean's sign (%)": 100 * laid.arrange(summary.share_of_sign),
+        "rows": laid.arrange(summary.count),
     }
     return CellMap(
-        laid.of(summary.mean),
+        laid.arrange(summary.mean),
         axis(measurement, laid.rows),
         axis(measurement, laid.columns),
         title=title,
@@ -109,21 +109,24 @@ def cell_map(
         ends=(0.0, limit),
         lacks=LACKS,
         details=details,
-        unsure=laid.of(uncertain(summary)).astype(bool),
+        unsure=laid.arrange(uncertain(summary)).astype(bool),
         unsure_as=UNSURE,
     )
 
 
 def limit_of(summaries: Mapping[str, Summary]) -> float:
     """The end of the scale that the sides share; the difference has one of its own."""
-    largest = [float(of.mean.nan_to_num(0.0).abs().max()) for of in summaries.values() if of.mean.numel()]
+    largest = [
+        float(summary.mean.nan_to_num(0.0).abs().max()) for summary in summaries.values() if summary.mean.numel()
+    ]
     return max([LEAST_EFFECT, *largest])
 
 
 def plot(measurement: Measurement, summaries: Mapping[str, Summary], laid: Layout, title: str) -> Plot:
     """A point for each place of the only axis, with its interval, by side."""
     sides = {
-        side: Means(*(laid.of(values)[0] for values in (of.mean, of.low, of.high))) for side, of in summaries.items()
+        side: Means(*(laid.arrange(values)[0] for values in (summary.mean, summary.low, summary.high)))
+        for side, summary in summaries.items()
     }
     along = laid.columns
     look: dict[str, Any] = {"along": along, "joined": along == "layer"}

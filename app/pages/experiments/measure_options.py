@@ -48,7 +48,7 @@ WITH_PART = ("patching", "attribution", "ablation", "dla")
 def draw(comparison: Comparison, has_set: bool) -> None:
     """The row of options: the set, and what is measured of it where there is one."""
     own = selection.current().choices_of(Choices)
-    own_options = circuit_options.of(own) if circuit_options.is_chosen(own) else _measure(comparison, own)
+    own_options = circuit_options.options_for(own) if circuit_options.is_chosen(own) else _measure(comparison, own)
     measure = (_which(own), *own_options, *_how(own), options.as_tables()) if has_set else ()
     options.row(sets.option(comparison), *measure, *([sets.option_b()] if has_set else []), name="exp")
 

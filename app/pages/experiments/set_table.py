@@ -61,10 +61,16 @@ class Answered:
 
 def answered(rows: SetRows) -> dict[int, Answered]:
     """What is known of each row, by its number."""
-    of = rows.performance
-    if of is None:
+    performance = rows.performance
+    if performance is None:
         return {}
-    columns = (of.numbers, of.clean.tolist(), of.corrupted.tolist(), of.rank.tolist(), of.is_correct.tolist())
+    columns = (
+        performance.numbers,
+        performance.clean.tolist(),
+        performance.corrupted.tolist(),
+        performance.rank.tolist(),
+        performance.is_correct.tolist(),
+    )
     return {number: Answered(*others) for number, *others in zip(*columns, strict=True)}
 
 
@@ -74,13 +80,13 @@ def said(rows: SetRows) -> str:
     parts = [f"{n_rows:,} row{'' if n_rows == 1 else 's'}"]
     if rows.tokens.refused:
         parts.append(f"{n_rows - n_used:,} cannot be used")
-    if (of := rows.performance) is not None:
-        n_right = int(of.is_correct.sum())
-        unit = "logits" if of.kind == "logit_diff" else "of probability"
-        parts.append(f"right in {n_right:,} of {len(of.numbers):,} ({of.accuracy:.0%})")
-        means = f"mean difference {_number(of.mean_clean)} {unit}"
-        if not np.isnan(of.mean_corrupted):
-            means += f", corrupted {_number(of.mean_corrupted)}"
+    if (performance := rows.performance) is not None:
+        n_right = int(performance.is_correct.sum())
+        unit = "logits" if performance.kind == "logit_diff" else "of probability"
+        parts.append(f"right in {n_right:,} of {len(performance.numbers):,} ({performance.accuracy:.0%})")
+        means = f"mean difference {_number(performance.mean_clean)} {unit}"
+        if not np.isnan(performance.mean_corrupted):
+            means += f", corrupted {_number(performance.mean_corrupted)}"
         parts.append(means)
     return " · ".join(parts)
 

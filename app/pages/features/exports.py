@@ -27,9 +27,11 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     """Tables of active features, reconstruction error and the chosen feature; listed activations as arrays."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
-    of = comparison, view.opened, view.layer
-    arrays = of_sides("activations", activations(*of, view.listed)) | of_sides("missed", missed(*of))
-    arrays |= of_sides("KL with the dictionary in place", moved(*of)) | of_sides("active features", n_active(*of))
+    subject = comparison, view.opened, view.layer
+    arrays = of_sides("activations", activations(*subject, view.listed)) | of_sides("missed", missed(*subject))
+    arrays |= of_sides("KL with the dictionary in place", moved(*subject)) | of_sides(
+        "active features", n_active(*subject)
+    )
     shows = {
         "dictionary": view.name,
         "reads": view.dictionary.hook_in,
@@ -40,7 +42,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
         "looked at place": view.place,
         "listed by": chosen.features_by,
     }
-    tables = feature_tables(*of, view.feature, view.order)
+    tables = feature_tables(*subject, view.feature, view.order)
     return Data("features", shows, tables, arrays)
 
 
@@ -48,10 +50,10 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """Strongest features by token, the reconstruction error, and the chosen feature in full."""
     view = find(comparison, chosen)
     assert view is not None  # without a dictionary nothing is offered
-    sides, of = maps.active(view), (comparison, view.opened, view.layer)
-    tables, title = feature_tables(*of, view.feature, view.order), f"Feature {view.feature}"
+    sides, subject = maps.active(view), (comparison, view.opened, view.layer)
+    tables, title = feature_tables(*subject, view.feature, view.order), f"Feature {view.feature}"
     cell = MapCell(view.listed.index(view.feature), view.place)
-    activation = {side: values[0] for side, values in by_side(activations(*of, [view.feature])).items()}
+    activation = {side: values[0] for side, values in by_side(activations(*subject, [view.feature])).items()}
     lines = named(comparison, activation, "")
     strip = TokenValues(comparison.labels, lines, title=title, signed=comparison.b is not None)
     sheets = [

@@ -36,8 +36,8 @@ def feature_map(view: FeatureView, sides: Sides, side: str) -> CellMap:
 
 def missed_map(view: FeatureView) -> CellMap:
     """Unexplained share of the norm at each token of each run, with the KL divergence of the spliced run."""
-    of = view.comparison, view.opened, view.layer
-    every, apart = by_side(missed(*of)), by_side(moved(*of))
+    subject = view.comparison, view.opened, view.layer
+    every, apart = by_side(missed(*subject)), by_side(moved(*subject))
     shares = np.stack([every[side] for side in view.comparison.sides])
     return CellMap(
         shares,

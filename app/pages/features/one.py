@@ -36,12 +36,12 @@ def draw(view: FeatureView) -> None:
         options.row(_number(view), _ablate(view), name="feature", whole=True)
     _strip(view)
     side, run, position = _looked_at(view)
-    of = "" if view.comparison.b is None else f" in {side}"
+    where = "" if view.comparison.b is None else f" in {side}"
     left, middle, right = st.columns(WIDTHS, gap="medium")
     with left:
-        _made(view, of, run, position)
+        _made(view, where, run, position)
     with middle:
-        _promoted(view, of, run, position)
+        _promoted(view, where, run, position)
     with right:
         _readers(view, run)
         _nearest(view)
@@ -89,8 +89,8 @@ def _strip(view: FeatureView) -> None:
         st.rerun()
 
 
-def _made(view: FeatureView, of: str, run: Run, position: int) -> None:
-    heading(f"Sources of this activation{of}", "feature_made", key="feature_made")
+def _made(view: FeatureView, where: str, run: Run, position: int) -> None:
+    heading(f"Sources of this activation{where}", "feature_made", key="feature_made")
     reason = needs.split(view.comparison)
     made = None if reason else made_by(run, view.dictionary, view.feature, position)
     if made is None:
@@ -143,8 +143,8 @@ def _epoch(view: FeatureView) -> int:
     return selection.epoch(view.name, view.layer, view.feature, view.place)
 
 
-def _promoted(view: FeatureView, of: str, run: Run, position: int) -> None:
-    heading(f"Tokens{of}", "feature_tokens", key="feature_tokens")
+def _promoted(view: FeatureView, where: str, run: Run, position: int) -> None:
+    heading(f"Tokens{where}", "feature_tokens", key="feature_tokens")
     reason = needs.sums(view.comparison)
     tokens = None if reason else tokens_of(run, view.dictionary, view.feature, position)
     if tokens is None:

@@ -68,8 +68,8 @@ def is_open() -> bool:
 def _draw(view: FeatureView) -> None:
     if selection.current().table:
         _say(view)
-        of = view.comparison, view.opened, view.layer, view.feature, view.order
-        for name, table in feature_tables(*of).items():
+        subject = view.comparison, view.opened, view.layer, view.feature, view.order
+        for name, table in feature_tables(*subject).items():
             st.caption(plain(name.capitalize()))
             tables.draw(table, f"Features: {name}")
         return

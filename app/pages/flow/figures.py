@@ -37,12 +37,12 @@ def spelled(flow: Flow) -> str:
 
 def spelled_change(change: FlowChange) -> str:
     """Describe how many edges have changed, and the total."""
-    of = f"of {len(change.edges)} edges that are that large in A or in B, into nodes that both have"
+    among = f"of {len(change.edges)} edges that are that large in A or in B, into nodes that both have"
     if change.changed:
-        return f"{len(change.changed)} changed by at least {change.threshold:g}, {of}."
+        return f"{len(change.changed)} changed by at least {change.threshold:g}, {among}."
     largest = max((abs(edge.change) for edge in change.edges), default=0.0)
     most = f"the largest change is {largest:.2g}" if largest > ROUNDING else "what flows is the same in both"
-    return f"None changed by {change.threshold:g} or more, {of}: {most}."
+    return f"None changed by {change.threshold:g} or more, {among}: {most}."
 
 
 def carriers(run: Run, edge: Edge) -> str:

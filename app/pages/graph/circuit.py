@@ -101,8 +101,8 @@ def arguments_of(comparison: Comparison, chosen: Selection) -> dict[str, Any]:
 
 def scene_of(drawn: CircuitView) -> Scene:
     """The circuit's parts by layer and head, and its edges, or those of the chosen part."""
-    of = drawn.scored.circuit
-    title = f"circuit of {of.n_edges} edges, faithfulness {of.faithfulness:.2f}".replace("-", "−")
+    circuit = drawn.scored.circuit
+    title = f"circuit of {circuit.n_edges} edges, faithfulness {circuit.faithfulness:.2f}".replace("-", "−")
     return circuit_scene(drawn.edges, drawn.scored.wires, drawn.node, title)
 
 
@@ -114,11 +114,11 @@ def heads_of(drawn: CircuitView) -> dict[str, tuple[int, int]]:
 
 def spelled(drawn: CircuitView) -> str:
     """Describe the effect of the circuit, and of the rest without it."""
-    of, n_all, other = drawn.scored.circuit, drawn.scored.wires.n_edges, OTHERS[drawn.against]
+    circuit, n_all, other = drawn.scored.circuit, drawn.scored.wires.n_edges, OTHERS[drawn.against]
     said = (
-        f"{of.n_edges:,} of {n_all:,} edges. Target − distractor is {number(of.a)} logits in A and {number(of.b)} "
-        f"with every edge {other}; with only the circuit's edges from A it is {number(of.alone)} "
-        f"(faithfulness {of.faithfulness:.2f}), with all but these {number(of.without)} "
-        f"(completeness {of.completeness:.2f}; 0 is complete)."
+        f"{circuit.n_edges:,} of {n_all:,} edges. Target − distractor is {number(circuit.a)} logits in A "
+        f"and {number(circuit.b)} with every edge {other}; with only the circuit's edges from A it is "
+        f"{number(circuit.alone)} (faithfulness {circuit.faithfulness:.2f}), with all but these "
+        f"{number(circuit.without)} (completeness {circuit.completeness:.2f}; 0 is complete)."
     )
     return said.replace("-", "−")

@@ -230,7 +230,7 @@ def _outcomes(view: RunGraphView, check: Check) -> None:
     ways = zip(("predicted", "frozen", "measured"), values, strict=True)
     slot = row_table(
         Table(
-            [Column("ablated", names), *(Column(way, of, 3, EFFECT, signed=True) for way, of in ways)],
+            [Column("ablated", names), *(Column(way, effects, 3, EFFECT, signed=True) for way, effects in ways)],
             title="What ablating each node changes (logits): predicted, with patterns and scales held, and measured",
         ),
         epoch=selection.epoch(check.nodes),

@@ -246,11 +246,11 @@ def changes_table(change: Change, most: int | None = None) -> dict[str, list[Cel
     return columns
 
 
-def _ends(of: HeadRanking | Change, head: Head) -> str | None:
-    sign = "+" if isinstance(of, Change) else ""
-    if np.isnan(of.low[head]):
+def _ends(values: HeadRanking | Change, head: Head) -> str | None:
+    sign = "+" if isinstance(values, Change) else ""
+    if np.isnan(values.low[head]):
         return None
-    return f"{of.low[head]:{sign}.3f} to {of.high[head]:{sign}.3f}".replace("-", "−")
+    return f"{values.low[head]:{sign}.3f} to {values.high[head]:{sign}.3f}".replace("-", "−")
 
 
 def _interval(each: Estimate) -> str:

@@ -153,14 +153,14 @@ def _listed(heads: Sequence[Head]) -> str:
 def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
     """The heads that have no label, or one which their ablation does not support."""
     for side, each in rankings.items():
-        of = f"{side}: " if len(rankings) > 1 else ""
+        prefix = f"{side}: " if len(rankings) > 1 else ""
         if not each.labels:
-            st.text(f"{of}No head has a label.")
+            st.text(f"{prefix}No head has a label.")
         if each.doubted:
             st.caption(
                 plain(
-                    f"{of}{len(each.doubted)} labelled by pattern only; ablation has no significant effect on the loss "
-                    f"of the repeated half: {_listed(each.doubted)}."
+                    f"{prefix}{len(each.doubted)} labelled by pattern only; ablation has no significant effect on the "
+                    f"loss of the repeated half: {_listed(each.doubted)}."
                 )
             )
 
@@ -244,8 +244,8 @@ def _say_what_has_none(rankings: Mapping[str, HeadRanking]) -> None:
     """A sentence for a score that no head of a side has."""
     for side, each in rankings.items():
         if each.n_ranked == 0:
-            of = f" in {side}" if len(rankings) > 1 else ""
-            st.info(plain(_NOT_ABLATED if each.score == "effect" else f"No head has this score{of}: {_NONE_HAS}"))
+            where = f" in {side}" if len(rankings) > 1 else ""
+            st.info(plain(_NOT_ABLATED if each.score == "effect" else f"No head has this score{where}: {_NONE_HAS}"))
 
 
 _NOT_ABLATED = "No head has been ablated yet. Switch “Ablate all heads” on."

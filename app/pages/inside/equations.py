@@ -41,9 +41,9 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
     normalized, norm = steps.normalized.values.values.numpy(), at.weights.norm
     x = row("x", "d_model", stream[at.query])
     terms: list[Term] = ["(", x, "−", scalar("mean", mean), ") /", scalar("sd", sd)]
-    formula, of = "x̂ = (x − mean) / sd", "sd is the root of the mean square of x − mean"
+    formula, meaning = "x̂ = (x − mean) / sd", "sd is the root of the mean square of x − mean"
     if not norm.centred:
-        terms, formula, of = [x, "/", scalar("rms", sd)], "x̂ = x / rms", "rms is the root of the mean square of x"
+        terms, formula, meaning = [x, "/", scalar("rms", sd)], "x̂ = x / rms", "rms is the root of the mean square of x"
     for name, symbol, own in (("w", "⊙", norm.w), ("b", "+", norm.b)):
         if own is not None:
             terms += [symbol, row(name, "d_model", own.numpy(), "one")]
@@ -52,7 +52,7 @@ def _reading(write: Writer) -> Iterator[HeadStep]:
         norm.name,
         "layer_norm" if norm.centred else "rms_norm",
         (formula,) * 2,
-        f"{of}, with {norm.eps:g} added under the root. Every token's x is treated alike, which gives X̂.",
+        f"{meaning}, with {norm.eps:g} added under the root. Every token's x is treated alike, which gives X̂.",
         write.line(*terms, "=", row("x̂", "d_model", normalized[at.query])),
         write.line(StepMatrix("X̂", "token", "d_model", normalized[window])),
     )

@@ -113,8 +113,8 @@ def cap(at: Inside) -> list[str]:
     if steps.capped is None or at_most is None:
         return []
     before, after = (float(each.values[at.key]) for each in (steps.biased or steps.scores, steps.capped))
-    of = number(at_most)
-    return [f"Key {at.key_place}: {of} tanh({number(before)} / {of}) = {number(after)}"]
+    cap_text = number(at_most)
+    return [f"Key {at.key_place}: {cap_text} tanh({number(before)} / {cap_text}) = {number(after)}"]
 
 
 def dots(at: Inside) -> list[str]:

@@ -104,8 +104,8 @@ def _followed_at(
 
 def _tables(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
     for side, (labels, probs) in named(comparison, _best(comparison, pin, by), "").items():
-        of = f" in {side}" if side else ""
-        tables.draw({"Token": labels, "Probability": probs}, f"Top tokens of the pinned cell{of}{_by(by)}")
+        where = f" in {side}" if side else ""
+        tables.draw({"Token": labels, "Probability": probs}, f"Top tokens of the pinned cell{where}{_by(by)}")
     probabilities, ranks = _followed_at(comparison, pin.position, token, by)
     both = named(comparison, with_difference(probabilities), "")
     columns = {f"Probability {side}".strip(): values for side, values in both.items()}

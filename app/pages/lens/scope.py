@@ -132,8 +132,8 @@ def _plots(comparison: Comparison, pin: LensPin, scope: Scope) -> dict[str, list
     """On one scale."""
     lists: dict[str, list[tuple[str, list[str], np.ndarray]]] = {}
     for side, (run, scopes) in named(comparison, _scopes(comparison, pin.position, scope), "").items():
-        of = f" in {side}" if side else ""
-        states = {f"With the state{of}": min(pin.layer, run.cfg.n_layers), f"Unpatched{of}": -1}
+        where = f" in {side}" if side else ""
+        states = {f"With the state{where}": min(pin.layer, run.cfg.n_layers), f"Unpatched{where}": -1}
         tops = {title: best(scopes.logits[row].softmax(-1), BEST) for title, row in states.items()}
         lists[side] = [(title, run.tokenizer.labels(top.indices), top.values.numpy()) for title, top in tops.items()]
     reach = max(float(values.max()) for plots in lists.values() for *_, values in plots)

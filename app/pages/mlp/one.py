@@ -116,10 +116,10 @@ def _tokens(view: NeuronView) -> None:
     tokens = neuron_tokens(run, view.neuron, at)
     _table(view, "Writes", run.outputs, ("promotes", "suppresses"), tokens.written, "Logits for an activation of 1.")
     for name, read in tokens.read.items():
-        of = f"Its {name} reads" if name != "input" else "Reads"
+        title = f"Its {name} reads" if name != "input" else "Reads"
         _table(
             view,
-            of,
+            title,
             run.tokenizer,
             ("raised by", "lowered by"),
             read,

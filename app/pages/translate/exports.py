@@ -102,8 +102,8 @@ def drawings(translations: Translations, chosen: Selection) -> Drawings:
     heads = selected or clearest(translations, attends, FIRST_HEADS)
     sides = sides_of(translations.b is not None)
     cells = {
-        name: np.stack([translations.cells(of, attends, own.rows)[head].numpy() for head in heads])
-        for name, of in sides.items()
+        name: np.stack([translations.cells(cells, attends, own.rows)[head].numpy() for head in heads])
+        for name, cells in sides.items()
     }
     patterns = pattern_maps(
         heads,

@@ -31,25 +31,34 @@ from headlight.model.weights.tables import circuit_tables
 
 def script(comparison: Comparison, chosen: Selection) -> str:
     """A script that prints a head's outermost pairs, its singular directions and its composition."""
-    of = weights_of(comparison, chosen)
-    token = looked_up(of.run, chosen)
-    options: dict[str, object] = {"head": of.head, "kind": of.kind}
-    lines = [f"model = {loading(of.run)}"]
-    if of.compares:
-        lines.append(f"model_b = {loading(of.models['B'])}")
-        options |= {"model_b": Expression("model_b"), "listed": listed(of)}
-    options |= {"distance": of.key.distance} if of.key.distance else {}
+    weights = weights_of(comparison, chosen)
+    token = looked_up(weights.run, chosen)
+    options: dict[str, object] = {"head": weights.head, "kind": weights.kind}
+    lines = [f"model = {loading(weights.run)}"]
+    if weights.compares:
+        lines.append(f"model_b = {loading(weights.models['B'])}")
+        options |= {"model_b": Expression("model_b"), "listed": listed(weights)}
+    options |= {"distance": weights.key.distance} if weights.key.distance else {}
     options |= {} if token is None else {"token": token}
-    purpose = f"What the weights of {head_name(of.head)} do with tokens, by its {of.kind.upper()} circuit."
+    purpose = f"What the weights of {head_name(weights.head)} do with tokens, by its {weights.kind.upper()} circuit."
     return printing(purpose, {"load"}, lines, "circuit_tables", "model", **options)
 
 
 def data(comparison: Comparison, chosen: Selection) -> Data:
     """All tables and arrays; pairs that have not been looked for are looked for."""
-    of, token = weights_of(comparison, chosen), looked_up(comparison.a, chosen)
-    model_b = of.models["B"].model if of.compares else None
-    tables = circuit_tables(of.run.model, of.head, of.kind, model_b, listed(of), token, of.run.host, of.key.distance)
-    circuit, composed = circuit_of(of.key), compositions_of(of)
+    weights, token = weights_of(comparison, chosen), looked_up(comparison.a, chosen)
+    model_b = weights.models["B"].model if weights.compares else None
+    tables = circuit_tables(
+        weights.run.model,
+        weights.head,
+        weights.kind,
+        model_b,
+        listed(weights),
+        token,
+        weights.run.host,
+        weights.key.distance,
+    )
+    circuit, composed = circuit_of(weights.key), compositions_of(weights)
     pairs, directions = circuit.pairs(), circuit.directions()
     arrays: dict[str, Measure] = {"strengths": directions.strengths, "shares": directions.shares}
     for end, each in (("highest", pairs.highest), ("lowest", pairs.lowest)):
@@ -59,23 +68,25 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     for through in THROUGH:
         measures = {side: each.scores[through] for side, each in composed.items()}
         called = f"composition by {through}"
-        arrays |= of_sides(called, measures) if of.compares else {called: measures["A"]}
+        arrays |= of_sides(called, measures) if weights.compares else {called: measures["A"]}
     shows = {
-        "head": head_name(of.head),
-        "circuit": {"qk": "QK: rows are query tokens, columns key tokens", "ov": "OV: source, promoted"}[of.kind],
+        "head": head_name(weights.head),
+        "circuit": {"qk": "QK: rows are query tokens, columns key tokens", "ov": "OV: source, promoted"}[weights.kind],
         "unit": pairs.highest.values.unit,
-        "weights of": {side: run.source.name for side, run in of.models.items()} if of.compares else of.key.model,
-        "strongest in": listed(of),
-        "reading": folded(of),
-        "tokens between query and key": of.key.distance,
-        "token looked up": None if token is None else of.run.tokenizer.labels([token])[0],
+        "weights of": {side: run.source.name for side, run in weights.models.items()}
+        if weights.compares
+        else weights.key.model,
+        "strongest in": listed(weights),
+        "reading": folded(weights),
+        "tokens between query and key": weights.key.distance,
+        "token looked up": None if token is None else weights.run.tokenizer.labels([token])[0],
     }
     return Data("weights", shows, tables, arrays)
 
 
-def listed(of: Weights) -> str:
+def listed(weights: Weights) -> str:
     """The circuit whose strongest pairs are listed."""
-    return of.listed if of.listed in of.models else DIFFERENCE
+    return weights.listed if weights.listed in weights.models else DIFFERENCE
 
 
 def looked_up(run: Run, chosen: Selection) -> int | None:
@@ -88,24 +99,24 @@ def looked_up(run: Run, chosen: Selection) -> int | None:
 
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """Every pair and every direction in tables, and the maps of earlier heads."""
-    of = weights_of(comparison, chosen)
-    pairs, token = circuit_of(of.key).pairs(), looked_up(of.run, chosen)
-    where = f" in {listed(of)}" if of.compares else ""
-    directions = directions_table(of, circuit_of(of.key).directions())
+    weights = weights_of(comparison, chosen)
+    pairs, token = circuit_of(weights.key).pairs(), looked_up(weights.run, chosen)
+    where = f" in {listed(weights)}" if weights.compares else ""
+    directions = directions_table(weights, circuit_of(weights.key).directions())
     tables = {
-        f"Highest pairs of all{where}": pairs_table(of, pairs.highest),
-        f"Lowest pairs of all{where}": pairs_table(of, pairs.lowest),
-        **({} if token is None else partners_tables(of, token)),
-        **({"Singular values": strengths_table(of)} if of.compares else {}),
+        f"Highest pairs of all{where}": pairs_table(weights, pairs.highest),
+        f"Lowest pairs of all{where}": pairs_table(weights, pairs.lowest),
+        **({} if token is None else partners_tables(weights, token)),
+        **({"Singular values": strengths_table(weights)} if weights.compares else {}),
     }
     rows = [[table(title, columns)] for title, columns in tables.items()]
     rows.append([table(f"Singular directions{where}", directions, in_picture=True)])
-    if of.head[0]:
-        above = above_random(compositions_of(of))
+    if weights.head[0]:
+        above = above_random(compositions_of(weights))
         limit = farthest(above)
         rows += [
-            [Drawing(composition_map(maps[through], called(through, side, of), limit)) for through in THROUGH]
+            [Drawing(composition_map(maps[through], called(through, side, weights), limit)) for through in THROUGH]
             for side, maps in above.items()
         ]
-    title = f"Weights of {head_name(of.head)}, {of.kind.upper()} circuit,"
-    return Drawings(title, comparison if of.compares else Comparison(comparison.a), rows, tokens=False)
+    title = f"Weights of {head_name(weights.head)}, {weights.kind.upper()} circuit,"
+    return Drawings(title, comparison if weights.compares else Comparison(comparison.a), rows, tokens=False)

@@ -110,91 +110,91 @@ def token_of(run: Run, chosen: Selection) -> int | None:
     return run.tokenizer.to_single_token(typed) if typed else None
 
 
-def folded(of: Weights) -> str:
+def folded(weights: Weights) -> str:
     """Say which parts of the model are included in the read-out, and which are not."""
-    has_bias = any(has_any_bias(run.model) for run in of.models.values())
+    has_bias = any(has_any_bias(run.model) for run in weights.models.values())
     biases = ", biases and" if has_bias else " and"
     left_out = f"Token embeddings alone: without positions{biases} what earlier layers write"
-    if of.kind == "qk" and any(turns(run, of.head) for run in of.models.values()):
-        apart = f"{of.key.distance} token{'' if of.key.distance == 1 else 's'}"
+    if weights.kind == "qk" and any(turns(run, weights.head) for run in weights.models.values()):
+        apart = f"{weights.key.distance} token{'' if weights.key.distance == 1 else 's'}"
         biases = "biases and " if has_bias else ""
         left_out = f"Token embeddings alone, keys {apart} before their query: without {biases}earlier layers"
-    with_norm = [side for side, run in of.models.items() if run.cfg.normalization_type is not None]
+    with_norm = [side for side, run in weights.models.items() if run.cfg.normalization_type is not None]
     if not with_norm:
-        return f"{left_out}. {'These models have' if of.compares else 'This model has'} no norms."
-    layer_norm = all((run.cfg.normalization_type or "LN").startswith("LN") for run in of.models.values())
+        return f"{left_out}. {'These models have' if weights.compares else 'This model has'} no norms."
+    layer_norm = all((run.cfg.normalization_type or "LN").startswith("LN") for run in weights.models.values())
     norm = "LayerNorm" if layer_norm else "norm"
-    norms = f"the {norm} before the head" if of.kind == "qk" else f"the {norm}s before the head and at the end"
+    norms = f"the {norm} before the head" if weights.kind == "qk" else f"the {norm}s before the head and at the end"
     folded_in = "the centring and the gain" if layer_norm else "gains, and centring where there is any,"
-    where = "the model runs" if not of.compares else "the models run"
-    only_one = "" if len(with_norm) == len(of.models) else f" ({with_norm[0]} alone has them)"
+    where = "the model runs" if not weights.compares else "the models run"
+    only_one = "" if len(with_norm) == len(weights.models) else f" ({with_norm[0]} alone has them)"
     return (
         f"{left_out}, at a {norm} scale of 1. For this reading only, {folded_in} of {norms} are "
         f"folded into the weights{only_one}; {where} without that."
     )
 
 
-def pairs_table(of: Weights, pairs: Pairs) -> Columns:
+def pairs_table(weights: Weights, pairs: Pairs) -> Columns:
     """One row a pair, with its entry in each of the circuits."""
     return {
-        pairs.rows.name.capitalize(): of.run.tokenizer.labels(pairs.rows.values.tolist()),
-        pairs.columns.name.capitalize(): of.run.tokenizer.labels(pairs.columns.values.tolist()),
-    } | _values(of, pairs)
+        pairs.rows.name.capitalize(): weights.run.tokenizer.labels(pairs.rows.values.tolist()),
+        pairs.columns.name.capitalize(): weights.run.tokenizer.labels(pairs.columns.values.tolist()),
+    } | _values(weights, pairs)
 
 
-def _values(of: Weights, pairs: Pairs) -> Columns:
+def _values(weights: Weights, pairs: Pairs) -> Columns:
     """Their entries: in the one circuit, or in A's, B's and their difference."""
-    if not of.compares:
-        return {VALUES[of.kind]: pairs.values.values.tolist()}
-    return {side: circuit_of(circuit).entries(pairs).values.tolist() for side, circuit in of.circuits.items()}
+    if not weights.compares:
+        return {VALUES[weights.kind]: pairs.values.values.tolist()}
+    return {side: circuit_of(circuit).entries(pairs).values.tolist() for side, circuit in weights.circuits.items()}
 
 
-def partners_tables(of: Weights, token: int) -> dict[str, Columns]:
+def partners_tables(weights: Weights, token: int) -> dict[str, Columns]:
     """Highest and lowest partners of one token, as a row and as a column of the circuit."""
-    label = of.run.tokenizer.labels([token])[0]
-    row, column = circuit_of(of.key).partners(token)
+    label = weights.run.tokenizer.labels([token])[0]
+    row, column = circuit_of(weights.key).partners(token)
     said = {
         "qk": (f"{label} as query: keys that it scores", f"{label} as key: queries that score it"),
         "ov": (f"{label} attended to: tokens that it moves", f"{label} promoted: tokens that move it"),
     }
-    first, second = said[of.kind]
-    if of.compares:
-        return {first: _compared(of, row), second: _compared(of, column, turned=True)}
-    return {first: _ends_table(of, row), second: _ends_table(of, column)}
+    first, second = said[weights.kind]
+    if weights.compares:
+        return {first: _compared(weights, row), second: _compared(weights, column, turned=True)}
+    return {first: _ends_table(weights, row), second: _ends_table(weights, column)}
 
 
-def _ends_table(of: Weights, ends: Ends) -> Columns:
+def _ends_table(weights: Weights, ends: Ends) -> Columns:
     columns: Columns = {}
     for title, each in zip(("Highest", "Lowest"), (ends.highest, ends.lowest), strict=True):
-        columns[title] = of.run.tokenizer.labels(each.columns.values.tolist())
-        columns[f"{title}: {VALUES[of.kind].lower()}"] = each.values.values.tolist()
+        columns[title] = weights.run.tokenizer.labels(each.columns.values.tolist())
+        columns[f"{title}: {VALUES[weights.kind].lower()}"] = each.values.values.tolist()
     return columns
 
 
-def _compared(of: Weights, ends: Ends, turned: bool = False) -> Columns:
+def _compared(weights: Weights, ends: Ends, turned: bool = False) -> Columns:
     """The highest partners, and under them the lowest, with their entries in each circuit."""
-    columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in of.circuits}
+    columns: dict[str, list[Any]] = {"End": [], "Token": []} | {side: [] for side in weights.circuits}
     for title, each in (("highest", ends.highest), ("lowest", ends.lowest)):
         columns["End"] += [title] * len(each.values.values)
-        columns["Token"] += of.run.tokenizer.labels(each.columns.values.tolist())
-        for side, values in _values(of, each.turned if turned else each).items():
+        columns["Token"] += weights.run.tokenizer.labels(each.columns.values.tolist())
+        for side, values in _values(weights, each.turned if turned else each).items():
             columns[side] += values
     return dict(columns)
 
 
-def strengths_table(of: Weights) -> Columns:
+def strengths_table(weights: Weights) -> Columns:
     """The strongest singular values of each circuit, one row a place in their order."""
     strengths = {
-        side: circuit_of(circuit).directions().strengths.values.tolist() for side, circuit in of.circuits.items()
+        side: circuit_of(circuit).directions().strengths.values.tolist() for side, circuit in weights.circuits.items()
     }
     n = max(map(len, strengths.values()))
     filled = {side: [*values, *[float("nan")] * (n - len(values))] for side, values in strengths.items()}
     return {"Direction": list(range(1, n + 1)), **filled}
 
 
-def directions_table(of: Weights, directions: Directions) -> Columns:
+def directions_table(weights: Weights, directions: Directions) -> Columns:
     """Two rows a direction, one an end: the tokens there on both sides."""
-    rows, columns = AXES[of.kind]
+    rows, columns = AXES[weights.kind]
     table: dict[str, list[Any]] = {"Direction": [], "Strength": [], "Share": [], rows: [], columns: []}
     for place, (strength, share) in enumerate(
         zip(directions.strengths.values.tolist(), directions.shares.values.tolist(), strict=True)
@@ -204,16 +204,16 @@ def directions_table(of: Weights, directions: Directions) -> Columns:
             table["Strength"].append(strength)
             table["Share"].append(share)
             for side, tokens in ((rows, directions.rows.tokens), (columns, directions.columns.tokens)):
-                table[side].append(of.run.tokenizer.labels(tokens.values[place, end].tolist()))
+                table[side].append(weights.run.tokenizer.labels(tokens.values[place, end].tolist()))
     return dict(table)
 
 
 Compositions = dict[str, dict[Through, Float[np.ndarray, "layer head"]]]
 
 
-def compositions_of(of: Weights) -> dict[str, Composed]:
+def compositions_of(weights: Weights) -> dict[str, Composed]:
     """The head's composition with earlier heads in each model."""
-    return {side: compositions(run.model, of.head, run.host) for side, run in of.models.items()}
+    return {side: compositions(run.model, weights.head, run.host) for side, run in weights.models.items()}
 
 
 def above_random(composition: dict[str, Composed]) -> Compositions:

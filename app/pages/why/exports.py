@@ -203,7 +203,7 @@ def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Dr
 def _by_features(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained]) -> list[list[Drawing]]:
     """Score by pairs of features, and the head's effect, of each side."""
     scores = by_features.score_matrices(reader, sides)
-    moved = {side: condensed(of) for side, of in by_features.moved_matrices(comparison, reader, sides).items()}
+    moved = {side: condensed(matrix) for side, matrix in by_features.moved_matrices(comparison, reader, sides).items()}
     called = {side: "" if comparison.b is None else f"{side}: " for side in scores}
     moves = f"what the head moves, {panels.EFFECT}"
     return [

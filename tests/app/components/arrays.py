@@ -35,7 +35,7 @@ def logsumexp() -> np.ndarray:
     return np.log(np.exp(scores()).sum(-1))
 
 
-def shown(layer: int, head: int) -> HeadPattern:
+def head_pattern(layer: int, head: int) -> HeadPattern:
     """Head L1H1 is the soft pattern, every other one its layer's band; all write as much from every key."""
     soft = (layer, head) == (1, 1)
     return HeadPattern(

@@ -39,13 +39,13 @@ def measured(head: int, show: str, sink: str) -> np.ndarray:
         values = np.where(first, 0, values)
         values = values / values.sum(-1, keepdims=True)
     written = values * norms(head)
-    shown = {
+    measure = {
         "weight": values,
         "score": scores(head),
         "write": written,
         "disagreement": values - written / written.sum(-1, keepdims=True),
     }[show]
-    return np.where(np.isneginf(scores(head)) | (first & (sink != "keep")), np.nan, shown)
+    return np.where(np.isneginf(scores(head)) | (first & (sink != "keep")), np.nan, measure)
 
 
 def panel(head: int) -> HeadPanel:
@@ -77,10 +77,12 @@ def search(n_steps: int, n_beams: int) -> list[BeamNode]:
     beams: list[int | None] = [None]
     for step in range(1, n_steps + 1):
         before = {beam: 0.0 if beam is None else nodes[beam].total for beam in beams}
-        found = [(beam, log_prob) for beam in beams for log_prob in np.log(random.dirichlet(np.full(16, 0.3)) + 1e-9)]
-        found.sort(key=lambda each: -(before[each[0]] + each[1]))
+        candidates = [
+            (beam, log_prob) for beam in beams for log_prob in np.log(random.dirichlet(np.full(16, 0.3)) + 1e-9)
+        ]
+        candidates.sort(key=lambda each: -(before[each[0]] + each[1]))
         kept = []
-        for rank, (beam, log_prob) in enumerate(found[: 2 * n_beams]):
+        for rank, (beam, log_prob) in enumerate(candidates[: 2 * n_beams]):
             total = before[beam] + float(log_prob)
             state = "kept" if rank < n_beams else "dropped"
             if state == "kept":

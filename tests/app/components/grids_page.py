@@ -7,11 +7,11 @@ from headlight.app.components import HeadGrid, LensGrid, encode_positive, encode
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")
-shown = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep"], horizontal=True)
+mode = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep"], horizontal=True)
 weights = np.broadcast_to(grids.query == grids.key, (grids.N_LAYERS, grids.N_HEADS, grids.N_CELLS, grids.N_CELLS))
 selected: tuple[tuple[int, int], ...] = ((0, 1),)
 common = {"selected": selected, "epoch": 0, "group": "grids"}
-match shown:
+match mode:
     case "weights":
         codes = encode_positive(np.where(grids.MASKED, np.nan, weights), 1.0)
         st.text(f"selected {head_grid(HeadGrid(codes, grids.CAPTIONS), key='weights', **common)}")
@@ -24,7 +24,7 @@ match shown:
         sizes = HeadGrid(codes, grids.CAPTIONS, grids.ORDER, grids.FIGURES, legend_title="norm", legend_limit=12.0)
         st.text(f"selected {head_grid(sizes, key='sizes', **common)}")
     case _:
-        b = grids.lens(1) if shown == "both" else None
-        a = grids.deep_lens() if shown == "deep" else grids.lens(0)
+        b = grids.lens(1) if mode == "both" else None
+        a = grids.deep_lens() if mode == "deep" else grids.lens(0)
         drawn = LensGrid(a, b, labels=grids.LABELS, vocabulary=grids.VOCABULARY, colours=grids.COLOURS)
-        st.text(f"lens {lens_grid(drawn, pinned=None, epoch=0, key=shown)}")
+        st.text(f"lens {lens_grid(drawn, pinned=None, epoch=0, key=mode)}")

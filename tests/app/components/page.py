@@ -14,7 +14,7 @@ from headlight.app.components import (
     nav_bar,
     token_strip,
 )
-from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, shown
+from tests.app.components.arrays import AXIS, CAPTIONS, MASKED, N_HEADS, N_LAYERS, band, head_pattern
 
 st.set_page_config(layout="wide")
 epoch = st.session_state.setdefault("epoch", 0)
@@ -32,8 +32,8 @@ selected = head_grid(
 )
 st.session_state["selected"] = selected
 st.text(f"selected {selected}")
-token_strip(TokenStrip(AXIS, HeadPanel(shown(1, 1))), key="strip", group="attention")
-panels = [HeadPanel(shown(*head)) for head in selected]
+token_strip(TokenStrip(AXIS, HeadPanel(head_pattern(1, 1))), key="strip", group="attention")
+panels = [HeadPanel(head_pattern(*head)) for head in selected]
 pin = heads(HeadPanels(panels, AXIS), pinned=None, epoch=epoch, key="heads", group="attention")
 st.text(f"pinned {pin}")
 

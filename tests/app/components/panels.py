@@ -63,8 +63,8 @@ def pixels(page: Page, panel: int, n_places: int = N_PLACES) -> np.ndarray:
       const context = canvas.getContext("2d");
       return points.map(([x, y]) => Array.from(context.getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3)));
     }"""
-    found = plot(page, panel).locator("canvas").first.evaluate(script, points)
-    return np.array(found).reshape(n_places, n_places, 3)
+    colours = plot(page, panel).locator("canvas").first.evaluate(script, points)
+    return np.array(colours).reshape(n_places, n_places, 3)
 
 
 def number(text: str) -> float:

@@ -79,9 +79,9 @@ def point_at(page: Page, slot: int, query: int, key: int) -> None:
     canvas.locator("..").hover(position={"x": x, "y": y})
 
 
-def assert_shows(found: list[list[int]], weights: np.ndarray) -> None:
+def assert_shows(cell_colours: list[list[int]], weights: np.ndarray) -> None:
     """A weight of one is dark, zero is the page's white, masked is neither."""
-    for colour, weight, masked in zip(found, weights.flat, MASKED.flat, strict=True):
+    for colour, weight, masked in zip(cell_colours, weights.flat, MASKED.flat, strict=True):
         if masked:
             assert colour != WHITE
             assert sum(colour) > 600
@@ -98,8 +98,8 @@ def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None
     left, top = frame["x"] + FRAME - area["x"] - pitch, frame["y"] + FRAME - area["y"] - pitch  # head L0H0's
     for layer in range(N_LAYERS):
         for head in range(N_HEADS):
-            found = colours(canvas, cell_centres(left + head * pitch, top + layer * pitch, size))
-            assert_shows(found, band(layer))
+            cell_colours = colours(canvas, cell_centres(left + head * pitch, top + layer * pitch, size))
+            assert_shows(cell_colours, band(layer))
 
 
 def test_a_head_is_framed_before_anything_that_follows_from_the_choice(page: Page) -> None:
@@ -299,18 +299,18 @@ def test_token_text_is_text_and_nothing_leaves_the_machine(
 ) -> None:
     context = browser.new_context(color_scheme="dark", viewport={"width": 390, "height": 844}, device_scale_factor=3)
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(address)
     wait_for_drawing(page)
     assert page.locator(".chip").first.text_content() == HOSTILE
     assert page.locator("img[src=x]").count() == 0
-    assert asked
-    assert all(url.startswith((f"{component_server}/", "blob:", "data:")) for url in asked)
+    assert requests
+    assert all(url.startswith((f"{component_server}/", "blob:", "data:")) for url in requests)
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollWidth <= main.clientWidth")  # no horizontal scroll bar on a phone
     background = main.evaluate("main => getComputedStyle(main.closest('.stApp')).backgroundColor")
     canvas, left, top, size = matrix(page, 1)
-    found = colours(canvas, cell_centres(left, top, size))
-    assert f"rgb({', '.join(map(str, found[6 * N_TOKENS]))})" == background  # zero: query 6 to key 0
+    cell_colours = colours(canvas, cell_centres(left, top, size))
+    assert f"rgb({', '.join(map(str, cell_colours[6 * N_TOKENS]))})" == background  # zero: query 6 to key 0
     context.close()

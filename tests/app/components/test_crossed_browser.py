@@ -70,13 +70,13 @@ def test_a_pin_beyond_either_sequence_is_none() -> None:
     """Nine targets and twelve sources: a source may be where no target is."""
     inside, beyond = Pin((8,), (11,)), [Pin((9,), (0,)), Pin((0,), (12,)), Pin((), (12,))]
     with recorded():
-        found = [
+        pins = [
             heads(
                 HeadPanels([], crossed.ROWS, columns=crossed.COLUMNS), pinned=pin, epoch=0, key="heads", group="cross"
             )
             for pin in [inside, *beyond]
         ]
-    assert found == [inside, None, None, None]
+    assert pins == [inside, None, None, None]
 
 
 def test_every_cell_of_a_rectangle_is_as_dark_as_its_weight(open_page: Open) -> None:
@@ -87,11 +87,11 @@ def test_every_cell_of_a_rectangle_is_as_dark_as_its_weight(open_page: Open) -> 
       const context = canvas.getContext("2d");
       return points.map(([x, y]) => `${context.getImageData(x * ratio, y * ratio, 1, 1).data}`);
     }"""
-    found = plot(page, 0).locator("canvas").first.evaluate(script, [centre(page, *cell) for cell in cells])
-    dark = np.array(darkness(found)).reshape(SHAPE)[:, :PADDED]
-    shown = np.sqrt(WEIGHTS[:, :PADDED])
-    order = np.argsort(shown, axis=None)
-    clear = np.diff(shown.ravel()[order]) > 1 / 255  # closer ones share a colour
+    cell_colours = plot(page, 0).locator("canvas").first.evaluate(script, [centre(page, *cell) for cell in cells])
+    dark = np.array(darkness(cell_colours)).reshape(SHAPE)[:, :PADDED]
+    expected = np.sqrt(WEIGHTS[:, :PADDED])
+    order = np.argsort(expected, axis=None)
+    clear = np.diff(expected.ravel()[order]) > 1 / 255  # closer ones share a colour
     assert (np.diff(dark.ravel()[order])[clear] > 0).all()
     assert clear.sum() > 30
     expect(page.locator(".bars .legend")).to_contain_text("masked")
@@ -162,8 +162,8 @@ def test_a_dragged_rectangle_may_lie_beyond_the_square(open_page: Open) -> None:
 def test_a_target_colours_the_sources_and_a_source_the_targets(open_page: Open) -> None:
     page = open_page("heads=1")
     source, target = line(page, "Source"), line(page, "Target")
-    shown = [[label.replace("<s>", "⟨bos⟩") for label in labels] for labels in (SOURCES, TARGETS)]
-    assert [source.all_text_contents(), target.all_text_contents()] == shown
+    expected = [[label.replace("<s>", "⟨bos⟩") for label in labels] for labels in (SOURCES, TARGETS)]
+    assert [source.all_text_contents(), target.all_text_contents()] == expected
     expect(page.locator(".line .side")).to_have_text(["Source", "Target"])
     expect(page.get_by_text("to the token")).to_be_hidden()
     target.nth(5).hover()

@@ -14,26 +14,26 @@ def _content(layer: int, head: int) -> Content | None:
 
 
 def test_content_is_had_by_name_with_what_tells_that_the_browser_has_it() -> None:
-    held = Fetchable(_content)
-    packed = fetch(held.name, 1, 3)
+    fetchable = Fetchable(_content)
+    packed = fetch(fetchable.name, 1, 3)
     assert packed is not None
     header, arrays = unpack(packed)
     np.testing.assert_array_equal(arrays["weights"], 4 * WEIGHTS)
     assert header == {"heads": [1, 3], "digests": {"weights": digest(4 * WEIGHTS)}}
-    assert held.fetched == {digest(4 * WEIGHTS)}
+    assert fetchable.fetched == {digest(4 * WEIGHTS)}
 
 
 def test_nothing_is_had_by_another_name_or_of_what_is_not_there() -> None:
-    held, other = Fetchable(_content), Fetchable(_content)
-    assert fetch(held.name, 2, 0) is None
-    assert fetch(held.name[:-1], 0, 0) is None
-    assert not held.fetched
-    assert len(held.name) >= 20  # of 16 random bytes
-    assert held.name != other.name
+    fetchable, other = Fetchable(_content), Fetchable(_content)
+    assert fetch(fetchable.name, 2, 0) is None
+    assert fetch(fetchable.name[:-1], 0, 0) is None
+    assert not fetchable.fetched
+    assert len(fetchable.name) >= 20  # of 16 random bytes
+    assert fetchable.name != other.name
 
 
 def test_nothing_is_had_of_what_nobody_holds_any_more() -> None:
-    held = Fetchable(_content)
-    name = held.name
-    del held
+    fetchable = Fetchable(_content)
+    name = fetchable.name
+    del fetchable
     assert fetch(name, 0, 0) is None

@@ -68,8 +68,8 @@ def cell_of(canvas: Locator, layer: int, head: int, row: int, column: int) -> tu
     return pitch * (head + (column + 0.5) / N_CELLS), pitch * (layer + (row + 0.5) / N_CELLS)
 
 
-def distances(found: list[list[int]], origin: list[int]) -> np.ndarray:
-    return np.linalg.norm(np.array(found) - origin, axis=-1)
+def distances(cell_colours: list[list[int]], origin: list[int]) -> np.ndarray:
+    return np.linalg.norm(np.array(cell_colours) - origin, axis=-1)
 
 
 def test_changes_leave_the_background_to_blue_and_to_orange_by_their_size(themed: Page) -> None:
@@ -81,8 +81,8 @@ def test_changes_leave_the_background_to_blue_and_to_orange_by_their_size(themed
     nothing, masked = colours(canvas, [cell_of(canvas, 5, 5, 5, 3), cell_of(canvas, 5, 5, 3, 4)])
     assert nothing == more[0] == less[0] == ground
     assert masked != ground
-    for found in (more, less):
-        assert (np.diff(distances(found, ground)) > 0).all()
+    for row in (more, less):
+        assert (np.diff(distances(row, ground)) > 0).all()
     assert all(blue > red for red, _, blue in more[1:])
     assert all(red > blue for red, _, blue in less[1:])
 
@@ -114,8 +114,8 @@ def test_heads_in_an_order_have_colours_up_to_the_limit_and_text_under_them(page
     pitch = box_of(canvas)["width"] / N_HEADS  # they stand as close as in the table, and so on two lines
     places = [divmod(index, N_HEADS) for index in range(len(ORDER))]
     down = box_of(canvas)["height"] / 2
-    found = colours(canvas, [(pitch * (at + 0.13), down * line + pitch / 2) for line, at in places])  # the first column
-    darkness = distances(found, WHITE)
+    cells = colours(canvas, [(pitch * (at + 0.13), down * line + pitch / 2) for line, at in places])  # the first column
+    darkness = distances(cells, WHITE)
     assert np.argsort(darkness, stable=True).tolist() == np.argsort([head[0] for head in ORDER], stable=True).tolist()
     assert colours(canvas, [(pitch * 0.4, pitch * 0.6)]) == [WHITE]  # zero
     under = [(x, pitch + y) for x in np.arange(pitch * 0.2, pitch * 0.8) for y in range(2, 24)]
@@ -172,9 +172,9 @@ def rows_of(n_layers: int, place: int = 0) -> list[tuple[float, float]]:
 
 def test_lens_shows_the_measure_from_the_background_up_and_pins_a_cell(page: Page) -> None:
     canvas = show(page, "lens", "entropy (nats)")
-    found = colours(canvas, rows_of(5))
-    assert found[0] == WHITE
-    assert (np.diff(distances(found, WHITE)) > 0).all()
+    cell_colours = colours(canvas, rows_of(5))
+    assert cell_colours[0] == WHITE
+    assert (np.diff(distances(cell_colours, WHITE)) > 0).all()
     canvas.hover(position={"x": FIRST_CELL, "y": 2})
     rows = tooltip(page)
     assert rows["title"] == "L3, position 0"
@@ -213,14 +213,14 @@ def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> N
     expect(page.locator("h3.title")).to_have_text(["A", "B", "B − A"])
     expect(page.locator(".sheet canvas")).to_have_count(3)
     a, b, difference = page.locator(".sheet canvas").all()
-    of_a, of_b, found = (colours(each, rows_of(n)) for each, n in ((a, 5), (b, 4), (difference, 4)))
+    of_a, of_b, of_difference = (colours(each, rows_of(n)) for each, n in ((a, 5), (b, 4), (difference, 4)))
     assert of_b == of_a[4:0:-1]  # 1 - layer / 4
     measures = lens(1).measure[:, 0] - lens(0).measure[:4, 0]
-    assert found[2] == WHITE
+    assert of_difference[2] == WHITE
     assert measures[2] == 0
-    assert all(blue > red for red, _, blue in found[:2])
-    assert found[3][0] > found[3][2]
-    size = distances(found, WHITE)
+    assert all(blue > red for red, _, blue in of_difference[:2])
+    assert of_difference[3][0] > of_difference[3][2]
+    size = distances(of_difference, WHITE)
     assert size[0] > max(size[1], size[3]) > 0
 
 
@@ -230,9 +230,9 @@ def test_a_place_that_a_run_lacks_is_flat_and_says_so(page: Page) -> None:
     canvases = page.locator(".sheet canvas").all()
     absent = [(0, 2), (1, 1), (2, 1), (2, 2)]
     for index, place in absent:
-        found = colours(canvases[index], rows_of(4, place))
-        assert len(set(map(tuple, found))) == 1
-        assert found[0] != WHITE
+        cell_colours = colours(canvases[index], rows_of(4, place))
+        assert len(set(map(tuple, cell_colours))) == 1
+        assert cell_colours[0] != WHITE
     canvases[2].hover(position={"x": FIRST_CELL + 112, "y": 2})
     assert tooltip(page) == {"title": "L2, position 1", "input token": "−cat", "": "B has no such token"}
     canvases[0].hover(position={"x": FIRST_CELL + 224, "y": 2})

@@ -24,11 +24,11 @@ def test_pictures_of_a_b_and_their_difference_order_their_cells_as_numpy_does(
 ) -> None:
     """Within one sign a larger value is darker, to half of one of 127 colours; signs are blue and orange."""
     page = open_heads(f"b=1&heads=1&show={show}&sink={sink}&scale=linear")
-    shown = [compared.on_axis(run, compared.measured(run, 0, show, sink)) for run in "ab"]
-    for panel, values in enumerate([*shown, compared.difference(0, show, sink)]):
+    sides = [compared.on_axis(run, compared.measured(run, 0, show, sink)) for run in "ab"]
+    for panel, values in enumerate([*sides, compared.difference(0, show, sink)]):
         colours = pixels(page, panel)
         signed = panel == 2 or show in ("score", "disagreement")
-        limit = np.nanmax(np.abs(shown)) if panel < 2 and show != "weight" else np.nanmax(np.abs(values))
+        limit = np.nanmax(np.abs(sides)) if panel < 2 and show != "weight" else np.nanmax(np.abs(values))
         for sign in (1, -1):
             chosen = np.sign(values) == sign
             order = np.argsort(np.abs(values[chosen]))
@@ -166,5 +166,5 @@ def test_a_head_that_joins_others_leaves_as_they_are_those_whose_place_is_as_lar
     joined = [pixels(page, panel, 12) for panel in (0, before)]
     assert (first.get_attribute("data-painted") is None) == stays
     fresh = open_heads(f"heads={before + 1}&size=12")
-    for panel, found in zip((0, before), joined, strict=True):
-        np.testing.assert_array_equal(found, pixels(fresh, panel, 12))
+    for panel, image in zip((0, before), joined, strict=True):
+        np.testing.assert_array_equal(image, pixels(fresh, panel, 12))

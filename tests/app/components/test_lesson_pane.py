@@ -31,8 +31,8 @@ def test_a_part_of_the_page_is_found_by_its_heading(browser: Browser, part: str,
     page.close()
 
 
-@pytest.mark.parametrize(("notice", "shown"), [("", "view"), ("link", "link"), ("refused-view", "refused-view")])
-def test_above_a_sheet_stands_the_page_or_what_is_asked_of_its_link(browser: Browser, notice: str, shown: str) -> None:
+@pytest.mark.parametrize(("notice", "part"), [("", "view"), ("link", "link"), ("refused-view", "refused-view")])
+def test_above_a_sheet_stands_the_page_or_what_is_asked_of_its_link(browser: Browser, notice: str, part: str) -> None:
     """Whether to open a stranger's model was asked above the window's edge, and the step seemed to do nothing."""
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.set_content(f'<div class="st-key-headlight-{notice}"></div>{PAGE}')
@@ -43,5 +43,5 @@ def test_above_a_sheet_stands_the_page_or_what_is_asked_of_its_link(browser: Bro
       showBeginning();
       return shown;
     }"""
-    assert page.evaluate(script) == f"st-key-headlight-{shown}"
+    assert page.evaluate(script) == f"st-key-headlight-{part}"
     page.close()

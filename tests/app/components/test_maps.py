@@ -82,18 +82,18 @@ def light(colour: tuple[int, int, int]) -> int:
 
 
 def test_a_logarithmic_map_shows_every_number_on_its_scale(page: Page) -> None:
-    shown = cells(picture(page, 0), 3, 6)
+    cell_colours = cells(picture(page, 0), 3, 6)
     order = np.argsort(NORMS[:, :5], axis=None)
-    lights = np.array([[light(colour) for colour in line] for line in shown])
+    lights = np.array([[light(colour) for colour in line] for line in cell_colours])
     assert (np.diff(lights[:, :5].ravel()[order]) <= 0).all()
-    assert shown[0][3] == WHITE  # the least
-    assert light(shown[0][0]) < 200  # the greatest
+    assert cell_colours[0][3] == WHITE  # the least
+    assert light(cell_colours[0][0]) < 200  # the greatest
     # The middle of the scale by its logarithm: 10 of 1 to 100.
     low, middle, high = lights[0, 3], lights[0, 2], lights[0, 0]
     assert 0.3 < (low - middle) / (low - high) < 0.8
-    absent = {shown[at][5] for at in range(3)}
+    absent = {cell_colours[at][5] for at in range(3)}
     assert len(absent) == 1  # flat, and none of the scale's colours
-    assert not absent & {colour for line in shown for colour in line[:5]}
+    assert not absent & {colour for line in cell_colours for colour in line[:5]}
     expect(page.locator(".legend").first).to_contain_text("not in this run")
     expect(page.locator(".legend").first.locator(".tick")).to_have_text(["1", "3", "10", "30", "100"])
 
@@ -128,11 +128,11 @@ def test_pointed_at_a_cell_tells_its_place_token_and_numbers_as_text(page: Page)
     pitch = (len(across) - 2 - left) / 6
     for place, token in enumerate(TOKENS):
         stage.hover(position={"x": left + pitch * (place + 0.5), "y": ABOVE + 1.5 * ROW})
-        told = ["length", "after", "L0", f"token {place}", token]
+        place_lines = ["length", "after", "L0", f"token {place}", token]
         if place < 5:
-            assert tooltip(page) == [*told, "value", f"{NORMS[1, place]:.0f}", "prompts", str(6 + place)]
+            assert tooltip(page) == [*place_lines, "value", f"{NORMS[1, place]:.0f}", "prompts", str(6 + place)]
         else:
-            assert tooltip(page) == [*told, "not in this run"]
+            assert tooltip(page) == [*place_lines, "not in this run"]
     assert page.locator("b, .headlight a").count() == 0
 
 
@@ -211,10 +211,10 @@ def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> N
     box = stage.locator("canvas").first.bounding_box()
     assert box
     page.touchscreen.tap(box["x"] + box["width"] - 3, box["y"] + ABOVE + ROW / 2)
-    told = tooltip(page)
-    assert told[3].startswith("token ")
-    assert int(told[3].split()[1]) > 0.98 * MANY
-    assert told[-1] == str(1 + int(told[3].split()[1]))
+    lines = tooltip(page)
+    assert lines[3].startswith("token ")
+    assert int(lines[3].split()[1]) > 0.98 * MANY
+    assert lines[-1] == str(1 + int(lines[3].split()[1]))
     context.close()
 
 

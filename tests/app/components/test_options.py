@@ -109,11 +109,11 @@ def test_texts_are_never_markup(opened: Open) -> None:
 def test_a_long_list_is_filled_when_the_user_turns_to_it(opened: Open) -> None:
     page = opened()
     options, fruit = page.locator("select option"), page.get_by_role("combobox", name="Fruit", exact=True)
-    shown = fruit.input_value()
-    assert options.all_text_contents() == [shown]
+    value = fruit.input_value()
+    assert options.all_text_contents() == [value]
     fruit.click()
     assert options.all_text_contents() == [*FRUIT.values()]
-    assert fruit.input_value() == shown
+    assert fruit.input_value() == value
 
 
 def test_python_hears_each_change_as_a_value(opened: Open) -> None:
@@ -281,7 +281,7 @@ OPTION = ("it", "It", None, lambda value: None)
 
 
 @pytest.mark.parametrize(
-    ("option", "shown"),
+    ("option", "value"),
     [
         (Choice(*OPTION, options=SIZES), "gone"),
         (Choice(*OPTION, options=SIZES), 1),
@@ -297,13 +297,13 @@ OPTION = ("it", "It", None, lambda value: None)
     ],
 )
 def test_what_an_option_does_not_have_changes_nothing(
-    option: Option, shown: object, monkeypatch: pytest.MonkeyPatch
+    option: Option, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ValueError, match=re.escape(repr(shown))):
-        option.read(shown)
+    with pytest.raises(ValueError, match=re.escape(repr(value))):
+        option.read(value)
     calls: list[object] = []
-    told = type(option)(**{**vars(option), "change": calls.append})
-    _hear(monkeypatch, [told], {"it": (shown, 1)}, {})
+    copy = type(option)(**{**vars(option), "change": calls.append})
+    _hear(monkeypatch, [copy], {"it": (value, 1)}, {})
     assert calls == []
 
 
@@ -323,10 +323,10 @@ def _hear(
     monkeypatch: pytest.MonkeyPatch,
     row: list[Option],
     reported: dict[str, object],
-    held: dict[str, object] | None = None,
+    session: dict[str, object] | None = None,
 ) -> dict[str, object]:
     """Draw the row, then have the browser report; what the session then holds."""
-    state = {} if held is None else held
+    state = {} if session is None else session
     notes: list[Callable[[], None]] = []
     monkeypatch.setattr(streamlit, "session_state", state)
     monkeypatch.setattr(row_of_options, "mount", lambda *_, changed, **others: notes.append(changed))

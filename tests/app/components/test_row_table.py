@@ -27,8 +27,8 @@ def open_table(tab: Page, address: str) -> Open:
     """Opens the page with the few rows, or so many."""
 
     def opened(many: int | None = None, **query: str) -> Page:
-        asked = query if many is None else {"many": str(many), **query}
-        go(tab, f"{address}&{urlencode(asked)}")
+        parameters = query if many is None else {"many": str(many), **query}
+        go(tab, f"{address}&{urlencode(parameters)}")
         expect(tab.locator("tbody td").first).to_be_visible(timeout=FIRST_DRAWING)
         return tab
 
@@ -41,8 +41,8 @@ def column(page: Page, name: str) -> Locator:
 
 def order(page: Page) -> list[int]:
     """The rows' places in the list, from top to bottom."""
-    shown = [" ".join(text.split()) for text in column(page, "fruit").all_text_contents()]
-    return [SHOWN["fruit"].index(text) for text in shown]
+    names = [" ".join(text.split()) for text in column(page, "fruit").all_text_contents()]
+    return [SHOWN["fruit"].index(text) for text in names]
 
 
 def named(page: Page, name: str) -> Locator:
@@ -224,14 +224,14 @@ def test_a_row_that_moves_a_little_while_it_is_pressed_is_chosen(open_table: Ope
 
 def test_a_columns_help_and_a_cell_that_is_cut_off_are_told_at_the_pointer(open_table: Open) -> None:
     page = open_table()
-    told = page.locator(".tooltip:popover-open")
+    tooltip = page.locator(".tooltip:popover-open")
     expect(named(page, "value")).to_have_accessible_description(HELP)
     named(page, "value").hover()
-    expect(told).to_have_text(f"value{HELP}")
+    expect(tooltip).to_have_text(f"value{HELP}")
     column(page, "fruit").first.hover()
-    expect(told).to_have_count(0)
+    expect(tooltip).to_have_count(0)
     column(page, "fruit").nth(4).hover()
-    assert told.locator("dd").text_content() == LONG
+    assert tooltip.locator("dd").text_content() == LONG
     assert LONG.split()[0] in (column(page, "fruit").nth(4).text_content() or "")
 
 

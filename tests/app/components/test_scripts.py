@@ -163,8 +163,8 @@ def test_ranks_count_larger_weights_of_the_row_and_leave_masked_keys_out(scripts
       const pattern = new Pattern(...sent, { values: [0] }, { values: upTo(5) });
       return [0, 1, 2, 3].map((key) => pattern.rankText(0, key));
     }"""
-    told = scripts.evaluate(script, [sent.visible.tolist(), sent.masked[0].tolist()])
-    assert told == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
+    ranks = scripts.evaluate(script, [sent.visible.tolist(), sent.masked[0].tolist()])
+    assert ranks == ["2 of 4", "1 of 4", "2 of 4", "4 of 4"]
 
 
 def compare(scripts: Page, panel: HeadPanel, show: str, sink: str, script: str) -> Any:
@@ -199,10 +199,10 @@ def measures(scripts: Page, panel: HeadPanel, show: str, sink: str) -> list[np.n
         table((query, key) => head.lack(query, key)),
       ]);
     """
-    found = compare(scripts, panel, show, sink, script)
-    for values, lacks in found:
+    by_head = compare(scripts, panel, show, sink, script)
+    for values, lacks in by_head:
         np.testing.assert_array_equal(np.equal(values, None), np.not_equal(lacks, None))  # each lack has a reason
-    return [np.array(values, float) for values, _ in found]
+    return [np.array(values, float) for values, _ in by_head]
 
 
 def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
@@ -221,8 +221,8 @@ def test_every_cells_number_is_right_to_its_last_digit(scripts: Page) -> None:
     for (weight, score), value in zip(cells, weights.ravel().astype(np.float64), strict=True):
         assert float(weight.replace("−", "-")) == float(f"{value:.3e}")
         assert score.replace("−", "-") == f"{np.log(value) + 0.5:.3f}"
-    for told, value in zip(sums, weights[[22, 23]].astype(np.float64).sum(0), strict=True):
-        assert float(told.replace("−", "-")) == float(f"{value:.3e}")
+    for text, value in zip(sums, weights[[22, 23]].astype(np.float64).sum(0), strict=True):
+        assert float(text.replace("−", "-")) == float(f"{value:.3e}")
 
 
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
@@ -263,9 +263,9 @@ def test_a_pictures_levels_are_those_of_its_cells(scripts: Page, show: str, sink
 def test_every_measure_and_its_difference_are_those_of_numpy(scripts: Page, show: str, sink: str) -> None:
     """Weights come as float32: six digits of numbers of size 1 to 10."""
     a, b, difference = measures(scripts, compared.panel(0, compare=True), show, sink)
-    for found, run in ((a, "a"), (b, "b")):
+    for actual, run in ((a, "a"), (b, "b")):
         expected = compared.on_axis(run, compared.measured(run, 0, show, sink))
-        np.testing.assert_allclose(found, expected, atol=2e-6)
+        np.testing.assert_allclose(actual, expected, atol=2e-6)
     np.testing.assert_allclose(difference, compared.difference(0, show, sink), atol=4e-6)
 
 
@@ -273,8 +273,8 @@ def test_every_measure_and_its_difference_are_those_of_numpy(scripts: Page, show
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 def test_every_measure_between_two_sequences_is_that_of_numpy(scripts: Page, show: str, sink: str) -> None:
     """More keys than queries; the errors are those of the codes, as above."""
-    (found,) = measures(scripts, crossed.panel(0), show, sink)
-    np.testing.assert_allclose(found, crossed.measured(0, show, sink), atol=1e-3)
+    (actual,) = measures(scripts, crossed.panel(0), show, sink)
+    np.testing.assert_allclose(actual, crossed.measured(0, show, sink), atol=1e-3)
 
 
 def test_two_runs_with_other_tokens_on_both_axes_are_compared(scripts: Page) -> None:
@@ -431,9 +431,9 @@ def test_sorted_heads_are_no_smaller_than_in_their_own_places(
         return [some.pitch, some.columns];
       })];
     }"""
-    own, found = scripts.evaluate(script, [n_layers, n_heads, width])
-    assert all(pitch >= own - 4 and columns * pitch <= width for pitch, columns in found)  # whole pixels a cell
-    assert found[n_heads - 1][1] == min(n_heads, width // 66)  # a full line, of names that fit under their pictures
+    own, layouts = scripts.evaluate(script, [n_layers, n_heads, width])
+    assert all(pitch >= own - 4 and columns * pitch <= width for pitch, columns in layouts)  # whole pixels a cell
+    assert layouts[n_heads - 1][1] == min(n_heads, width // 66)  # a full line, of names that fit under their pictures
 
 
 def test_a_scale_goes_as_far_as_other_heads_do_but_not_that_of_one_alone_and_not_for_noise(scripts: Page) -> None:
@@ -475,8 +475,8 @@ def test_heads_are_known_by_their_names_alone_and_by_a_row_and_a_column(scripts:
         ["L1", "MLP"],
         ["XL1H3", "L1H", "Lemma H3"],
     ]
-    found = scripts.evaluate("texts => texts.map((each) => headsIn(...each))", texts)
-    assert found == [[[1, 3]], [[12, 0]], [[2, 7]], [[1, 3], [2, 0]], [], []]
+    heads = scripts.evaluate("texts => texts.map((each) => headsIn(...each))", texts)
+    assert heads == [[[1, 3]], [[12, 0]], [[2, 7]], [[1, 3], [2, 0]], [], []]
 
 
 def test_a_lens_writes_a_word_where_the_guess_changes_and_marks_it_from_where_it_stays(scripts: Page) -> None:

@@ -26,7 +26,7 @@ def open_bars(tab: Page, address: str) -> Open:
     return opened
 
 
-def asked(page: Page, step: int, token: int | None = None) -> None:
+def expect_click(page: Page, step: int, token: int | None = None) -> None:
     expect(page.get_by_text(f"asked ({step}, {token})")).to_be_visible()
 
 
@@ -79,17 +79,17 @@ def test_bars_are_as_long_as_their_probabilities(open_bars: Open) -> None:
 def test_a_click_looks_at_a_step_or_asks_for_a_token(open_bars: Open) -> None:
     page = open_bars()
     page.locator(".chip").nth(3).click()
-    asked(page, 3)
+    expect_click(page, 3)
     expect(page.get_by_text("Step 4 of 6")).to_be_visible()
     expect(page.locator(".chip.chosen")).to_have_count(1)
     rows(page).nth(1).click()
-    asked(page, 3, 31)
+    expect_click(page, 3, 31)
     page.get_by_role("button", name="first").click()  # the server takes the step back
-    asked(page, 0)
+    expect_click(page, 0)
     expect(page.get_by_text("Step 1 of 6")).to_be_visible()
     expect(page.get_by_role("button", name="the step before")).to_be_disabled()
     page.get_by_role("button", name="the next step").click()
-    asked(page, 1)
+    expect_click(page, 1)
 
 
 def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> None:
@@ -100,7 +100,7 @@ def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> N
         page.keyboard.press(press)
         expect(line).to_have_attribute("aria-activedescendant", f"step-{step}")
     page.keyboard.press("ArrowRight")
-    asked(page, 1)
+    expect_click(page, 1)
     expect(page.locator(".live")).to_contain_text("step 2: Inserted “שלום”")
     expect(page.get_by_role("option", name="step 2: שלום, inserted by you")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Tab")  # the step before
@@ -113,9 +113,9 @@ def test_steps_and_tokens_are_walked_by_key_and_read_aloud(open_bars: Open) -> N
         expect(bars).to_have_attribute("aria-activedescendant", f"choice-{place}")
     expect(page.locator(".live")).to_contain_text("␣the, 20%, after the cuts cut")
     page.keyboard.press("Enter")
-    asked(page, 1, 12)
+    expect_click(page, 1, 12)
     page.keyboard.press("ArrowRight")
-    asked(page, 2)
+    expect_click(page, 2)
 
 
 def test_a_run_b_stands_beside_it_with_the_signed_difference(open_bars: Open) -> None:
@@ -136,7 +136,7 @@ def test_a_run_b_stands_beside_it_with_the_signed_difference(open_bars: Open) ->
     assert levels == ["50%"] * 5  # a quarter of the most, by its square root
     expect(page.locator(".beside .chip")).to_have_count(6)
     page.locator(".apart .column").nth(2).click()
-    asked(page, 2)
+    expect_click(page, 2)
     page.locator(".chips").first.locator(".chip").nth(5).click()
     expect(page.locator(".names")).to_be_hidden()  # B has no such step
     rows(page).first.hover()
@@ -146,11 +146,11 @@ def test_a_run_b_stands_beside_it_with_the_signed_difference(open_bars: Open) ->
 def test_in_a_file_steps_are_looked_at_and_nothing_is_asked_for(open_bars: Open) -> None:
     page = open_bars("file=1")
     page.locator(".chip").nth(2).click()
-    asked(page, 2)
+    expect_click(page, 2)
     rows(page).nth(0).click()
     rows(page).nth(1).hover()
     assert "" not in tooltip(page)
-    asked(page, 2)
+    expect_click(page, 2)
 
 
 def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Browser, address: str) -> None:
@@ -162,5 +162,5 @@ def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Brows
     expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
     page.locator(".chip").nth(63).tap()
-    asked(page, 63)
+    expect_click(page, 63)
     context.close()

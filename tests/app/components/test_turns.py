@@ -28,8 +28,8 @@ def _ending(page: Page) -> Locator:
 
 def _says(page: Page, ending: str, *turns: tuple[str, str], thinks: bool | None = None) -> None:
     messages = [{"role": role, "content": content} for role, content in turns]
-    told: dict[str, Any] = {"messages": messages, "ending": ending, "thinks": thinks}
-    expect(page.get_by_test_id("stText")).to_have_text(json.dumps(told))
+    expected: dict[str, Any] = {"messages": messages, "ending": ending, "thinks": thinks}
+    expect(page.get_by_test_id("stText")).to_have_text(json.dumps(expected))
 
 
 def test_turns_are_typed_added_moved_and_removed_by_key(page: Page) -> None:

@@ -63,8 +63,8 @@ class Files:
 
 def titled(figure: Figure, words: str) -> Axes:
     """The only panel whose title has these words."""
-    (found,) = (axes for axes in figure.axes if words in axes.get_title())
-    return found
+    (match,) = (axes for axes in figure.axes if words in axes.get_title())
+    return match
 
 
 def image(axes: Axes) -> np.ndarray:

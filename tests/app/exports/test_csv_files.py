@@ -20,8 +20,8 @@ def _cells(data: bytes) -> pd.DataFrame:
 @pytest.mark.parametrize("before", ["", "x;;", "\t", "\r", "\n", "x;", "x\t", "x\r\n", "x; ", 'x;"', " "])
 def test_what_looks_like_a_formula_is_neutralised_wherever_a_cell_may_begin(before: str, formula: str) -> None:
     """Spreadsheets of many countries end cells at semicolons, in a file of commas too, and do not see its quotes."""
-    found = _cells(csv_bytes({"prompt": [f"{before}{formula}"]}))
-    assert found["prompt"].tolist() == [f"{before}'{formula}"]
+    cells = _cells(csv_bytes({"prompt": [f"{before}{formula}"]}))
+    assert cells["prompt"].tolist() == [f"{before}'{formula}"]
     assert list(_cells(csv_bytes({formula: ["x"]}))) == [f"'{formula}"]
     for delimiter in ";\t":
         text = csv_bytes({"n": ["x"], "prompt": [f"{before}{formula}"]}).decode("utf-8-sig")

@@ -112,8 +112,8 @@ def test_a_click_on_the_stream_shows_that_tokens_parts(opened: Opened, two: Comp
     bars.nth(1).hover()
     expect(page.locator(".tooltip:popover-open")).to_contain_text("position embedding")
     at_first = component_norms(two)["A"].values[:, 0]
-    told = page.locator(".rows").first.locator(".value").all_text_contents()
-    np.testing.assert_allclose([float(text) for text in told], at_first, rtol=5e-4)  # four digits
+    texts = page.locator(".rows").first.locator(".value").all_text_contents()
+    np.testing.assert_allclose([float(text) for text in texts], at_first, rtol=5e-4)  # four digits
 
 
 def test_prompts_are_sorted_and_shown_as_they_are(opened: Opened, alone: Comparison, folder: str) -> None:

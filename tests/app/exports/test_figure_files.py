@@ -45,12 +45,12 @@ def test_the_html_is_drawn_without_a_network(
     path.write_bytes(files.as_html(RESIDUAL.plots(two, chosen(folder, prompt_b=OTHER)), False))
     context = browser.new_context(offline=True)
     page = context.new_page()
-    asked, said = list[str](), list[str]()
-    page.on("request", lambda request: asked.append(request.url))
+    requests, said = list[str](), list[str]()
+    page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda line: said.append(line.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(path.as_uri())
     page.locator(".js-plotly-plot .scatterlayer .points path").first.wait_for()
     assert not said
-    assert not [url for url in asked if not url.startswith(("file:///", "data:", "blob:"))]
+    assert not [url for url in requests if not url.startswith(("file:///", "data:", "blob:"))]
     context.close()

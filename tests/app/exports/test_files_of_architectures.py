@@ -47,19 +47,19 @@ def written(files: Files, position: int) -> dict[tuple[str, str], float]:
     cache, cfg = files.cache, files.comparison.a.cfg
     names = {"token embedding": "embed", "position embedding": "pos_embed", "token type": "token_type_embed"}
     if cfg.embeddings_ln or cfg.d_embed != cfg.d_model:
-        found = {("embed", "embeddings"): cache["resid_pre", 0]}
+        parts = {("embed", "embeddings"): cache["resid_pre", 0]}
     else:
-        found = {
+        parts = {
             ("embed", name): cache[hook] for name, hook in ((n, f"hook_{h}") for n, h in names.items()) if hook in cache
         }
     for layer in range(cfg.n_layers):
-        found[f"L{layer}", "attention"] = cache["attn_out", layer]
-        found[f"L{layer}", "MLP"] = cache["mlp_out", layer]
+        parts[f"L{layer}", "attention"] = cache["attn_out", layer]
+        parts[f"L{layer}", "MLP"] = cache["mlp_out", layer]
         if f"blocks.{layer}.hook_conv_out" in cache:
-            found[f"L{layer}", "convolution"] = cache["conv_out", layer]
+            parts[f"L{layer}", "convolution"] = cache["conv_out", layer]
     if cfg.post_norm:
-        found["norms", "norms of the stream"] = states(files)[-1] - sum(found.values())
-    return {where: float(part[0, position].norm()) for where, part in found.items()}
+        parts["norms", "norms of the stream"] = states(files)[-1] - sum(parts.values())
+    return {where: float(part[0, position].norm()) for where, part in parts.items()}
 
 
 def residual(files: Files) -> None:
@@ -68,11 +68,11 @@ def residual(files: Files) -> None:
     figure, expected = files.figure, written(files, position)
     np.testing.assert_allclose(image(titled(figure, "L2 norm"))[::-1], norms, **CLOSE)
     bars = titled(figure, "Component norms")
-    at, found = places(bars), {}
+    at, bar_heights = places(bars), {}
     for container in bars.containers:
         for bar in container.patches:
-            found[at[round(bar.get_x() + bar.get_width() / 2)], container.get_label()] = bar.get_height()
-    assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+            bar_heights[at[round(bar.get_x() + bar.get_width() / 2)], container.get_label()] = bar.get_height()
+    assert bar_heights == pytest.approx(expected, rel=1e-4, abs=1e-4)
     shares = [axes for axes in figure.axes if axes.get_title().startswith("Share of")]
     if files.comparison.a.cfg.post_norm:  # the stream is no sum of components
         assert not shares
@@ -292,10 +292,10 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[[str, str], 
         save_tiny(kind, tmp_path / kind)
         more = {"patching": {"prompt_b": OTHER}, "flow": {"flow_threshold": 0.0}}.get(slug, {})
         chosen = selection_of(model=str(tmp_path / kind), prompt=PROMPT, heads=((LAYER, HEAD),), **more)
-        found = comparisons.for_selection(chosen)
+        comparison = comparisons.for_selection(chosen)
         with torch.inference_mode():
-            logits, cache = found.a.model.run_with_cache(found.a.tokens[None], lambda name: True)
-        return Files(import_module(f"headlight.app.pages.{slug}").EXPORT, found, chosen, logits, cache)
+            logits, cache = comparison.a.model.run_with_cache(comparison.a.tokens[None], lambda name: True)
+        return Files(import_module(f"headlight.app.pages.{slug}").EXPORT, comparison, chosen, logits, cache)
 
     return open_files
 

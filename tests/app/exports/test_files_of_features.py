@@ -59,8 +59,8 @@ def opened(kind: str, hook: str, settings: dict[str, object], folder: Path, **fi
     layer = int(hook.split(".")[1])
     fields = {"model": twin.folder, "prompt": PROMPT, "dictionary": "sae", "feature": (layer, FEATURE)} | fields
     chosen = selection_of(position=PLACE, **fields)
-    found = comparisons.for_selection(chosen)
-    return twin, Sae(folder / "models" / "sae"), Files(FEATURES, found, chosen, torch.empty(0), found.a.cache)
+    comparison = comparisons.for_selection(chosen)
+    return twin, Sae(folder / "models" / "sae"), Files(FEATURES, comparison, chosen, torch.empty(0), comparison.a.cache)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,20 +76,20 @@ def test_features(kind: str, settings: dict[str, object], tmp_path: Path) -> Non
     np.testing.assert_allclose(data.arrays["A activations"].values, active, **CLOSE)
     np.testing.assert_allclose(data.arrays["A missed"].values, missed, **NEAR)
     assert data.arrays["A active features"].values.tolist() == (acts > 0).sum(-1).tolist()
-    handle = twin.layers[1].register_forward_pre_hook(lambda module, given: (made[None], *given[1:]))
+    handle = twin.layers[1].register_forward_pre_hook(lambda module, inputs: (made[None], *inputs[1:]))
     in_place = twin(tokens).logits[0].log_softmax(-1)
     handle.remove()
     before = theirs.logits[0].log_softmax(-1)
     moved = (before.exp() * (before - in_place)).sum(-1)
     np.testing.assert_allclose(data.arrays["A KL with the dictionary in place"].values, moved, rtol=1e-3, atol=2e-4)
-    told = dict(zip(data.tables["dictionary"]["quantity"], data.tables["dictionary"]["value"], strict=True))
+    quantities = dict(zip(data.tables["dictionary"]["quantity"], data.tables["dictionary"]["value"], strict=True))
     explained = 1 - (x - made).square().sum() / (x - x.mean(0)).square().sum()
     expected = {"explained variance": float(explained), "active features": float((acts > 0).sum(-1).double().mean())}
     if kind in DECODERS:
         losses = {"loss": before, "loss with the dictionary in place": in_place}
         expected |= {name: float(F.nll_loss(each[:-1], tokens[1:])) for name, each in losses.items()}
     for name, value in expected.items():
-        assert told[name] == pytest.approx(value, rel=1e-4, abs=2e-4), name
+        assert quantities[name] == pytest.approx(value, rel=1e-4, abs=2e-4), name
     rows = zip(*(data.tables["features"][name] for name in ("feature", "place", "activation")), strict=True)
     in_table = np.zeros(active.shape)
     for feature, place, value in rows:
@@ -143,9 +143,9 @@ def test_what_features_of_the_last_stream_carry(kind: str, settings: dict[str, o
     pair = {"features_by": "effect", "target": "one", "distractor": " two"}
     twin, sae, files = opened(kind, f"blocks.{N_LAYERS - 1}.hook_resid_post", settings, tmp_path, **pair)
     tokens, tokenizer = files.comparison.a.tokens, files.comparison.a.tokenizer
-    with twin.given(twin.final_norm) as given:
+    with twin.record_inputs(twin.final_norm) as inputs:
         logits = twin(tokens).logits[0, PLACE]
-    x, norm = given[0][PLACE], twin.final_norm
+    x, norm = inputs[0][PLACE], twin.final_norm
     scaled = twin.scaled(x)
     target, distractor = tokenizer.to_single_token("one"), tokenizer.to_single_token(" two")
     towards = scaled @ (twin.unembedding[:, target] - twin.unembedding[:, distractor])
@@ -198,8 +198,8 @@ def test_corpus(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     Scan(model, open_corpus(str(corpus)), how, tmp_path / "models" / "scan").run(Here(Worker(twin.folder, how)))
     settings["models_folder"] = str(tmp_path / "models")
     chosen = selection_of(model=twin.folder, prompt=PROMPT, scan="scan", heads=((1, 2),))
-    found = comparisons.for_selection(chosen)
-    files = Files(CORPUS, found, chosen, torch.empty(0), found.a.cache)
+    comparison = comparisons.for_selection(chosen)
+    files = Files(CORPUS, comparison, chosen, torch.empty(0), comparison.a.cache)
     every = [model.to_tokens(text, prepend_bos=True)[0] for text in TEXTS]
     if kind == "bert":  # a sequence begins as a prompt does, and ends as it was cut
         every = [tokens[:-1] for tokens in every]
@@ -207,11 +207,13 @@ def test_corpus(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     expected: dict[str, list[float]] = {}
     for layer in range(N_LAYERS):
         for head in range(N_HEADS):
-            of = [figures(each[layer, head], tokens.tolist()) for each, tokens in zip(patterns, every, strict=True)]
-            for name in of[0]:
-                above, below = (sum(each[name][end] for each in of) for end in (0, 1))
+            by_prompt = [
+                figures(each[layer, head], tokens.tolist()) for each, tokens in zip(patterns, every, strict=True)
+            ]
+            for name in by_prompt[0]:
+                above, below = (sum(each[name][end] for each in by_prompt) for end in (0, 1))
                 expected.setdefault(name, []).append(above / below)
-    table, data = files.table("figures"), files.export.data(found, chosen)
+    table, data = files.table("figures"), files.export.data(comparison, chosen)
     listed: dict[str, dict[str, float]] = {}
     for name, head, value in zip(table["figure"], table["head"], table["value"], strict=True):
         listed.setdefault(name, {})[head] = value
@@ -229,4 +231,4 @@ def test_corpus(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     np.testing.assert_allclose(
         cells.flatten(), [listed[TITLES[title.split(" (")[0]]][head] for head in NAMES], rtol=1e-5
     )
-    compare_tables(run_here(files.export.script(found, chosen)), dict(data.tables))
+    compare_tables(run_here(files.export.script(comparison, chosen)), dict(data.tables))

@@ -30,9 +30,9 @@ slow = pytest.mark.thorough
 def opened(slug: str, kind: str, settings: dict[str, object], folder: Path, **fields: Any) -> tuple[Twin, Files]:
     twin = save_twin(kind, folder / "twin")
     chosen = selection_of(model=twin.folder, prompt=PROMPT, heads=((LAYER, HEAD),), **fields)
-    found = comparisons.for_selection(chosen)
+    comparison = comparisons.for_selection(chosen)
     export = import_module(f"headlight.app.pages.{slug}").EXPORT
-    return twin, Files(export, found, chosen, torch.empty(0), found.a.cache)
+    return twin, Files(export, comparison, chosen, torch.empty(0), comparison.a.cache)
 
 
 def circuits(twin: Twin, layer: int, head: int) -> dict[str, Tensor]:
@@ -98,7 +98,7 @@ def pairs(files: Files, whole: Tensor, data: Any) -> None:
     table, labels = files.table("pairs"), files.comparison.a.tokenizer.labels
     for end, (outermost, places) in expected.items():
         np.testing.assert_allclose(data.arrays[f"{end} values"].values, outermost, **CLOSE, err_msg=end)
-        rows = [at for at, of in enumerate(table["end"]) if of == end]
+        rows = [at for at, row_end in enumerate(table["end"]) if row_end == end]
         np.testing.assert_allclose([table["value"][at] for at in rows], outermost, **CLOSE, err_msg=end)
         for at, place in list(zip(rows, places.tolist(), strict=True))[:3]:
             row, column = divmod(place, whole.shape[1])
@@ -114,9 +114,9 @@ def without(twin: Twin, node: str, place: int, tokens: Tensor) -> Tensor:
     layer, index = map(int, re.findall(r"\d+", node))
 
     def cut(module: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
-        given = inputs[0].clone()
-        given[0, place].unflatten(0, (N_HEADS, -1) if of_heads else (-1, 1))[index] = 0
-        return (given,)
+        z = inputs[0].clone()
+        z[0, place].unflatten(0, (N_HEADS, -1) if of_heads else (-1, 1))[index] = 0
+        return (z,)
 
     handle = twin.outputs(layer)[0 if of_heads else 1].register_forward_pre_hook(cut)
     logits: Tensor = twin(tokens).logits[0, -1]
@@ -132,9 +132,10 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     tokens, nodes, edges = files.comparison.a.tokens, files.table("nodes"), files.table("edges")
     with ExitStack() as stack:
         z, acts = (
-            [stack.enter_context(twin.given(pair[at])) for pair in map(twin.outputs, range(N_LAYERS))] for at in (0, 1)
+            [stack.enter_context(twin.record_inputs(pair[at])) for pair in map(twin.outputs, range(N_LAYERS))]
+            for at in (0, 1)
         )
-        (final,) = (stack.enter_context(twin.given(twin.final_norm)),)
+        (final,) = (stack.enter_context(twin.record_inputs(twin.final_norm)),)
         logits = twin(tokens).logits[0, -1]
     target, distractor = logits.topk(2).indices.tolist()
     difference, last = float(logits[target] - logits[distractor]), len(tokens) - 1
@@ -144,8 +145,8 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     at = {name: (node, place) for name, node, place in zip(nodes["id"], nodes["node"], nodes["position"], strict=True)}
     n_neurons = 0
     for (node, place), activation in zip(at.values(), nodes["activation"], strict=True):
-        if found := NEURON.fullmatch(node):
-            layer, neuron = map(int, found.groups())
+        if match := NEURON.fullmatch(node):
+            layer, neuron = map(int, match.groups())
             assert activation == pytest.approx(float(acts[layer][0][place, neuron]), rel=1e-4, abs=2e-4), node
             n_neurons += 1
     assert n_neurons > 9
@@ -155,11 +156,11 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
         if at[to][0] != "logit":
             continue
         assert place == last, node
-        if found := NEURON.fullmatch(node):
-            layer, neuron = map(int, found.groups())
+        if match := NEURON.fullmatch(node):
+            layer, neuron = map(int, match.groups())
             wrote = acts[layer][0][last, neuron] * twin.written_by_neurons(layer)[neuron]
-        elif found := re.fullmatch(r"L(\d+)H(\d+)", node):
-            layer, head = map(int, found.groups())
+        elif match := re.fullmatch(r"L(\d+)H(\d+)", node):
+            layer, head = map(int, match.groups())
             wrote = z[layer][0][last].unflatten(0, (N_HEADS, -1))[head] @ twin.heads(layer)["W_O"][head]
         elif node == "token":
             wrote = begun[last]
@@ -176,8 +177,8 @@ def test_graph(kind: str, settings: dict[str, object], tmp_path: Path) -> None:
     compare_tables(run_here(files.export.script(files.comparison, files.chosen)), dict(data.tables))
     check = files.table("check")
     for ablated, measured in zip(check["ablated"], check["measured (logits)"], strict=True):
-        if found := ABLATED.fullmatch(ablated):
-            changed = without(twin, found[1], int(found[2]), tokens)
+        if match := ABLATED.fullmatch(ablated):
+            changed = without(twin, match[1], int(match[2]), tokens)
             assert measured == pytest.approx(float(changed[target] - changed[distractor]) - difference, abs=1e-3), (
                 ablated
             )

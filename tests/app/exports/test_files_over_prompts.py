@@ -45,8 +45,8 @@ def scores(pattern: np.ndarray, tokens: list[int], commas: list[int]) -> dict[st
         "Punctuation": {q: [k for k in commas if k < q] for q in queries},
     }
     return {
-        name: float(np.mean([sum(pattern[q, k] for k in keys) for q, keys in of.items() if keys]))
-        for name, of in cells.items()
+        name: float(np.mean([sum(pattern[q, k] for k in keys) for q, keys in keys_of.items() if keys]))
+        for name, keys_of in cells.items()
     }
 
 
@@ -101,8 +101,8 @@ def test_prompts(twin: Twin, statistic: str, title: str) -> None:
     compare_tables(run_here(export.script(files.comparison, chosen)), tables | {"prompts": computed(tables["prompts"])})
 
 
-def files_of(export: Export, found: Comparison, chosen: Any) -> Files:
-    return Files(export, found, chosen, torch.empty(0), found.a.cache)
+def files_of(export: Export, comparison: Comparison, chosen: Any) -> Files:
+    return Files(export, comparison, chosen, torch.empty(0), comparison.a.cache)
 
 
 def test_head_roles(twin: Twin) -> None:
@@ -117,7 +117,7 @@ def test_head_roles(twin: Twin) -> None:
     assert {*table["score"]} - {"Copying (OV)"} == {*expected}
     for title, values in expected.items():
         rows = {
-            name: [cell for cell, of in zip(cells, table["score"], strict=True) if of == title]
+            name: [cell for cell, role in zip(cells, table["score"], strict=True) if role == title]
             for name, cells in table.items()
         }
         mean, reach = values.mean(0), T_OF_2 * values.std(0, ddof=1) / 3**0.5
@@ -147,13 +147,13 @@ def copying(twin: Twin) -> np.ndarray:
     """The eigenvalues of W_E W_V W_O W_U, norms counted by centring and gain: real parts over sizes."""
     if twin.model.config.model_type == "bert":
         return np.full((N_LAYERS, N_HEADS), np.nan)
-    W_E, W_U, found = twin.model.get_input_embeddings().weight, twin.unembedding, np.zeros((N_LAYERS, N_HEADS))
+    W_E, W_U, shares = twin.model.get_input_embeddings().weight, twin.unembedding, np.zeros((N_LAYERS, N_HEADS))
     for layer, head in HEADS:
         weights = {name: each[head] for name, each in twin.heads(layer).items()}
         before, behind = twin.reading(layer) @ weights["W_V"], weights["W_O"] @ twin.linear_norm(twin.final_norm)
         values = torch.linalg.eigvals(behind @ W_U @ W_E @ before)
-        found[layer, head] = float(values.real.sum() / values.abs().sum())
-    return found
+        shares[layer, head] = float(values.real.sum() / values.abs().sum())
+    return shares
 
 
 @pytest.mark.parametrize(
@@ -163,28 +163,28 @@ def copying(twin: Twin) -> np.ndarray:
 def test_translate(attends: str, fields: dict[str, str], settings: dict[str, object], tmp_path: Path) -> None:
     twin = save_twin("t5", tmp_path / "twin")
     chosen = selection_of(translator=twin.folder, source="one two five two", beams=2, attends=attends, **fields)
-    found = translations.for_selection(chosen)
-    assert found.a.source_tokens.tolist() == [5, 6, 9, 6, 3]
+    comparison = translations.for_selection(chosen)
+    assert comparison.a.source_tokens.tolist() == [5, 6, 9, 6, 3]
     if fields:
-        assert found.a.written.tolist() == [6, 5, 10, 3]
-    theirs = twin(found.a.source_tokens, decoder_input_ids=torch.tensor([found.a.read]))
+        assert comparison.a.written.tolist() == [6, 5, 10, 3]
+    theirs = twin(comparison.a.source_tokens, decoder_input_ids=torch.tensor([comparison.a.read]))
     patterns = {
-        name: torch.stack([each[0] for each in of]).numpy()
-        for name, of in (
+        name: torch.stack([each[0] for each in layers]).numpy()
+        for name, layers in (
             ("cross", theirs.cross_attentions),
             ("encoder", theirs.encoder_attentions),
             ("decoder", theirs.decoder_attentions),
         )
     }
-    data = TRANSLATE.data(found, chosen)
+    data = TRANSLATE.data(comparison, chosen)
     for name, pattern in patterns.items():
         np.testing.assert_allclose(data.arrays[f"A {name} attention"].values, pattern, **NEAR, err_msg=name)
-    written, log_probs = found.a.written, theirs.logits[0].log_softmax(-1)
+    written, log_probs = comparison.a.written, theirs.logits[0].log_softmax(-1)
     target = data.tables["target"]
     expected = log_probs.gather(-1, written[:, None])[:, 0]
     np.testing.assert_allclose(target["its log-probability (nats)"], expected, **NEAR)
     assert target["token written"] == [VOCABULARY[each] for each in written.tolist()]
-    panels = [axes for axes in TRANSLATE.picture(found, chosen, LIGHT).axes if axes.get_title().startswith("L")]
+    panels = [axes for axes in TRANSLATE.picture(comparison, chosen, LIGHT).axes if axes.get_title().startswith("L")]
     assert panels
     for axes in panels:
         layer, head = map(int, axes.get_title().removeprefix("L").partition(":")[0].split("H"))
@@ -194,5 +194,5 @@ def test_translate(attends: str, fields: dict[str, str], settings: dict[str, obj
         of_first = [beams["log-probability (nats)"][at] for at, step in enumerate(beams["step"]) if step == 1]
         tokens = [VOCABULARY.index(beams["token"][at]) for at, step in enumerate(beams["step"]) if step == 1]
         np.testing.assert_allclose(of_first, log_probs[0, tokens], **NEAR)
-    compare_tables(run_here(TRANSLATE.script(found, chosen)), dict(data.tables))
-    assert TRANSLATE.page(found, chosen)
+    compare_tables(run_here(TRANSLATE.script(comparison, chosen)), dict(data.tables))
+    assert TRANSLATE.page(comparison, chosen)

@@ -50,8 +50,10 @@ def opened(settings: dict[str, object], tmp_path: Path) -> Callable[..., Files]:
     def open_files(slug: str, **more: object) -> Files:
         values = {"model": str(tmp_path / "llama"), "prompt": PROMPT, "heads": ((1, 2),)} | more
         chosen = selection_of(**values)
-        found = comparisons.for_selection(chosen)
-        return Files(import_module(f"headlight.app.pages.{slug}").EXPORT, found, chosen, torch.empty(0), found.a.cache)
+        comparison = comparisons.for_selection(chosen)
+        return Files(
+            import_module(f"headlight.app.pages.{slug}").EXPORT, comparison, chosen, torch.empty(0), comparison.a.cache
+        )
 
     return open_files
 
@@ -101,8 +103,8 @@ def test_beside_a_model_with_biases_only_that_one_lists_them(
         table = opened(slug, model=folders[a], model_b=folders[b], prompt_b=PROMPT).table(name)
         listed = {side: set[str]() for side in ("A", "B", "B - A")}
         sums = dict.fromkeys(listed, 0.0)
-        for side, of, value in zip(table["run"], table[part], table[value_name], strict=True):
-            listed[side] |= {of} if "bias" in of else set()
+        for side, part_name, value in zip(table["run"], table[part], table[value_name], strict=True):
+            listed[side] |= {part_name} if "bias" in part_name else set()
             sums[side] += value
         lacks, has = ("A", "B") if a == "llama" else ("B", "A")
         assert not listed[lacks], slug

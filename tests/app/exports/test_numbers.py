@@ -32,32 +32,32 @@ def files(export: Export, comparison: Comparison, folder: str, **fields: object)
         return {name: packed.read(name) for name in packed.namelist()}
 
 
-def about(found: Files) -> dict[str, Any]:
-    return dict(json.loads(found["about.json"]))
+def about(contents: Files) -> dict[str, Any]:
+    return dict(json.loads(contents["about.json"]))
 
 
-def arrays(found: Files) -> dict[str, np.ndarray]:
-    with np.load(io.BytesIO(found["arrays.npz"])) as loaded:
+def arrays(contents: Files) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(contents["arrays.npz"])) as loaded:
         return dict(loaded)
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
 def test_an_archive_says_what_its_numbers_are_of(export: Export, two: Comparison, folder: str) -> None:
-    found = files(export, two, folder, prompt_b=OTHER)
-    said = about(found)
+    contents = files(export, two, folder, prompt_b=OTHER)
+    said = about(contents)
     assert {run["prompt"] for run in said["runs"].values()} == {HOSTILE, OTHER}
     a = said["runs"]["A"]
     assert a["token ids"] == two.a.tokens.tolist()
     assert a["sha256 of the weights"] == hashlib.sha256(two.a.source.weights[0].read_bytes()).hexdigest()
-    held = arrays(found)
-    assert set(held) == set(said["arrays.npz"])
-    for name, array in held.items():
+    npz = arrays(contents)
+    assert set(npz) == set(said["arrays.npz"])
+    for name, array in npz.items():
         described = said["arrays.npz"][name]
         assert tuple(described["shape"]) == array.shape
         assert len(described["axes"]) == array.ndim
         assert described["unit"]
     for name, heading in said["tables"].items():
-        assert next(csv.reader(io.StringIO(found[name].decode("utf-8-sig")))) == heading
+        assert next(csv.reader(io.StringIO(contents[name].decode("utf-8-sig")))) == heading
 
 
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS, FLOW, GENERATE, PROMPTS])
@@ -98,20 +98,20 @@ def test_cells_of_a_long_prompt_stay_out_of_csv(
     folder: str, alone: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headlight.app.pages.attention.exports.MAX_ROWS", 100)
-    found = files(ATTENTION, alone, folder)
-    assert "cells.csv" not in found
-    assert "A cells" in arrays(found)
+    contents = files(ATTENTION, alone, folder)
+    assert "cells.csv" not in contents
+    assert "A cells" in arrays(contents)
 
 
 def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Comparison, folder: str) -> None:
-    found = files(PROMPTS, two, folder, prompt_b=OTHER, statistic="entropy", statistic_head=(2, 3))
-    heading, *rows = csv.reader(io.StringIO(found["prompts.csv"].decode("utf-8-sig"), newline=""))
+    contents = files(PROMPTS, two, folder, prompt_b=OTHER, statistic="entropy", statistic_head=(2, 3))
+    heading, *rows = csv.reader(io.StringIO(contents["prompts.csv"].decode("utf-8-sig"), newline=""))
     assert heading == ["prompt", "L2H3 Entropy (nats)", "tokens", "status", "from", "label kind", "label <b>no</b>"]
     assert [row[0] for row in rows] == [
         f"'{each.prompt.text}" if each.prompt.text[0] == "=" else each.prompt.text for each in LISTED
     ]
     assert [row[3] for row in rows] == [*["run"] * len(RUN), REFUSED.refused, "not run"]
-    statistic = arrays(found)["statistic"]
+    statistic = arrays(contents)["statistic"]
     own = [runs.head_statistics(folder, text, True).scores["entropy"].values.numpy() for text, _ in RUN]
     np.testing.assert_array_equal(statistic[: len(RUN)], own)
     assert np.isnan(statistic[len(RUN) :]).all()
@@ -120,17 +120,17 @@ def test_the_prompts_array_belongs_to_the_rows_of_the_table(two: Comparison, fol
 
 def test_a_prompt_that_is_listed_twice_counts_once(alone: Comparison, folder: str) -> None:
     """Prompts without repeated tokens have no induction, and count for nothing."""
-    found = files(PROMPTS, alone, folder)
-    held, said = arrays(found), about(found)
-    once = held["statistic"][: len(RUN) - 1]
-    assert 0 < held["count"].max() < len(once)
-    np.testing.assert_array_equal(held["count"], np.isfinite(once).sum(0))
+    contents = files(PROMPTS, alone, folder)
+    npz, said = arrays(contents), about(contents)
+    once = npz["statistic"][: len(RUN) - 1]
+    assert 0 < npz["count"].max() < len(once)
+    np.testing.assert_array_equal(npz["count"], np.isfinite(once).sum(0))
     # float32 carries seven digits.
-    np.testing.assert_allclose(held["mean"], np.nanmean(once, 0), rtol=1e-5)
-    np.testing.assert_allclose(held["standard deviation"], np.nanstd(once, 0, ddof=1), rtol=1e-5)
+    np.testing.assert_allclose(npz["mean"], np.nanmean(once, 0), rtol=1e-5)
+    np.testing.assert_allclose(npz["standard deviation"], np.nanstd(once, 0, ddof=1), rtol=1e-5)
     assert said["arrays.npz"]["count"]["unit"] == "prompts"
-    rows = list(csv.reader(io.StringIO(found["heads.csv"].decode("utf-8-sig"))))[1:]
-    assert [float(row[1]) for row in rows] == held["mean"].flatten().tolist()
+    rows = list(csv.reader(io.StringIO(contents["heads.csv"].decode("utf-8-sig"))))[1:]
+    assert [float(row[1]) for row in rows] == npz["mean"].flatten().tolist()
 
 
 def test_a_list_without_a_run_has_nothing_to_take_along() -> None:

@@ -120,10 +120,10 @@ def test_what_is_copied_says_the_finding_on_1600_by_900(export: Export, alone: C
 
 def test_maps_hold_mean_and_deviation(alone: Comparison, folder: str) -> None:
     selection = chosen(folder)
-    found = PROMPTS.data(alone, selection).arrays
+    arrays = PROMPTS.data(alone, selection).arrays
     maps = [axes.images[0].get_array() for axes in PROMPTS.picture(alone, selection, LIGHT).axes if axes.images]
     for cells, name in zip(maps, ("mean", "standard deviation"), strict=True):
-        np.testing.assert_array_equal(np.ma.filled(cells, np.nan), found[name].values)
+        np.testing.assert_array_equal(np.ma.filled(cells, np.nan), arrays[name].values)
     svg = style.file(lambda: PROMPTS.picture(alone, selection, LIGHT), LIGHT, "svg")
     assert {"L2", "H4", "mean (probability)", "standard deviation (probability)"} <= set(texts(svg))
 

@@ -62,22 +62,22 @@ EDITED: dict[str, Any] = {"edits": EDITS, "mean_over": TEXTS}
 SAID: dict[str, Any] = {"target": " one", "distractor": "'''"}
 
 
-def of_prompts(found: Any, now: Selection) -> str:
+def of_prompts(runs: Any, now: Selection) -> str:
     """The script of a list whose file, texts and labels are hostile."""
     export = prompts.export(LISTED)
     assert export is not None
-    return export.script(found, now)
+    return export.script(runs, now)
 
 
-def of_a_set(found: Any, now: Selection) -> str:
+def of_a_set(runs: Any, now: Selection) -> str:
     """The script of a set whose name, texts and labels are hostile."""
     texts = [f"one two {ATTACK} {word}" for word in ("one", "two", "three")]
     pairs = tuple(PromptPair(text, None, (" one",), (" two",), {}, {ATTACK: ATTACK}) for text in texts)
     known = prompt_sets.known(PromptSet(ATTACK, pairs))
-    return experiments.exports.of((known,)).script(found, now)
+    return experiments.exports.make_export((known,)).script(runs, now)
 
 
-def of_a_circuit(found: Any, now: Selection) -> str:
+def of_a_circuit(runs: Any, now: Selection) -> str:
     """The script of the circuit of such a set, beside that of another method and a file of a hostile name."""
     texts = [f"one two {ATTACK} {word}" for word in ("one", "two", "three", "four")]
     pairs = tuple(PromptPair(text, None, (" one",), (" two",), {}, {ATTACK: ATTACK}) for text in texts)
@@ -86,24 +86,24 @@ def of_a_circuit(found: Any, now: Selection) -> str:
     def view_of(**more: Any) -> tuple[CircuitView, Selection]:
         options = {"exp_circuit": True, "exp_circ_method": "eap", "exp_circ_baseline": "zero", **more}
         chosen = selection_of(model=now.model, prompt=now.prompt, **options)
-        return circuit.view_of(experiment.rows_of((known,), found, chosen), chosen), chosen
+        return circuit.view_of(experiment.rows_of((known,), runs, chosen), chosen), chosen
 
     data = circuits.file_of(view_of()[0].whole(), now.model, ".json")
     file = circuits.add_file(f"{NAME}.json", data, now.model)
     view, chosen = view_of(exp_circ_file=file, exp_circ_beside="flow")
     assert list(view.files) == [f"{NAME}.json"]
-    return circuit_exports.script(view, found, chosen)
+    return circuit_exports.script(view, runs, chosen)
 
 
-def of_a_direction(found: Any, now: Selection) -> str:
+def of_a_direction(runs: Any, now: Selection) -> str:
     """The script of a direction between prompts whose name, texts and labels are hostile."""
     rows = [{"clean": f"one two {ATTACK} {n}", "kind": f"{n % 2} {ATTACK}", "group": n // 2} for n in range(12)]
     name = direction_studies.add_set(f"{NAME}.jsonl", "\n".join(map(json.dumps, rows)).encode())
     chosen = selection_of(
         model=now.model, prompt=now.prompt, dir_set=name, dir_column="kind", dir_up=" one", dir_down=" two"
     )
-    direction_studies.answer(study_question(found, chosen))
-    return directions.EXPORT.script(found, chosen)
+    direction_studies.answer(study_question(runs, chosen))
+    return directions.EXPORT.script(runs, chosen)
 
 
 Script = Callable[[Any, Selection], str]
@@ -159,9 +159,9 @@ def models_folder(settings: dict[str, object], tmp_path: Path) -> Path:
     folder = tmp_path / "models"
     save_small(folder / f"{NAME} model")
     save_dictionary(folder / NAME, HOOK, CFG.d_model)
-    told = {"version": 1, "model": ATTACK, "corpus": ATTACK, "n_documents": 12, "loss": 2.5}
+    config = {"version": 1, "model": ATTACK, "corpus": ATTACK, "n_documents": 12, "loss": 2.5}
     for step, name in enumerate((f"{NAME} scan", f"{NAME} late")):
-        write_tree(folder / name, ATTACK, (CFG.n_layers, CFG.n_heads), told={**told, "step": step})
+        write_tree(folder / name, ATTACK, (CFG.n_layers, CFG.n_heads), settings={**config, "step": step})
     settings["models_folder"] = str(folder)
     return folder
 

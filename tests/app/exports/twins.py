@@ -117,10 +117,12 @@ class Twin:
             case _:
                 own, after = block.attention.self, block.attention.output.dense
                 q, k, v, out = (each.weight.T for each in (own.query, own.key, own.value, after))
-        found = {"W_Q": q.unflatten(1, (N_HEADS, -1)), "W_O": out.unflatten(0, (N_HEADS, -1))}
+        weights = {"W_Q": q.unflatten(1, (N_HEADS, -1)), "W_O": out.unflatten(0, (N_HEADS, -1))}
         for name, shared in (("W_K", k), ("W_V", v)):
-            found[name] = shared.unflatten(1, (n_shared, -1)).repeat_interleave(N_HEADS // n_shared, 1)
-        return {name: each.detach() if name == "W_O" else each.detach().transpose(0, 1) for name, each in found.items()}
+            weights[name] = shared.unflatten(1, (n_shared, -1)).repeat_interleave(N_HEADS // n_shared, 1)
+        return {
+            name: each.detach() if name == "W_O" else each.detach().transpose(0, 1) for name, each in weights.items()
+        }
 
     def linear_norm(self, norm: Any) -> Tensor:
         """What a norm does to a stream at a scale of 1: its centring, if it is LayerNorm, and its gain."""
@@ -155,15 +157,15 @@ class Twin:
         return weight.T if self.model.config.model_type == "llama" else weight
 
     @contextmanager
-    def given(self, module: Any) -> Iterator[list[Tensor]]:
+    def record_inputs(self, module: Any) -> Iterator[list[Tensor]]:
         """What a module is given, pass by pass, first argument and batch."""
-        found: list[Tensor] = []
+        records: list[Tensor] = []
 
         def look(module: Any, inputs: tuple[Tensor, ...]) -> None:
-            found.append(inputs[0][0].detach().clone())
+            records.append(inputs[0][0].detach().clone())
 
         handle = module.register_forward_pre_hook(look)
-        yield found
+        yield records
         handle.remove()
 
 

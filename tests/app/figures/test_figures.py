@@ -68,15 +68,15 @@ def texts(node: Any) -> list[str]:
     if isinstance(node, dict):
         read = ("text", "hovertext", "ticktext", "name", "title")
         return [
-            found
+            leaf
             for key, value in node.items()
             if key != "template"
-            for found in (
+            for leaf in (
                 [each for each in _flat(value) if isinstance(each, str)] if key in read and key != "title" else []
             )
             + texts(value)
         ]
-    return [found for each in node for found in texts(each)] if isinstance(node, list) else []
+    return [leaf for each in node for leaf in texts(each)] if isinstance(node, list) else []
 
 
 def _flat(value: Any) -> list[Any]:
@@ -86,10 +86,10 @@ def _flat(value: Any) -> list[Any]:
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("dark", [False, True])
 def test_no_text_of_a_figure_is_markup(name: str, dark: bool) -> None:
-    shown = json.loads(EVERY[name](dark).to_json())
-    found = texts(shown)
-    assert found
-    for each in found:
+    figure = json.loads(EVERY[name](dark).to_json())
+    strings = texts(figure)
+    assert strings
+    for each in strings:
         markup = each.replace("<br>", "") if "<br>" in each else each  # the lines of what is pointed at
         assert "<" not in markup
         assert "$" not in markup

@@ -49,7 +49,7 @@ def test_controls_have_no_height_but_the_systems() -> None:
 def test_colours_and_sizes_are_the_tokens_alone() -> None:
     assert not [line for line in _lines() if COLOUR.search(line[3])]
     written = {file.name: [*HEX.findall(text), *CANVAS_SIZE.findall(text)] for file, text in _texts()}
-    assert {name: found for name, found in written.items() if found} == {}
+    assert {name: rules for name, rules in written.items() if rules} == {}
 
 
 def _texts() -> Iterator[tuple[object, str]]:
@@ -58,15 +58,15 @@ def _texts() -> Iterator[tuple[object, str]]:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_texts_can_be_read_in_both_themes(theme: Theme) -> None:
-    of = colours(theme)
+    colour = colours(theme)
     texts = {
-        (name, ground): _contrast(of[name], of[ground])
+        (name, ground): _contrast(colour[name], colour[ground])
         for name, ground in product(("text", "muted", "link", "bad"), ("bg", "surface"))
     }
-    texts["on-dark", "primary"] = _contrast(of["on-dark"], of["primary"])
-    texts["pin", "bg"] = _contrast(of["pin"], of["bg"])
+    texts["on-dark", "primary"] = _contrast(colour["on-dark"], colour["primary"])
+    texts["pin", "bg"] = _contrast(colour["pin"], colour["bg"])
     assert {pair: ratio for pair, ratio in texts.items() if ratio < READABLE} == {}
-    assert _contrast(of["edge"], of["bg"]) >= VISIBLE
+    assert _contrast(colour["edge"], colour["bg"]) >= VISIBLE
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=THEMES)

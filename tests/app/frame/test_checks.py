@@ -51,11 +51,11 @@ def test_the_product_is_as_exact_as_float32_sums_are() -> None:
 
 
 def test_a_runs_sums_add_up_to_rounding(run: Run) -> None:
-    found = checks.sums(run)
-    assert found.components.unit == "activation"
+    sums = checks.sums(run)
+    assert sums.components.unit == "activation"
     # Eight numbers of size 1 added in another order, and weights that a softmax divided by their sum.
-    assert 0 <= found.components.values < 1e-5
-    assert 0 < found.rows.values < 1e-5
+    assert 0 <= sums.components.values < 1e-5
+    assert 0 < sums.rows.values < 1e-5
 
 
 def test_a_component_that_is_off_is_found(run: Run) -> None:
@@ -63,9 +63,9 @@ def test_a_component_that_is_off_is_found(run: Run) -> None:
     kept = run.cache["mlp_out", 1].clone()
     with torch.inference_mode():
         run.cache["mlp_out", 1].add_(0.5)
-        found = float(checks.sums(run).components.values)
+        error = float(checks.sums(run).components.values)
         run.cache["mlp_out", 1].copy_(kept)
-    assert abs(found - 0.5) < 1e-5  # rounding, as above
+    assert abs(error - 0.5) < 1e-5  # rounding, as above
 
 
 def by_hand(made: Run) -> torch.Tensor:
@@ -83,11 +83,11 @@ def by_hand(made: Run) -> torch.Tensor:
 def test_components_are_the_heads_themselves(run: Run) -> None:
     *_, final = run.streams()
     expected = float((by_hand(run) - final).abs().max())
-    found = checks.sums(run)
-    assert 0 < found.components.values < 1e-5
+    sums = checks.sums(run)
+    assert 0 < sums.components.values < 1e-5
     # The pattern by hand was rounded to float32 on another way.
-    assert abs(float(found.components.values) - expected) < 1e-6
-    assert found.largest == pytest.approx(float(final.abs().max()))
+    assert abs(float(sums.components.values) - expected) < 1e-6
+    assert sums.largest == pytest.approx(float(final.abs().max()))
     assert checks.summed(run) == "15 heads, 3 MLPs, 2 embeddings, in float64"
 
 
@@ -123,17 +123,17 @@ def test_sums_of_an_edited_run_add_up_too(folder: str, settings: dict[str, objec
 
 def test_logits_are_those_of_transformers(folder: str, settings: dict[str, object]) -> None:
     # Float32 sums in another order, of logits and entries of size 1.
-    found = checks.differences_from_transformers(runs.run(folder, PROMPT, True))
-    assert found.patterns is not None
-    assert 0 < max(found.logits, found.streams, found.patterns) < 1e-4
+    differences = checks.differences_from_transformers(runs.run(folder, PROMPT, True))
+    assert differences.patterns is not None
+    assert 0 < max(differences.logits, differences.streams, differences.patterns) < 1e-4
 
 
 @pytest.mark.parametrize("bos", [True, False, "bos_literal"])
 def test_ids_that_are_not_transformers_own_are_found(folder: str, settings: dict[str, object], bos: Begin) -> None:
     made = runs.run(folder, "one <|endoftext|> two", bos)
     assert checks.differences_from_transformers(made).other_ids is None
-    found = checks.differences_from_transformers(replace(made, tokens=made.tokens.flip(0)))
-    assert found.other_ids == tuple(made.tokens.tolist())
+    differences = checks.differences_from_transformers(replace(made, tokens=made.tokens.flip(0)))
+    assert differences.other_ids == tuple(made.tokens.tolist())
 
 
 def test_patterns_that_would_take_too_much_memory_are_left_out(
@@ -172,25 +172,25 @@ def test_the_error_of_a_rounded_model_is_that_of_its_files_own_values(rounded: R
     """transformers reads the same file in float32; the tokens behind the first 64 change nothing before them."""
     assert len(rounded.tokens) > checks.MAX_COMPARED
     assert (checks.kept_in(rounded), checks.stored_in(rounded.source)) == (("bfloat16",), ("float32",))
-    found = checks.differences_from_float32(rounded)
+    differences = checks.differences_from_float32(rounded)
     first = rounded.tokens[None, : checks.MAX_COMPARED]
     theirs = reference(rounded.source.path, first)
     with torch.inference_mode():
         ours = rounded.model(first)
-    assert found.logits == pytest.approx(float((ours - theirs.logits).abs().max()), rel=1e-3)  # float32 sums
-    assert found.largest == pytest.approx(float(theirs.logits.abs().max()), rel=1e-5)
-    assert found.patterns is not None
-    assert 2**-12 < found.streams < 2**-4  # bfloat16's rounding is 2^-9, of each of the matrices on the way
-    assert found.patterns > 2**-12
+    assert differences.logits == pytest.approx(float((ours - theirs.logits).abs().max()), rel=1e-3)  # float32 sums
+    assert differences.largest == pytest.approx(float(theirs.logits.abs().max()), rel=1e-5)
+    assert differences.patterns is not None
+    assert 2**-12 < differences.streams < 2**-4  # bfloat16's rounding is 2^-9, of each of the matrices on the way
+    assert differences.patterns > 2**-12
 
 
 def test_a_model_kept_as_it_is_stored_computes_what_float32_does(tmp_path: Path, settings: dict[str, object]) -> None:
     save_tiny("llama in halves", tmp_path)
     made = runs.run(str(tmp_path), PROMPT, True)
     assert checks.kept_in(made) == checks.stored_in(made.source) == ("bfloat16",)
-    found = checks.differences_from_float32(made)
+    differences = checks.differences_from_float32(made)
     # Float32 sums of the same numbers in another order.
-    assert max(found.logits / found.largest, found.streams, found.patterns or 0.0) < 2e-5
+    assert max(differences.logits / differences.largest, differences.streams, differences.patterns or 0.0) < 2e-5
     with torch.no_grad():  # what is computed is not what the file holds
         made.model.get_parameter("blocks.1.attn.W_O").mul_(1.01)
     assert checks.differences_from_float32(made).streams > 1e-4
@@ -220,11 +220,11 @@ def panel(settings: dict[str, object], folder: str) -> AppTest:
 
 
 def test_the_panel_says_what_computed_the_numbers(panel: AppTest, folder: str) -> None:
-    shown = " ".join(block.value for block in panel.code)
+    texts = " ".join(block.value for block in panel.code)
     run = runs.run(folder, PROMPT, True)
     for said in (folder, run.source.sha256, "float32", f"cpu, {torch.get_num_threads()}", "GFLOP/s"):
-        assert said in shown
-    assert " ".join(map(str, run.tokens.tolist())) in shown
+        assert said in texts
+    assert " ".join(map(str, run.tokens.tolist())) in texts
 
 
 def test_the_panel_says_what_of_a_config_is_not_read_and_compares_a_decoder_of_both_directions(
@@ -237,10 +237,10 @@ def test_the_panel_says_what_of_a_config_is_not_read_and_compares_a_decoder_of_b
     page.query_params["prompt"], page.query_params["model"] = PROMPT, str(copy)
     page.session_state["headlight.aboutA"] = True
     page.run()
-    shown = _codes(page)
-    assert re.search(r"in config.json, not read +partial_rotary_factor = 0\.5\n", shown)
-    assert re.search(r"activation, attention +\w+, bidirectional", shown)
-    off = re.search(r"transformers' logits +(\S+) at most", shown)
+    texts = _codes(page)
+    assert re.search(r"in config.json, not read +partial_rotary_factor = 0\.5\n", texts)
+    assert re.search(r"activation, attention +\w+, bidirectional", texts)
+    off = re.search(r"transformers' logits +(\S+) at most", texts)
     assert off is not None
     assert float(off[1].replace("−", "-")) < 1e-4  # float32 sums in another order, of logits of size 1
 
@@ -353,8 +353,8 @@ def _adapter(folder: Path, base: str) -> dict[str, torch.Tensor]:
     halves = {"A": torch.randn(2, d_in), "B": torch.randn(d_out, 2)}
     name = "base_model.model.transformer.h.1.attn.c_attn.lora_{}.weight"
     save_file({name.format(half): tensor for half, tensor in halves.items()}, folder / "adapter_model.safetensors")
-    told = {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "base_model_name_or_path": str(Path(base).absolute())}
-    (folder / "adapter_config.json").write_text(json.dumps(told))
+    config = {"peft_type": "LORA", "r": 2, "lora_alpha": 3, "base_model_name_or_path": str(Path(base).absolute())}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
     return halves
 
 
@@ -382,9 +382,9 @@ def test_an_adapter_is_held_against_peft_on_transformers_own_base(
     _adapter(tmp_path / "adapter", folder)
     made = runs.run(str(tmp_path / "adapter"), PROMPT, True)
     assert checks.has_reference(made)
-    found = checks.differences_from_transformers(made)
-    assert found.other_ids is None  # the base's tokenizer
-    assert 0 < max(found.logits, found.streams) < 1e-4  # as above
+    differences = checks.differences_from_transformers(made)
+    assert differences.other_ids is None  # the base's tokenizer
+    assert 0 < max(differences.logits, differences.streams) < 1e-4  # as above
     peft["scale"] = 3.0
     assert checks.differences_from_transformers(made).logits > 1e-2
 
@@ -419,8 +419,15 @@ def _state_dict(folder: Path, **settings: Any) -> str:
     save_file({name: tensor.contiguous() for name, tensor in state.items()}, path)
     for file in MINI.glob("tokenizer*.json"):
         shutil.copy(file, folder)
-    asked = ("act_fn", "normalization_type", "attention_dir", "positional_embedding_type", "attn_scale", "window_size")
-    return named_with(str(path), {name: getattr(model.cfg, name) for name in asked} | settings)
+    settings_read = (
+        "act_fn",
+        "normalization_type",
+        "attention_dir",
+        "positional_embedding_type",
+        "attn_scale",
+        "window_size",
+    )
+    return named_with(str(path), {name: getattr(model.cfg, name) for name in settings_read} | settings)
 
 
 @pytest.mark.parametrize("changes", LENS_SETTINGS.values(), ids=LENS_SETTINGS.keys())
@@ -429,10 +436,10 @@ def test_a_state_dict_is_held_against_transformer_lens(
 ) -> None:
     made = runs.run(_state_dict(tmp_path, **changes), PROMPT, False)
     assert checks.has_reference(made)
-    found = checks.differences_from_transformer_lens(made)
-    assert found.other_ids is None
-    assert found.patterns is not None
-    assert 0 < max(found.logits / found.largest, found.streams, found.patterns) < 2e-5  # float32 sums in another order
+    error = checks.differences_from_transformer_lens(made)
+    assert error.other_ids is None
+    assert error.patterns is not None
+    assert 0 < max(error.logits / error.largest, error.streams, error.patterns) < 2e-5  # float32 sums in another order
 
 
 @pytest.mark.parametrize(
@@ -452,8 +459,8 @@ def test_a_setting_that_was_not_computed_with_is_found_by_transformer_lens(
     made = runs.run(_state_dict(tmp_path), PROMPT, False)
     theirs = lens_reference.lens_reference
     monkeypatch.setattr(checks, "lens_reference", lambda path, cfg, *rest: theirs(path, replace(cfg, **wrong), *rest))
-    found = checks.differences_from_transformer_lens(made)
-    assert min(found.logits / found.largest, found.streams) > 1e-3  # 50 times what rounding may do
+    error = checks.differences_from_transformer_lens(made)
+    assert min(error.logits / error.largest, error.streams) > 1e-3  # 50 times what rounding may do
 
 
 def test_what_transformer_lens_has_not_is_said(

@@ -153,9 +153,9 @@ def test_a_script_has_the_turns_and_runs_the_same_tokens(chat_folder: str) -> No
 @pytest.mark.parametrize("raw", [None, {}, {"messages": []}, {"messages": [1], "ending": "answer", "thinks": None}])
 def test_what_a_browser_reports_else_is_nothing(raw: Any) -> None:
     assert _read(raw, may_think=False) is None
-    told = Turns([ASKED], "nothing", True)
-    assert _read(component_chat(told), may_think=False) == told
-    assert _read({**component_chat(told), "ending": "end"}, may_think=False) is None
+    turns = Turns([ASKED], "nothing", True)
+    assert _read(component_chat(turns), may_think=False) == turns
+    assert _read({**component_chat(turns), "ending": "end"}, may_think=False) is None
     assert conversation.conversation_of(Turns([{"role": "user"}])) is None
 
 

@@ -13,32 +13,32 @@ TOLERANCE = 2e-4  # of two ways to sum the same products
 
 def test_its_numbers_are_the_model_s() -> None:
     prompt = prompts.first_prompt("mini")
-    told = first_minute.read(Selection(model="mini", prompt=prompt))
-    assert told is not None
+    minute = first_minute.read(Selection(model="mini", prompt=prompt))
+    assert minute is not None
     model = load("mini")
     tokens = run_prompt(model, prompt).tokens[None]
     logits, cache = model.run_with_cache(tokens)
     chances = logits[0, -1].softmax(-1)
-    assert told["guesses"][0][1] == pytest.approx(float(chances.max()), abs=TOLERANCE)
+    assert minute["guesses"][0][1] == pytest.approx(float(chances.max()), abs=TOLERANCE)
 
     def zero(z: torch.Tensor, hook: object) -> torch.Tensor:
         z[:, :, :2] = 0
         return z
 
     without = model.run_with_hooks(tokens, fwd_hooks=[("blocks.1.attn.hook_z", zero)])[0, -1].softmax(-1)
-    assert told["copying"] == ["L1H0", "L1H1"]
-    assert told["after"]["chance"] == (pytest.approx(float(without[chances.argmax()]), abs=TOLERANCE), "0.1%")
-    assert told["after"]["guesses"][0][1] == pytest.approx(float(without.max()), abs=TOLERANCE)
+    assert minute["copying"] == ["L1H0", "L1H1"]
+    assert minute["after"]["chance"] == (pytest.approx(float(without[chances.argmax()]), abs=TOLERANCE), "0.1%")
+    assert minute["after"]["guesses"][0][1] == pytest.approx(float(without.max()), abs=TOLERANCE)
 
-    layer, head = 1, int(told["head"][-1])
+    layer, head = 1, int(minute["head"][-1])
     pattern, ids = cache["pattern", layer][0, head], tokens[0].tolist()
-    for row in told["rows"]:
+    for row in minute["rows"]:
         query, key = row["query"], row["key"]
         assert ids[query] in ids[:query]
         assert row["weight"] == pytest.approx(float(pattern[query].max()), abs=TOLERANCE)
         assert pattern[query].argmax() == key
         assert row["found"] == (ids[key - 1] == ids[query] and key > 0)
-    assert len(told["rows"]) == sum(token in ids[:place] for place, token in enumerate(ids))
+    assert len(minute["rows"]) == sum(token in ids[:place] for place, token in enumerate(ids))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ LONG = "".join(chr(0x4E00 + 7919 * number % 20_000) for number in range(MAX_URL_
 
 
 def test_all_that_a_link_can_leave_out_has_a_name() -> None:
-    given = {each.name: LONG for each in fields(Selection) if each.type in (str, Prompt, Prompt | None)}
-    selection = Selection(**given, edits=(Steer(0, LONG, "b"),), mean_over=(LONG,))
+    values = {each.name: LONG for each in fields(Selection) if each.type in (str, Prompt, Prompt | None)}
+    selection = Selection(**values, edits=(Steer(0, LONG, "b"),), mean_over=(LONG,))
     left_out = too_long_for_url(selection)
     assert {"prompt", "prompt_b", "source", "source_b", "translation", "translation_b", "edits"} < set(left_out)
     assert from_query({"left_out": " ".join(left_out)}) == (Selection(), left_out)

@@ -36,8 +36,8 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
         return of_steps(said, stop, steps, key)
 
     def until_pressed(hear: Listener):
-        def hear_and_end(done: int, total: int, told: str) -> None:
-            hear(done, total, told)
+        def hear_and_end(done: int, total: int, note: str) -> None:
+            hear(done, total, note)
             if begun[-1] in ending and done:
                 raise StopException
 
@@ -49,8 +49,8 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
 
 
 def _button(page: AppTest, label: str) -> Button:
-    [found] = [button for button in page.button if button.label == label]
-    return found
+    [match] = [button for button in page.button if button.label == label]
+    return match
 
 
 def test_a_pass_is_stopped_and_run_again(ending: set[str]) -> None:
@@ -74,9 +74,9 @@ def test_a_session_that_waits_for_another_can_be_stopped(
     heard_by = passes.heard_by
 
     def until_pressed(hear: Listener):
-        def hear_and_end(done: int, total: int, told: str) -> None:
-            hear(done, total, told)
-            if " in line" in told:
+        def hear_and_end(done: int, total: int, note: str) -> None:
+            hear(done, total, note)
+            if " in line" in note:
                 raise StopException
 
         return heard_by(hear_and_end)

@@ -27,8 +27,8 @@ def draw(folder: str, prompt: str, bos: Begin) -> AppTest:
 
         if selection.active() is None:
             selection.accept(selection.Selection(model=folder, prompt=prompt, bos=bos))  # type: ignore[arg-type]
-        if (asked := selection.pending()) is not None:
-            selection.accept(asked)
+        if (pending := selection.pending()) is not None:
+            selection.accept(pending)
         special_tokens.draw(comparisons.for_selection(selection.current()))
         st.text(" ".join(map(str, comparisons.for_selection(selection.current()).a.tokens.tolist())))
 

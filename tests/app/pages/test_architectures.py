@@ -83,16 +83,16 @@ def drawn(kind: str, slug: str, tmp_path: Path, settings: dict[str, object], mon
         assert not page.exception
         said += _sentences(page, refused, str(tmp_path / kind))
     assert not refused, "what cannot be had is said by the page, and not found out by an error"
-    lacking = view.needs(comparisons.for_selection(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
-    return Page(not lacking, tuple(dict.fromkeys(said)))
+    missing = view.needs(comparisons.for_selection(selection_of(model=str(tmp_path / kind), prompt=PROMPT)))
+    return Page(not missing, tuple(dict.fromkeys(said)))
 
 
 @pytest.mark.parametrize("slug", TITLES)
 @pytest.mark.parametrize("kind", [kind if kind in TELLING else pytest.param(kind, marks=THOROUGH) for kind in KINDS])
 def test_a_page_shows_its_numbers_or_says_why_not(kind: str, slug: str, drawn: Page) -> None:
     if kind in FAMILIES:
-        told = _told()
-        assert told.cells[FAMILIES[kind]][slug] == (drawn.works, set(drawn.notes) & told.notes)
+        table = _told()
+        assert table.cells[FAMILIES[kind]][slug] == (drawn.works, set(drawn.notes) & table.notes)
 
 
 @pytest.mark.parametrize("slug", ["why", "graph", "mlp", "patching"])

@@ -55,13 +55,13 @@ class Figure:
 
     def plot(self, title: str) -> Plot:
         """The only one whose title begins so."""
-        (found,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE not in plot.title)
-        return found
+        (match,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE not in plot.title)
+        return match
 
     def change(self, title: str) -> Plot:
         """That of B − A."""
-        (found,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE in plot.title)
-        return found
+        (match,) = (plot for plot in self.plots if plot.title.startswith(title) and DIFFERENCE in plot.title)
+        return match
 
 
 def values(trace: Trace) -> np.ndarray:
@@ -111,7 +111,7 @@ def test_the_maps_of_norms_have_one_scale_and_the_embedding_at_the_bottom(both: 
         np.testing.assert_allclose(norm_map.values[::-1], expected[side], rtol=1e-5)
         assert norm_map.rows.labels == LAYERS[: len(norm_map.values)][::-1]
         assert (norm_map.columns.labels, norm_map.columns.numbered) == (both.labels, True)
-        all_norms = np.concatenate([of.ravel() for of in expected.values()])
+        all_norms = np.concatenate([array.ravel() for array in expected.values()])
         np.testing.assert_allclose(norm_map.ends, [np.nanmin(all_norms), np.nanmax(all_norms)], rtol=1e-5)
         assert norm_map.scale == "log"
     (changed,), _ = change
@@ -240,14 +240,16 @@ def test_the_best_tokens_of_both_runs_share_their_scale(both: Comparison, figure
     assert np.isnan(values(plot.traces[1])).tolist() == [False, False, False, True]
     assert plot.y.kind == "percent"
     for line, run in zip(plot.traces, both.runs, strict=False):
-        told = line["hovertext"][: len(run.layer_labels)]
-        assert all(re.search(r"rank [\d,]+$", each) for each in told)
+        texts = line["hovertext"][: len(run.layer_labels)]
+        assert all(re.search(r"rank [\d,]+$", each) for each in texts)
 
 
 def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = Drawn(monkeypatch, prompt_statistics, "cell_map")
     once = runs.HeadStatistics(1, run.scores)
-    thrice = runs.HeadStatistics(1, {name: replace(of, values=3 * of.values) for name, of in run.scores.items()})
+    thrice = runs.HeadStatistics(
+        1, {name: replace(measure, values=3 * measure.values) for name, measure in run.scores.items()}
+    )
 
     def script(run: object, known: object) -> None:  # its text alone is run: no global names
         from headlight.app import selection
@@ -273,7 +275,9 @@ def test_every_heads_mean_is_told_with_its_deviation_and_count(run: Run, monkeyp
 
 def test_the_figure_of_prompts_counts_them_and_has_every_heads_deviation(run: Run) -> None:
     known = [
-        runs.HeadStatistics(1, {name: replace(of, values=by * of.values) for name, of in run.scores.items()})
+        runs.HeadStatistics(
+            1, {name: replace(measure, values=by * measure.values) for name, measure in run.scores.items()}
+        )
         for by in (1, 3, 5)
     ]
     ((counted, heads),) = prompt_statistics.rows(known, (1, 2), "entropy")

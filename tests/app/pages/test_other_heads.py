@@ -92,10 +92,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 def test_a_page_works_or_says_what_it_needs(
     kind: str, slug: str, folders: Callable[[str], str], refusals: list[str]
 ) -> None:
-    given = {"page": slug, "model": folders(kind), "prompt": PROMPT}
+    query = {"page": slug, "model": folders(kind), "prompt": PROMPT}
     for more in ({}, {"prompt_b": OTHER}):
         page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-        for name, value in {**given, **more}.items():
+        for name, value in {**query, **more}.items():
             page.query_params[name] = value
         page.run()
         assert not page.exception
@@ -119,8 +119,8 @@ def test_of_a_body_why_explains_a_score_and_no_logit(folders: Callable[[str], st
 @pytest.mark.usefixtures("settings", "unchecked")
 def test_a_circuit_of_one_label_against_another_is_drawn(folders: Callable[[str], str], refusals: list[str]) -> None:
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-    asked = {"page": "graph", "model": folders("labels"), "prompt": PROMPT, "prompt_b": OTHER, "graph_mode": "circuit"}
-    for name, value in asked.items():
+    query = {"page": "graph", "model": folders("labels"), "prompt": PROMPT, "prompt_b": OTHER, "graph_mode": "circuit"}
+    for name, value in query.items():
         page.query_params[name] = value
     page.run()
     assert not page.exception

@@ -31,7 +31,7 @@ SECONDS = 60  # for one script run on a busy machine
 def page(view: str, comparison: Comparison, **chosen: object) -> AppTest:
     """One of the views alone, drawn for these runs and this selection."""
 
-    def script(view: str, shown: object, chosen: dict[str, object]) -> None:  # its text alone is run: no global names
+    def script(view: str, runs: object, chosen: dict[str, object]) -> None:  # its text alone is run: no global names
         from importlib import import_module
 
         from headlight.app import selection
@@ -39,7 +39,7 @@ def page(view: str, comparison: Comparison, **chosen: object) -> AppTest:
 
         if selection.active() is None:
             selection.accept(selection_of(**chosen))
-        import_module(f"headlight.app.pages.{view}.view").render(shown)
+        import_module(f"headlight.app.pages.{view}.view").render(runs)
 
     at = AppTest.from_function(script, default_timeout=SECONDS, args=(view, comparison, chosen)).run()
     assert not at.exception
@@ -116,17 +116,19 @@ def test_pages_begin_at_the_last_place_that_both_runs_have(
     run: Run, folder: str, options: Options, headings: list[str]
 ) -> None:
     chosen = Selection(model=folder, prompt="one two three one two", prompt_b="two one four one")
-    shown = comparisons.for_selection(chosen)
-    expected = max(place for place, label in enumerate(shown.labels) if label[0] not in "−+")
-    assert expected < len(shown.labels) - 1
-    assert lens_cell_of(shown, chosen)[1] == place_of(shown, chosen) == expected
-    assert query_of(shown, chosen) == place_of(shown, chosen) == expected
-    page("residual", shown)
+    comparison = comparisons.for_selection(chosen)
+    expected = max(place for place, label in enumerate(comparison.labels) if label[0] not in "−+")
+    assert expected < len(comparison.labels) - 1
+    assert lens_cell_of(comparison, chosen)[1] == place_of(comparison, chosen) == expected
+    assert query_of(comparison, chosen) == place_of(comparison, chosen) == expected
+    page("residual", comparison)
     assert options.drawn["position"].value == expected
-    page("lens", shown)
+    page("lens", comparison)
     assert f"Position {expected}" in headings
-    missing = [caption.value for caption in page("lens", shown, layer=0, position=len(shown.labels) - 1).caption]
-    has = "A" if shown.labels[-1][0] == "−" else "B"
+    missing = [
+        caption.value for caption in page("lens", comparison, layer=0, position=len(comparison.labels) - 1).caption
+    ]
+    has = "A" if comparison.labels[-1][0] == "−" else "B"
     assert any(line.endswith(f"so only {has} is shown for it.") for line in missing)
 
 
@@ -140,8 +142,8 @@ def test_the_lens_of_two_runs_is_that_of_their_models(both: Comparison) -> None:
         best = probabilities.max(-1)
         expected[side] = on_axis(both, best.values[None], side)[0]
         words = [run.tokenizer.labels([token])[0] for token in best.indices.tolist()]
-        shown = [word for word in final[f"Top token {side}"] if isinstance(word, str)]
-        assert shown == words
+        top_tokens = [word for word in final[f"Top token {side}"] if isinstance(word, str)]
+        assert top_tokens == words
         # A softmax over 4096 tokens in tiles instead of at once.
         np.testing.assert_allclose(final[side].to_numpy(), expected[side], rtol=1e-4)
     np.testing.assert_allclose(final["B − A"].to_numpy(), expected["B"] - expected["A"], rtol=1e-3, atol=1e-6)
@@ -174,9 +176,9 @@ def test_another_followed_token_does_not_read_the_layers_again(
 
 @pytest.mark.parametrize("measure", ["top", "final", "target", "rank", "entropy", "kl"])
 def test_every_measure_is_drawn_for_one_run_and_for_two(both: Comparison, measure: str) -> None:
-    for shown in (Comparison(both.a), both):
+    for comparison in (Comparison(both.a), both):
         for table in (False, True):
-            page("lens", shown, measure=measure, table=table)
+            page("lens", comparison, measure=measure, table=table)
 
 
 def test_models_with_other_numbers_of_layers_are_shown_with_what_is_common(run: Run, tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_page_lists_what_tokens_there_are(
     slug: str, size: int, folders: dict[int, str], dictionary: str, refusals: list[str]
 ) -> None:
-    given = {"page": slug, "model": folders[size], "prompt": PROMPT, "dictionary": dictionary}
+    query = {"page": slug, "model": folders[size], "prompt": PROMPT, "dictionary": dictionary}
     for more in ({}, {"prompt_b": OTHER}, {"table": "1", **PIN}, PIN):
         page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-        for name, value in {**given, **more}.items():
+        for name, value in {**query, **more}.items():
             page.query_params[name] = value
         page.run()
         assert not page.exception
@@ -160,9 +160,9 @@ def scanned(tmp_path_factory: pytest.TempPathFactory, folders: dict[int, str], d
 def test_a_scan_counts_the_words_that_there_are(kind: str, scanned: Path) -> None:
     tree, listed = read_tree(scanned / "scan"), 0
     for index in range(8):
-        found = read_unit(tree, kind, 0, index)
-        assert found is not None
-        tokens = [token for token, _ in found.top_tokens]
+        unit = read_unit(tree, kind, 0, index)
+        assert unit is not None
+        tokens = [token for token, _ in unit.top_tokens]
         assert len(set(tokens)) == len(tokens) <= 3
         assert set(tokens) <= {0, 1, 2}
         listed += len(tokens)
@@ -175,8 +175,8 @@ def test_pages_of_a_scan_of_three_words_open(
 ) -> None:
     settings["models_folder"] = str(scanned)
     page = AppTest.from_file(MAIN, default_timeout=SECONDS)
-    given = {"page": slug, "model": folders[3], "prompt": PROMPT, "dictionary": dictionary, "scan": "scan"}
-    page.query_params.update(given)
+    query = {"page": slug, "model": folders[3], "prompt": PROMPT, "dictionary": dictionary, "scan": "scan"}
+    page.query_params.update(query)
     page.run()
     if slug == "prompts":
         listed = "prompt,kind\nthe cat,a\nsat sat the,b\ncat,a\n"

@@ -21,8 +21,8 @@ ANSWERED_FROM = {"teach-induction": 5, "teach-copy": 6}  # where “key” and �
 
 @pytest.mark.parametrize("name", HEADS)
 def test_the_whole_score_of_the_head_that_answers_is_by_what_the_previous_token_head_wrote(name: str) -> None:
-    found = comparisons.for_selection(Selection(model=name, prompt=first_prompt(name)))
-    at = explained_of(found, Selection(heads=((1, 0),)), "A")
+    comparison = comparisons.for_selection(Selection(model=name, prompt=first_prompt(name)))
+    at = explained_of(comparison, Selection(heads=((1, 0),)), "A")
     assert at.cell.key == ANSWERED_FROM[name]
     matrix = score_matrix(at)
     by_key = dict(zip(matrix.columns, matrix.values.sum(0).tolist(), strict=True))
@@ -32,11 +32,11 @@ def test_the_whole_score_of_the_head_that_answers_is_by_what_the_previous_token_
 
 @pytest.mark.parametrize("name", HEADS)
 def test_keys_are_composed_with_the_previous_token_head_and_nothing_else_is(name: str) -> None:
-    found = compositions(models.open_model(name), (1, 0))
-    assert spelled_composition(found, "key").startswith("Most: L0H0 with 0.1")
-    assert float(found.scores["key"].values[0, 0]) > 5 * float(found.random["key"].mean.values) / 3
-    assert not float(found.scores["query"].values[0, 0])
-    assert not float(found.scores["value"].values[0, 0])
+    composition = compositions(models.open_model(name), (1, 0))
+    assert spelled_composition(composition, "key").startswith("Most: L0H0 with 0.1")
+    assert float(composition.scores["key"].values[0, 0]) > 5 * float(composition.random["key"].mean.values) / 3
+    assert not float(composition.scores["query"].values[0, 0])
+    assert not float(composition.scores["value"].values[0, 0])
 
 
 def test_they_are_offered_and_known_by_their_heads() -> None:

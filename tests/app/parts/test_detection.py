@@ -62,22 +62,22 @@ def ranking_of(model_name: str, bos: bool = True, every: bool = True) -> heads.H
     for job in detection.ablation_jobs(sequences, ablated):
         detection.ablate(job)
     run: Any = SimpleNamespace(model=model, cfg=cfg, source=model.source, bos=bos)
-    found = heads.find(Subject(run, (), sequences, sequences), Selection(model=model_name))
-    assert found is not None
-    return found
+    ranking = heads.find(Subject(run, (), sequences, sequences), Selection(model=model_name))
+    assert ranking is not None
+    return ranking
 
 
 def test_the_circuit_written_by_hand_is_found_and_what_writes_nothing_is_doubted(taught: Transformer) -> None:
-    found = ranking_of("taught")
-    assert found.labels[1, 0][0] == found.labels[1, 1][0] == "induction"
-    assert found.doubted == [(1, 1)]  # it has the pattern of the other and writes nothing
-    assert {head for head, kinds in found.labels.items() if "previous_token" in kinds} == {(0, 0)}
-    assert found.verdict((0, 0), "previous_token") == "supported"
+    ranking = ranking_of("taught")
+    assert ranking.labels[1, 0][0] == ranking.labels[1, 1][0] == "induction"
+    assert ranking.doubted == [(1, 1)]  # it has the pattern of the other and writes nothing
+    assert {head for head, kinds in ranking.labels.items() if "previous_token" in kinds} == {(0, 0)}
+    assert ranking.verdict((0, 0), "previous_token") == "supported"
     labels = detection.supported_labels("taught", True, Repeats())
     assert "induction" in labels[1, 0]
     assert "induction" not in labels[1, 1]
     for head, does in INDUCTION_HEADS.items():
-        changes = [abs(float(each.mean.values)) for each in found.effects[head].values()]
+        changes = [abs(float(each.mean.values)) for each in ranking.effects[head].values()]
         # What writes nothing can only change the order of sums.
         assert max(changes) < 1e-5 if does.endswith("nothing") else min(changes) > 1
 
@@ -93,23 +93,23 @@ def test_without_the_head_that_copies_nothing_is_known_of_the_second_copy(taught
 
 
 def test_minis_heads_are_those_of_its_card(settings: dict[str, object]) -> None:
-    found = ranking_of("mini")
-    assert {head for head, kinds in found.labels.items() if "induction" in kinds} == {(1, 0), (1, 1)}
-    assert found.doubted == []
-    assert found.order()[:2] == sorted([(1, 0), (1, 1)], key=lambda head: -found.values[head])
-    best = found.scores["previous_token"].mean.values.argmax()
-    assert "previous_token" in found.labels[divmod(int(best), 4)]
+    ranking = ranking_of("mini")
+    assert {head for head, kinds in ranking.labels.items() if "induction" in kinds} == {(1, 0), (1, 1)}
+    assert ranking.doubted == []
+    assert ranking.order()[:2] == sorted([(1, 0), (1, 1)], key=lambda head: -ranking.values[head])
+    best = ranking.scores["previous_token"].mean.values.argmax()
+    assert "previous_token" in ranking.labels[divmod(int(best), 4)]
 
 
 def test_scores_are_those_that_the_model_was_measured_by(settings: dict[str, object]) -> None:
     """Without a beginning-of-sequence token the sequences are those halves that the card's scores are taken on."""
-    found = ranking_of("mini", bos=False, every=False)
+    ranking = ranking_of("mini", bos=False, every=False)
     sequences = detection.repeats("mini", False, Repeats())
     rows = torch.stack([sequence_of(fed).tokens for fed in sequences])
     theirs = repeat_scores(load("mini"), rows)
     # Float32 sums over another order of rows and queries.
-    torch.testing.assert_close(found.scores["induction"].mean.values, theirs.induction, atol=1e-5, rtol=0)
-    torch.testing.assert_close(found.scores["previous_token"].mean.values, theirs.previous_token, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ranking.scores["induction"].mean.values, theirs.induction, atol=1e-5, rtol=0)
+    torch.testing.assert_close(ranking.scores["previous_token"].mean.values, theirs.previous_token, atol=1e-5, rtol=0)
 
 
 def test_repeats_are_seeded_and_hold_no_special_token(settings: dict[str, object], folder: str) -> None:
@@ -211,7 +211,7 @@ def test_nothing_is_known_before_somebody_has_asked(settings: dict[str, object],
 
 
 def test_a_folder_of_the_user_is_looked_at_as_well(settings: dict[str, object], folder: str) -> None:
-    found = ranking_of(folder)
-    assert found.n_ranked == 15
-    assert sorted(found.ranks.flatten().tolist()) == list(range(1, 16))
+    ranking = ranking_of(folder)
+    assert ranking.n_ranked == 15
+    assert sorted(ranking.ranks.flatten().tolist()) == list(range(1, 16))
     assert Path(folder).is_dir()

@@ -77,9 +77,9 @@ def test_a_text_is_shown_as_it_stands(text: str) -> None:
 )
 def test_what_is_found_in_text_that_was_read_is_found_no_more(text: str) -> None:
     """Streamlit looks for these after Markdown was read, so that no backslash keeps it from them."""
-    shown = plain(text).replace("\\", "")
-    assert text not in shown
-    assert shown.replace(UNSEEN, "") == text
+    markdown = plain(text).replace("\\", "")
+    assert text not in markdown
+    assert markdown.replace(UNSEEN, "") == text
 
 
 def test_a_usual_name_stays_as_it_is() -> None:
@@ -118,21 +118,21 @@ def read_as_markdown(tree: ast.AST) -> Iterator[ast.expr]:
     """What a file hands to Streamlit as Markdown."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            of, name = ast.unparse(node.func.value), node.func.attr
-            if reads := (of == "st" and name in MARKDOWN) or name in OF_PLACES:
+            owner, name = ast.unparse(node.func.value), node.func.attr
+            if reads := (owner == "st" and name in MARKDOWN) or name in OF_PLACES:
                 yield from node.args[1:2] if name == "progress" else node.args[:1]
-            if reads or of == "st.column_config":
+            if reads or owner == "st.column_config":
                 yield from (each.value for each in node.keywords if each.arg in NAMED)
 
 
 def test_nothing_else_is_read_as_markdown() -> None:
-    found = [
+    calls = [
         f"{path.relative_to(ROOT)}:{text.lineno}: {ast.unparse(text)}"
         for path in sorted((ROOT / "app").rglob("*.py"))
         for text in read_as_markdown(ast.parse(path.read_text(encoding="utf-8")))
         if not is_plain(text)
     ]
-    assert [each for each in found if each.partition(":")[0] not in EXEMPT] == []
+    assert [each for each in calls if each.partition(":")[0] not in EXEMPT] == []
 
 
 @pytest.mark.parametrize(

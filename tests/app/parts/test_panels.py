@@ -32,12 +32,12 @@ def _shown(prompt_b: str | None = None) -> Comparison:
 @pytest.mark.parametrize("unit", ["token", "sentence"])
 @pytest.mark.parametrize("prompt_b", [None, OTHER])
 def test_a_fetched_head_is_what_the_page_sends(prompt_b: str | None, unit: Unit) -> None:
-    found = _shown(prompt_b)
-    axis = axis_of(found, unit, "tokens")
-    packed = fetch(fetchable(found, axis, unit).name, 1, 2)
+    comparison = _shown(prompt_b)
+    axis = axis_of(comparison, unit, "tokens")
+    packed = fetch(fetchable(comparison, axis, unit).name, 1, 2)
     assert packed is not None
     header, arrays = unpack(packed)
-    expected = panel(found, (1, 2), axis, unit)
+    expected = panel(comparison, (1, 2), axis, unit)
     assert header["panel"] == {**panel_props(expected), "heads": [[1, 2]] * len(expected.sides)}
     assert arrays.keys() == panel_arrays(expected).keys()
     for name, array in panel_arrays(expected).items():
@@ -45,11 +45,11 @@ def test_a_fetched_head_is_what_the_page_sends(prompt_b: str | None, unit: Unit)
 
 
 def test_one_name_serves_as_long_as_the_same_is_shown() -> None:
-    found, again, compared = _shown(), _shown(), _shown(OTHER)
-    axis = axis_of(found, "token", "tokens")
-    first = fetchable(found, axis, "token")
+    comparison, again, compared = _shown(), _shown(), _shown(OTHER)
+    axis = axis_of(comparison, "token", "tokens")
+    first = fetchable(comparison, axis, "token")
     assert fetchable(again, axis_of(again, "token", "tokens"), "token") is first
-    assert fetchable(found, axis_of(found, "word", "tokens"), "word") is not first
+    assert fetchable(comparison, axis_of(comparison, "word", "tokens"), "word") is not first
     name = first.name
     del first
     assert fetchable(compared, axis_of(compared, "token", "tokens"), "token").name != name
@@ -57,10 +57,10 @@ def test_one_name_serves_as_long_as_the_same_is_shown() -> None:
 
 
 def test_a_head_that_is_not_there_and_a_run_that_was_forgotten_give_nothing() -> None:
-    found = _shown()
-    name = fetchable(found, axis_of(found, "token", "tokens"), "token").name
-    assert fetch(name, found.n_layers, 0) is None
-    assert fetch(name, 0, found.n_heads) is None
+    comparison = _shown()
+    name = fetchable(comparison, axis_of(comparison, "token", "tokens"), "token").name
+    assert fetch(name, comparison.n_layers, 0) is None
+    assert fetch(name, 0, comparison.n_heads) is None
     assert fetch(name, 0, 0) is not None
     runs._results.cache_clear()
     assert fetch(name, 0, 0) is None

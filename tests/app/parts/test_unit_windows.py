@@ -22,31 +22,31 @@ def run_of_mini() -> Run:
     return run_prompt(load("mini"), "Daniel and Nancy ran to the")
 
 
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[SampledText]:
+def record_texts(monkeypatch: pytest.MonkeyPatch) -> list[SampledText]:
     texts: list[SampledText] = []
     monkeypatch.setattr(unit_windows, "sampled_texts", lambda drawn, **_: texts.extend(drawn.texts))
     return texts
 
 
 def test_the_texts_are_coloured_by_the_neurons_activation(run_of_mini: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = shown(monkeypatch)
+    texts = record_texts(monkeypatch)
     at = page("mlp", Comparison(run_of_mini), neuron=NEURON)
     assert not at.exception
     assert any("of tokens over held-out.jsonl" in each.value for each in at.text)
-    found = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
-    assert found is not None
-    assert [text.title for text in texts][:2] == [f"{window.strength:.4g}" for window in found.windows[:2]]
-    for text, window in zip(texts, found.windows, strict=True):
+    unit = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
+    assert unit is not None
+    assert [text.title for text in texts][:2] == [f"{window.strength:.4g}" for window in unit.windows[:2]]
+    for text, window in zip(texts, unit.windows, strict=True):
         assert int(np.argmax(text.weights)) == window.peak
-        assert text.scale == found.largest
-        assert text.weights.max() * found.largest == pytest.approx(window.strength)
+        assert text.scale == unit.largest
+        assert text.weights.max() * unit.largest == pytest.approx(window.strength)
 
 
 def test_the_shipped_scans_activations_are_the_models(run_of_mini: Run) -> None:
     """Of a window from the beginning of a document, which the model reads as the scan did; to half a step of 255."""
-    found = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
-    assert found is not None
-    window = next(each for each in found.windows if each.start == 0)
+    unit = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
+    assert unit is not None
+    window = next(each for each in unit.windows if each.start == 0)
     text = run_of_mini.tokenizer.to_string(window.token_ids[1:])
     again = run_prompt(run_of_mini.model, text)
     assert again.tokens.tolist() == list(window.token_ids)
@@ -56,14 +56,14 @@ def test_the_shipped_scans_activations_are_the_models(run_of_mini: Run) -> None:
 
 
 def test_a_window_opens_as_the_prompt_with_its_peak_chosen(run_of_mini: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Selection, str]] = []
+    requests: list[tuple[Selection, str]] = []
     monkeypatch.setattr(unit_windows.selection, "current", lambda: selection_of(neuron=NEURON, position=1))
-    monkeypatch.setattr(unit_windows.selection, "ask", lambda *given: asked.append(given))
-    found = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
-    assert found is not None
-    for window in found.windows:
+    monkeypatch.setattr(unit_windows.selection, "ask", lambda *args: requests.append(args))
+    unit = read_unit(read_tree(SHIPPED / "mini"), "neurons", *NEURON)
+    assert unit is not None
+    for window in unit.windows:
         unit_windows.open_window(run_of_mini, "mlp", window)
-        new, slug = asked[-1]
+        new, slug = requests[-1]
         again = run_prompt(run_of_mini.model, new.prompt)
         assert (new.neuron, slug) == (NEURON, "mlp")
         assert new.position is not None

@@ -25,31 +25,33 @@ def _of(folder: str, **chosen: object) -> comparisons.Comparison:
 
 
 def test_without_b_the_axis_is_that_of_a(folder: str) -> None:
-    found = _of(folder)
-    assert found.b is None
-    assert found.labels == found.a.labels
-    assert set(found.presence) == {"both"}
-    assert found.positions(found.a) == tuple(range(len(found.labels)))
+    comparison = _of(folder)
+    assert comparison.b is None
+    assert comparison.labels == comparison.a.labels
+    assert set(comparison.presence) == {"both"}
+    assert comparison.positions(comparison.a) == tuple(range(len(comparison.labels)))
 
 
 def test_tokens_of_one_run_alone_are_marked(folder: str) -> None:
-    found = _of(folder, prompt_b=B)
-    marked = [(label, kind) for label, kind in zip(found.labels, found.presence, strict=True) if kind != "both"]
+    comparison = _of(folder, prompt_b=B)
+    marked = [
+        (label, kind) for label, kind in zip(comparison.labels, comparison.presence, strict=True) if kind != "both"
+    ]
     assert [kind for _, kind in marked] == ["a"] + ["b"] * (len(marked) - 1)
     assert marked[0][0].startswith("−")
     assert all(label.startswith("+") for label, kind in marked if kind == "b")
-    assert found.b is not None
-    for run in found.runs:
-        assert [place for place in found.positions(run) if place is not None] == list(range(len(run.tokens)))
-        for label, place in zip(found.labels, found.positions(run), strict=True):
+    assert comparison.b is not None
+    for run in comparison.runs:
+        assert [place for place in comparison.positions(run) if place is not None] == list(range(len(run.tokens)))
+        for label, place in zip(comparison.labels, comparison.positions(run), strict=True):
             assert place is None or label.lstrip("−+") == run.labels[place]
 
 
 def test_by_position_a_changed_token_shows_both(folder: str) -> None:
-    found = _of(folder, prompt_b=B, align="position")
-    changed = found.presence.index("changed")
-    assert found.b is not None
-    assert found.labels[changed] == f"{found.a.labels[changed]}→{found.b.labels[changed]}"
+    comparison = _of(folder, prompt_b=B, align="position")
+    changed = comparison.presence.index("changed")
+    assert comparison.b is not None
+    assert comparison.labels[changed] == f"{comparison.a.labels[changed]}→{comparison.b.labels[changed]}"
 
 
 def test_what_is_wrong_with_b_is_said_of_b(folder: str) -> None:
@@ -58,9 +60,9 @@ def test_what_is_wrong_with_b_is_said_of_b(folder: str) -> None:
 
 
 def test_the_same_prompt_needs_no_marks(folder: str) -> None:
-    found = _of(folder, prompt_b=A)
-    assert found.labels == found.a.labels
-    assert set(found.presence) == {"both"}
+    comparison = _of(folder, prompt_b=A)
+    assert comparison.labels == comparison.a.labels
+    assert set(comparison.presence) == {"both"}
 
 
 def test_models_with_other_vocabularies_are_not_compared(folder: str, tmp_path: Path) -> None:
@@ -98,11 +100,11 @@ def test_a_base_is_compared_with_its_fine_tuning_that_has_a_padding_token_more(
     swapped: bool, folder: str, tuned: str
 ) -> None:
     one, other = (tuned, folder) if swapped else (folder, tuned)
-    found = comparisons.for_selection(Selection(model=one, model_b=other, prompt=A, prompt_b=A, bos=False))
-    assert found.b is not None
-    assert abs(found.a.cfg.d_vocab - found.b.cfg.d_vocab) == 1
-    page("why", found, model=one, model_b=other, prompt=A, prompt_b=A)
-    written = generate_steps(found, Writing(3, Sampling(temperature=0)))
+    comparison = comparisons.for_selection(Selection(model=one, model_b=other, prompt=A, prompt_b=A, bos=False))
+    assert comparison.b is not None
+    assert abs(comparison.a.cfg.d_vocab - comparison.b.cfg.d_vocab) == 1
+    page("why", comparison, model=one, model_b=other, prompt=A, prompt_b=A)
+    written = generate_steps(comparison, Writing(3, Sampling(temperature=0)))
     for side, each in written.sides.items():  # what is said of each token is that run's own
         listed = written.candidates()[side]
         own = each.logits().softmax(-1)

@@ -122,10 +122,10 @@ def test_a_row_that_is_no_softmax_of_its_scores_has_weights_alone(folder: str) -
 
 def test_b_is_a_with_the_edits_that_are_on(folder: str) -> None:
     chosen = Selection(model=folder, prompt=PROMPT, edits=EDITS["steered"] + EDITS["dropped"], edits_off=(0, 1))
-    found = comparisons.for_selection(chosen)
-    assert found.b is _run(folder, EDITS["dropped"])
-    assert found.a.edits == ()
-    assert found.labels == found.a.labels
+    comparison = comparisons.for_selection(chosen)
+    assert comparison.b is _run(folder, EDITS["dropped"])
+    assert comparison.a.edits == ()
+    assert comparison.labels == comparison.a.labels
     assert (
         comparisons.for_selection(Selection(model=folder, prompt=PROMPT, edits=EDITS["dropped"], edits_off=(0,))).b
         is None
@@ -170,11 +170,11 @@ def test_a_run_whose_edits_need_too_many_others_is_refused(folder: str, settings
 @pytest.mark.parametrize("export", [ATTENTION, INSIDE, RESIDUAL, LENS])
 def test_what_is_taken_along_says_which_edits_were_made(folder: str, export: Export) -> None:
     chosen = Selection(model=folder, prompt=PROMPT, edits=(*EDITS["steered"], *EDITS["edge"]), heads=((1, 2),))
-    found = comparisons.for_selection(chosen)
-    about = json.loads(ZipFile(io.BytesIO(archive(found, export.data(found, chosen)))).read("about.json"))
+    comparison = comparisons.for_selection(chosen)
+    about = json.loads(ZipFile(io.BytesIO(archive(comparison, export.data(comparison, chosen)))).read("about.json"))
     assert about["runs"]["A"]["edits"] == []
     assert about["runs"]["B"]["edits"] == list(map(repr, chosen.edits))
     said = "; ".join(map(describe, chosen.edits))
-    assert f"edited: {said}" in export.page(found, chosen).decode()
-    picture = style.file(lambda: export.picture(found, chosen, style.LIGHT), style.LIGHT, "svg").decode()
+    assert f"edited: {said}" in export.page(comparison, chosen).decode()
+    picture = style.file(lambda: export.picture(comparison, chosen, style.LIGHT), style.LIGHT, "svg").decode()
     assert f"B is edited: {said}" in picture

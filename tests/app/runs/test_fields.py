@@ -39,9 +39,11 @@ def _of_the_model(run: comparisons.Run) -> dict[str, np.ndarray]:
     _, cache = run.model.run_with_cache(run.tokens[None])
     layer, head = HEAD
     names = ("pattern", "attn_scores", "result")
-    found = {name: cache[name, layer][0].numpy() for name in names if name != "result"}
+    activations = {name: cache[name, layer][0].numpy() for name in names if name != "result"}
     v, W_O = cache["v", layer][0, :, head], run.model.get_parameter(f"blocks.{layer}.attn.W_O")[head]
-    return {name: values[head] for name, values in found.items()} | {"writes": (v @ W_O).norm(dim=-1).detach().numpy()}
+    return {name: values[head] for name, values in activations.items()} | {
+        "writes": (v @ W_O).norm(dim=-1).detach().numpy()
+    }
 
 
 def test_cells_of_a_run_are_those_of_the_model(pair: comparisons.Comparison) -> None:
@@ -185,6 +187,6 @@ def test_largest_write_is_that_of_the_cells(pair: comparisons.Comparison) -> Non
 
 
 def test_a_word_whose_characters_are_split_between_tokens_is_shown_whole(folder: str) -> None:
-    found = comparisons.for_selection(Selection(model=folder, prompt="one שלום", bos=False))
-    assert any("<0x" in label for label in found.labels)
-    assert _axis(found, "word").labels[-1].endswith("שלום")
+    comparison = comparisons.for_selection(Selection(model=folder, prompt="one שלום", bos=False))
+    assert any("<0x" in label for label in comparison.labels)
+    assert _axis(comparison, "word").labels[-1].endswith("שלום")

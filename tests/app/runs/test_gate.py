@@ -181,10 +181,10 @@ def test_estimates_follow_what_runs_have_taken() -> None:
     [(1, 0.2, "1st in line, about 1 s"), (3, 4.4, "3rd in line, about 4 s"), (12, 61, "12th in line, about 61 s")],
 )
 def test_a_place_is_told_in_words(number: int, seconds: float, said: str) -> None:
-    told = list[str]()
-    with passes.heard_by(lambda done, total, note: told.append(note)):
+    notes = list[str]()
+    with passes.heard_by(lambda done, total, note: notes.append(note)):
         passes.tell_place(Place(number, seconds))
-    assert told == [said]
+    assert notes == [said]
 
 
 class _Ended(BaseException):

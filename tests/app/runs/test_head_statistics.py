@@ -42,12 +42,12 @@ def test_a_list_of_prompts_does_not_push_out_what_is_looked_at(settings: dict[st
         cached()
     for prompt in listed:
         runs.run(folder, prompt, True)
-    shown = runs.run(folder, PROMPT, True)
-    lens = logit_lens(shown)
+    run = runs.run(folder, PROMPT, True)
+    lens = logit_lens(run)
     for prompt in listed:
         assert runs.head_statistics_or_none(folder, prompt, True) is not None
     runs.run(folder, f"{PROMPT} three", True)
-    assert runs.kept((*shown.key, "lens")) is lens
+    assert runs.kept((*run.key, "lens")) is lens
     assert runs.head_statistics_or_none(folder, listed[0], True) is None
 
 

@@ -22,7 +22,7 @@ def test_who_holds_a_place_does_not_wait_for_a_result_whose_maker_waits_for_it(s
         with runs.turn():
             return "made"
 
-    def end(*told: object) -> None:
+    def end(*progress: object) -> None:
         pytest.fail("it waits")
 
     with ThreadPoolExecutor(1) as pool:
@@ -39,11 +39,11 @@ class _Ended(BaseException):
 
 def test_whoever_waits_is_told_so_and_can_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "TICK", 0.01)
-    told: list[int] = []
+    waits: list[int] = []
 
     def tell() -> None:
-        told.append(1)
-        if len(told) == 3:
+        waits.append(1)
+        if len(waits) == 3:
             raise _Ended
 
     cache = ByteCache(bound=100, tell=tell)
@@ -130,11 +130,11 @@ def test_what_two_ask_for_at_once_is_made_once_and_keeps_nobody_else_waiting() -
         return np.zeros(1, np.uint8)
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(cache.get, "slow", make) for _ in range(2)]
+        results = [pool.submit(cache.get, "slow", make) for _ in range(2)]
         assert begun.wait(10)
         assert cache.get("other", lambda: np.ones(2, np.uint8)).sum() == 2
         go_on.set()
-        assert asked[0].result(10) is asked[1].result(10)
+        assert results[0].result(10) is results[1].result(10)
     assert len(made) == 1
 
 

@@ -178,10 +178,10 @@ def test_runs_do_not_keep_a_closed_model_in_memory(folder: str, sized: Callable[
 def test_a_slow_model_keeps_nobody_waiting_for_another(
     folder: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load, asked, arrived, opened = models.load, [], threading.Event(), threading.Event()
+    load, names, arrived, opened = models.load, [], threading.Event(), threading.Event()
 
     def slow(name: str, **how: bool) -> object:
-        asked.append(name)
+        names.append(name)
         if name == f"{folder}/":
             arrived.set()
             assert opened.wait(20)
@@ -196,7 +196,7 @@ def test_a_slow_model_keeps_nobody_waiting_for_another(
     opened.set()
     for thread in waiting:
         thread.join(20)
-    assert sorted(asked) == [folder, f"{folder}/"]  # the second that wanted the slow one waited for the first
+    assert sorted(names) == [folder, f"{folder}/"]  # the second that wanted the slow one waited for the first
 
 
 def test_the_models_folder_is_walked_once_for_a_while(with_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,8 +447,8 @@ def test_what_opening_a_large_model_takes_is_told_while_it_is_awaited(folder: st
     stored = sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
     seconds = int(models.told_of_opening(folder).rpartition("about ")[2].removesuffix(" s").replace(",", ""))
     assert 0.9 * stored <= 1e3 * seconds <= stored  # less the file's header
-    told = comparisons.waiting_text(Selection(folder, PROMPT, model_b="mini"))
-    assert told.startswith("Opening the model: 0.0 GB of float32, which the first pass reads, about ")
+    text = comparisons.waiting_text(Selection(folder, PROMPT, model_b="mini"))
+    assert text.startswith("Opening the model: 0.0 GB of float32, which the first pass reads, about ")
     models.open_model(folder)
     models.open_model("mini")
     for name in (folder, str(tmp_path), "no such model"):  # open, or refused when it is asked for

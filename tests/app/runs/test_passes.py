@@ -11,7 +11,7 @@ class _Ended(BaseException):
 
 def test_each_layer_is_told_once(settings: dict[str, object], folder: str) -> None:
     heard: list[tuple[int, int, str]] = []
-    with passes.heard_by(lambda *told: heard.append(told)):
+    with passes.heard_by(lambda *progress: heard.append(progress)):
         models.open_model(folder)
         opening = len(heard)
         runs.run(folder, "one two three", True)

@@ -30,33 +30,33 @@ def model(translator: str) -> Seq2SeqTransformer:
 def test_one_beam_is_greedy_and_the_attention_is_that_of_one_forward_pass(
     chosen: Selection, model: Seq2SeqTransformer
 ) -> None:
-    found = translations.of_one(replace(chosen, beams=1))
+    translation = translations.of_one(replace(chosen, beams=1))
     source = model.to_source_tokens(SOURCE)
     (written,) = greedy(model, source, max_new_tokens=model.cfg.n_ctx - 1)
-    assert torch.equal(found.written, written.tokens)
+    assert torch.equal(translation.written, written.tokens)
     # The same products over a whole target instead of a token at a time: float32's rounding of sums of size 10.
-    torch.testing.assert_close(found.log_probs, written.log_probs, rtol=0, atol=2e-5)
+    torch.testing.assert_close(translation.log_probs, written.log_probs, rtol=0, atol=2e-5)
     read = torch.cat([torch.tensor([model.cfg.start_token]), written.tokens[:-1]])[None]
     _, cache = model.run_with_cache(source, read)
     for layer in range(2):
         expected = cache[f"decoder.blocks.{layer}.cross_attn.hook_pattern"][0]
-        assert torch.equal(found.attention["cross"].pattern[layer], expected)
+        assert torch.equal(translation.attention["cross"].pattern[layer], expected)
     result = cache["decoder.blocks.1.cross_attn.hook_v"][0, :, 3] @ model.decoder.blocks[1].cross_attn.W_O[3]
-    torch.testing.assert_close(found.attention["cross"].write_norms[1, 3], result.norm(dim=-1))
+    torch.testing.assert_close(translation.attention["cross"].write_norms[1, 3], result.norm(dim=-1))
 
 
 def test_shapes_and_names_fit_each_other(chosen: Selection) -> None:
-    found = translations.of_one(chosen)
-    n_source, n_target = len(found.source_labels), len(found.written_labels)
-    assert found.source_labels == (*SOURCE.split(), "</s>")
-    assert found.read_labels == ("<s>", *found.written_labels[:-1])
+    translation = translations.of_one(chosen)
+    n_source, n_target = len(translation.source_labels), len(translation.written_labels)
+    assert translation.source_labels == (*SOURCE.split(), "</s>")
+    assert translation.read_labels == ("<s>", *translation.written_labels[:-1])
     shapes = {"cross": (n_target, n_source), "decoder": (n_target, n_target), "encoder": (n_source, n_source)}
     for attends, shape in shapes.items():
-        attended = found.attention[attends]  # type: ignore[index]
+        attended = translation.attention[attends]  # type: ignore[index]
         assert tuple(attended.pattern.shape[-2:]) == shape
         torch.testing.assert_close(attended.pattern.sum(-1), torch.ones(attended.pattern.shape[:-1]))
-    assert torch.equal(found.attention["decoder"].masked, torch.ones(n_target, n_target).triu(1).bool())
-    assert len(found.attention["encoder"].pattern) == 1
+    assert torch.equal(translation.attention["decoder"].masked, torch.ones(n_target, n_target).triu(1).bool())
+    assert len(translation.attention["encoder"].pattern) == 1
 
 
 def test_a_branch_is_the_path_to_its_token(chosen: Selection) -> None:
@@ -75,14 +75,14 @@ def test_a_branch_is_the_path_to_its_token(chosen: Selection) -> None:
 
 
 def test_a_target_of_ones_own_is_read_as_it_is(chosen: Selection, model: Seq2SeqTransformer) -> None:
-    found = translations.of_one(replace(chosen, translation="ko ba"))
-    assert found.search is None
-    assert found.written_labels == ("ko", "ba", "</s>")
-    assert found.text == "ko ba"
-    target = torch.tensor([[model.cfg.start_token, *found.written[:-1].tolist()]])
+    translation = translations.of_one(replace(chosen, translation="ko ba"))
+    assert translation.search is None
+    assert translation.written_labels == ("ko", "ba", "</s>")
+    assert translation.text == "ko ba"
+    target = torch.tensor([[model.cfg.start_token, *translation.written[:-1].tolist()]])
     logits = model(model.to_source_tokens(SOURCE), target)[0]
-    expected = -torch.nn.functional.cross_entropy(logits, found.written, reduction="none")
-    torch.testing.assert_close(found.log_probs, expected)
+    expected = -torch.nn.functional.cross_entropy(logits, translation.written, reduction="none")
+    torch.testing.assert_close(translation.log_probs, expected)
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,12 @@ def swapped(chosen: Selection) -> Translations:
 
 @pytest.mark.parametrize("attends", get_args(Attends))
 def test_equal_translations_differ_by_nothing(chosen: Selection, attends: Attends) -> None:
-    found = translations.for_selection(replace(chosen, source_b=A))
-    difference = found.cells("difference", attends, "written")
+    comparison = translations.for_selection(replace(chosen, source_b=A))
+    difference = comparison.cells("difference", attends, "written")
     assert bool(difference.isfinite().any())
     assert not difference.nan_to_num(0).any()
-    assert not found.divergence(attends, "written").values.any()
-    assert {each for axis in found.axes(attends, "written") for each in axis.presence} == {"both"}
+    assert not comparison.divergence(attends, "written").values.any()
+    assert {each for axis in comparison.axes(attends, "written") for each in axis.presence} == {"both"}
 
 
 @pytest.mark.parametrize("attends", get_args(Attends))
@@ -50,18 +50,18 @@ def test_swapped_translations_differ_by_the_opposite(chosen: Selection, attends:
 
 def test_tokens_are_matched_and_those_without_a_match_are_marked(chosen: Selection) -> None:
     """A is ba ko li su fe, B is ba li su ko ne: in common, in order, are ba li su and the end."""
-    found = translations.for_selection(chosen)
-    _, across = found.axes("cross", "written")
+    comparison = translations.for_selection(chosen)
+    _, across = comparison.axes("cross", "written")
     assert across.labels == ("ba", "−ko", "li", "su", "−fe", "+ko", "+ne", "</s>")
     assert across.presence == ("both", "a", "both", "both", "a", "b", "b", "both")
     assert across.positions == ((0, 1, 2, 3, 4, None, None, 5), (0, None, 1, 2, None, 3, 4, 5))
 
 
 def test_cells_are_each_ones_own_pattern_and_rows_of_the_difference_sum_to_zero(chosen: Selection) -> None:
-    found = translations.for_selection(chosen)
-    down, across = found.axes("cross", "written")
-    for index, (side, each) in enumerate(found.sides.items()):
-        cells = found.cells(side.lower(), "cross", "written")  # type: ignore[arg-type]
+    comparison = translations.for_selection(chosen)
+    down, across = comparison.axes("cross", "written")
+    for index, (side, each) in enumerate(comparison.sides.items()):
+        cells = comparison.cells(side.lower(), "cross", "written")  # type: ignore[arg-type]
         for row, query in enumerate(down.positions[index]):
             for column, key in enumerate(across.positions[index]):
                 cell = cells[1, 2, row, column]
@@ -69,7 +69,7 @@ def test_cells_are_each_ones_own_pattern_and_rows_of_the_difference_sum_to_zero(
                     assert cell.isnan()
                 else:
                     assert cell == each.attention["cross"].pattern[1, 2, query, key]
-    difference = found.cells("difference", "cross", "written")
+    difference = comparison.cells("difference", "cross", "written")
     both = [None not in pair for pair in zip(*down.positions, strict=True)]
     assert torch.equal(difference.isnan().all(-1)[0, 0], ~torch.tensor(both))
     # Two softmaxes in float32.
@@ -78,11 +78,11 @@ def test_cells_are_each_ones_own_pattern_and_rows_of_the_difference_sum_to_zero(
 
 
 def test_what_the_browser_is_sent_lies_on_the_same_axes(chosen: Selection) -> None:
-    found = translations.for_selection(chosen)
-    panel = heads.panel(found, (1, 2), "cross", "written")
+    comparison = translations.for_selection(chosen)
+    panel = heads.panel(comparison, (1, 2), "cross", "written")
     assert panel.b is not None
     for side, pattern in (("a", panel.a), ("b", panel.b)):
-        cells = found.cells(side, "cross", "written")[1, 2]  # type: ignore[arg-type]
+        cells = comparison.cells(side, "cross", "written")[1, 2]  # type: ignore[arg-type]
         sent = torch.from_numpy(pattern.weights.cells)
         torch.testing.assert_close(sent.masked_fill(sent == -1, torch.nan), cells, rtol=0, atol=0, equal_nan=True)
 
@@ -110,10 +110,10 @@ def test_two_models_are_compared_where_both_have_heads(chosen: Selection, tmp_pa
     other = load_seq2seq("reverse")
     folder = tmp_path / "other"
     save_seq2seq(other, folder)
-    found = translations.for_selection(replace(chosen, translator_b=str(folder)))
-    assert found.shape("encoder") == (1, 4)  # A's random model has one layer of them, the other two
-    assert found.cells("difference", "encoder", "read").shape[:2] == (1, 4)
-    assert found.a.source.name != found.sides["B"].source.name
+    comparison = translations.for_selection(replace(chosen, translator_b=str(folder)))
+    assert comparison.shape("encoder") == (1, 4)  # A's random model has one layer of them, the other two
+    assert comparison.cells("difference", "encoder", "read").shape[:2] == (1, 4)
+    assert comparison.a.source.name != comparison.sides["B"].source.name
 
 
 def test_a_b_that_is_not_there_is_dropped(translator: str) -> None:

@@ -111,7 +111,7 @@ def test_fewer_sessions_are_taken_where_fewer_files_may_be_opened(
     for chosen, soft, most in ((500, 1024, 448), (20, 1024, 20), (500, resource.RLIM_INFINITY, 500), (5, 10, 1)):
         settings["sessions"] = chosen
         headlight_settings.cache_clear()
-        monkeypatch.setattr(capacity.resource, "getrlimit", lambda of, soft=soft: (soft, soft))
+        monkeypatch.setattr(capacity.resource, "getrlimit", lambda kind, soft=soft: (soft, soft))
         assert capacity.max_sessions() == most
 
 
@@ -134,8 +134,8 @@ def test_an_address_has_a_share_but_for_this_machines_own(
 def test_the_limit_of_open_files_is_raised(
     limits: tuple[int, int], raised: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = list[tuple[int, int]]()
-    monkeypatch.setattr(capacity.resource, "getrlimit", lambda of: limits)
-    monkeypatch.setattr(capacity.resource, "setrlimit", lambda of, to: asked.append(to))
+    calls = list[tuple[int, int]]()
+    monkeypatch.setattr(capacity.resource, "getrlimit", lambda kind: limits)
+    monkeypatch.setattr(capacity.resource, "setrlimit", lambda kind, to: calls.append(to))
     capacity.raise_files_limit()
-    assert asked == ([] if raised is None else [(raised, limits[1])])
+    assert calls == ([] if raised is None else [(raised, limits[1])])

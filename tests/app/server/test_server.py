@@ -40,12 +40,12 @@ def test_the_page_is_opened_where_there_is_a_screen(
     address: str, headless: bool, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"server.address": address, "server.port": 8600, "server.headless": headless}
-    shown: list[str] = []
+    addresses: list[str] = []
     monkeypatch.setattr(server, "get_option", options.__getitem__)
-    monkeypatch.setattr(server.webbrowser, "open", shown.append)
+    monkeypatch.setattr(server.webbrowser, "open", addresses.append)
     with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
         other.submit(asyncio.run, _started()).result()
-    assert shown == opened
+    assert addresses == opened
 
 
 def test_a_head_is_fetched_beside_the_runs_a_few_at_a_time(
@@ -55,25 +55,25 @@ def test_a_head_is_fetched_beside_the_runs_a_few_at_a_time(
     run = runs.run(run.source.name, run.prompt, run.bos)
     fetchable = panels._fetchable(Comparison(run), axis_of(Comparison(run), "token", "tokens"), "token")
     request = Request({"type": "http", "path_params": {"name": fetchable.name, "layer": 0, "head": 1}})
-    held, panel = list[bool](), panels.panel
+    gate_states, panel = list[bool](), panels.panel
 
-    def noted(*of: object) -> HeadPanel:
-        held.append(runs._gate_beside().is_held)
-        return panel(*of)
+    def noted(*args: object) -> HeadPanel:
+        gate_states.append(runs._gate_beside().is_held)
+        return panel(*args)
 
     monkeypatch.setattr(panels, "panel", noted)
     with runs.turn():  # a run of a minute does not keep it waiting
         assert server._fetched(request).status_code == 200
-    assert held == [True]
+    assert gate_states == [True]
     monkeypatch.setattr(runs, "_gate_beside", cache(lambda: Gate(1, 0)))
     with ThreadPoolExecutor(1) as other, runs.turn_beside():
         assert other.submit(server._fetched, request).result(10).status_code == 503
 
 
 def test_a_name_that_was_not_told_gets_nothing(tmp_path: Path) -> None:
-    held = Fetchable(lambda layer, head: ({}, {}))  # of this process, not of the server's
+    fetchable = Fetchable(lambda layer, head: ({}, {}))  # of this process, not of the server's
     with headlight(tmp_path) as url:
-        for name in (held.name, "none", "x" * 5000):
+        for name in (fetchable.name, "none", "x" * 5000):
             with pytest.raises(HTTPError) as refused:
                 urlopen(f"{url}/fetch/{name}/0/0", timeout=60)
             assert refused.value.code == 404

@@ -72,5 +72,5 @@ class Peer:
 
     def patching(self, n_tokens: int) -> Any:
         a, b = self.prompt(n_tokens, n_prompts=2).split(1)
-        asked = LogitDifference(target=TARGET, distractor=DISTRACTOR, position=n_tokens - 1)
-        return patching_map(Patching(self.model, a, b, asked), "z")
+        question = LogitDifference(target=TARGET, distractor=DISTRACTOR, position=n_tokens - 1)
+        return patching_map(Patching(self.model, a, b, question), "z")

@@ -42,9 +42,9 @@ class Peer:
         )
 
     def generate(self, n_tokens: int, n_new: int) -> list[int]:
-        given = self.prompt(n_tokens)
-        mask = torch.ones_like(given)
-        return self.model.generate(given, attention_mask=mask, do_sample=False, max_new_tokens=n_new)[
+        tokens = self.prompt(n_tokens)
+        mask = torch.ones_like(tokens)
+        return self.model.generate(tokens, attention_mask=mask, do_sample=False, max_new_tokens=n_new)[
             0, n_tokens:
         ].tolist()
 

@@ -35,11 +35,11 @@ def test_it_is_the_divergence_from_a_pass_with_masked_scores(
     whole = text.model(text.tokens[None])[0].double().log_softmax(-1)
     kl = torch.nn.functional.kl_div(masked, whole, log_target=True, reduction="none").sum(-1)
     expected = torch.tensor([kl[group == unit].mean() for unit in range(int(group[-1]) + 1)])
-    found = loss_without(text, "sentence", hidden).values
-    assert found[: hidden + 1].isnan().all()
+    loss = loss_without(text, "sentence", hidden).values
+    assert loss[: hidden + 1].isnan().all()
     # Two float32 passes whose sums go in another order.
-    torch.testing.assert_close(found[hidden + 1 :], expected[hidden + 1 :].float(), rtol=1e-3, atol=1e-6)
-    assert (found[hidden + 1 :] > 1e-5).any()
+    torch.testing.assert_close(loss[hidden + 1 :], expected[hidden + 1 :].float(), rtol=1e-3, atol=1e-6)
+    assert (loss[hidden + 1 :] > 1e-5).any()
 
 
 def test_the_last_sentence_has_none_behind_it(text: Run) -> None:

@@ -55,13 +55,13 @@ def test_scores_are_means_over_transformers_attention(text: Run, queries: int, m
     with torch.no_grad():
         attentions = [each[0].numpy() for each in theirs(text.tokens[None], output_attentions=True).attentions]
     expected = _expected(text, lambda layer, number: attentions[layer][number])
-    found = receiver_heads(text, "sentence")
-    np.testing.assert_allclose(found.vertical.values, expected, rtol=1e-3, atol=1e-6)  # float32 through three layers
+    scores = receiver_heads(text, "sentence")
+    np.testing.assert_allclose(scores.vertical.values, expected, rtol=1e-3, atol=1e-6)  # float32 through three layers
     peaks = stats.kurtosis(expected, axis=-1, fisher=True, bias=True, nan_policy="omit")
-    np.testing.assert_allclose(found.kurtosis.values, peaks, atol=1e-2)
-    assert found.ranked[0] == np.unravel_index(peaks.argmax(), peaks.shape)
-    mean = expected.reshape(-1, expected.shape[-1])[: len(found.receivers)].mean(0)  # all 15 heads are fewer than 20
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(scores.kurtosis.values, peaks, atol=1e-2)
+    assert scores.ranked[0] == np.unravel_index(peaks.argmax(), peaks.shape)
+    mean = expected.reshape(-1, expected.shape[-1])[: len(scores.receivers)].mean(0)  # all 15 heads are fewer than 20
+    np.testing.assert_allclose(scores.mean, mean, rtol=1e-3, atol=1e-6)
 
 
 def test_an_edited_pattern_is_the_one_that_is_averaged(small: Transformer) -> None:

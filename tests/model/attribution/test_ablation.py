@@ -41,7 +41,7 @@ CELLS = [
 @pytest.mark.parametrize(("cell", "position"), CELLS)
 def test_interventions_are_what_hooks_make_of_a_whole_pass(run: Run, cell: Cell, position: int) -> None:
     question = Question(30, 50, position)
-    found = ablation_effects(run, cell, question)
+    effects = ablation_effects(run, cell, question)
     pattern, z = (f"blocks.{cell.layer}.attn.hook_{name}" for name in ("pattern", "z"))
     own = _hooked(run, pattern, lambda activation: None, position)
 
@@ -62,24 +62,24 @@ def test_interventions_are_what_hooks_make_of_a_whole_pass(run: Run, cell: Cell,
     for slot, (name, hook) in enumerate(((pattern, cut), (pattern, rescaled), (z, nothing), (z, mean))):
         logits = _hooked(run, name, hook, position)
         change = (logits - own)[[question.target, question.distractor]]
-        assert float(found.total.values[slot]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
+        assert float(effects.total.values[slot]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
         p, q = (torch.distributions.Categorical(logits=each.double()) for each in (own, logits))
         kl = float(torch.distributions.kl_divergence(p, q))
-        assert float(found.kl.values[slot]) == pytest.approx(kl, abs=LOGITS)
-        assert int(found.top.values[slot]) == int(logits.argmax())
+        assert float(effects.kl.values[slot]) == pytest.approx(kl, abs=LOGITS)
+        assert int(effects.top.values[slot]) == int(logits.argmax())
 
 
 def test_nothing_before_a_cut_can_change(run: Run) -> None:
-    found = ablation_effects(run, Cell(1, 2, 6, 3), Question(30, 50, 3))
-    assert found.total.values[:2].tolist() == found.kl.values[:2].tolist() == [0, 0]
-    assert found.direct.values[:2].tolist() == [0, 0]
+    effects = ablation_effects(run, Cell(1, 2, 6, 3), Question(30, 50, 3))
+    assert effects.total.values[:2].tolist() == effects.kl.values[:2].tolist() == [0, 0]
+    assert effects.direct.values[:2].tolist() == [0, 0]
 
 
 def test_direct_effects_are_those_of_a_write_taken_out_at_the_runs_own_scale(run: Run) -> None:
     """The final stream without the write, normalised by hand with the scale that it had with it."""
     cell, position = Cell(2, 3, 7, 4), 7
     question = Question(30, 50, position)
-    found = ablation_effects(run, cell, question)
+    effects = ablation_effects(run, cell, question)
     *_, final = run.streams()
     stream, W_U = final[position].double(), run.model.unembed.W_U.double()
     scale, gain = (stream.var(unbiased=False) + run.cfg.eps).sqrt(), run.model.get_parameter("ln_final.w").double()
@@ -92,9 +92,9 @@ def test_direct_effects_are_those_of_a_write_taken_out_at_the_runs_own_scale(run
         return float(logits[30] - logits[50])
 
     expected = difference(stream - edge) - difference(stream)
-    assert float(found.direct.values[0]) == pytest.approx(expected, abs=LOGITS)
+    assert float(effects.direct.values[0]) == pytest.approx(expected, abs=LOGITS)
     expected = difference(stream - head) - difference(stream)
-    assert float(found.direct.values[2]) == pytest.approx(expected, abs=LOGITS)
+    assert float(effects.direct.values[2]) == pytest.approx(expected, abs=LOGITS)
 
 
 def _matched(run: Run, other: Run) -> Replacements:
@@ -104,17 +104,17 @@ def _matched(run: Run, other: Run) -> Replacements:
 @pytest.mark.parametrize("text", [PROMPT_B, f"two {PROMPT_B} two", "one three one", "seven"])
 def test_another_prompts_output_is_taken_where_positions_match(run: Run, small: Transformer, text: str) -> None:
     other = run_prompt(small, text)
-    cell, question, given = Cell(1, 2, 7, 3), Question(30, 50, 7), _matched(run, other)
-    found = ablation_effects(run, cell, question, given)
+    cell, question, replacements = Cell(1, 2, 7, 3), Question(30, 50, 7), _matched(run, other)
+    effects = ablation_effects(run, cell, question, replacements)
     there = attend(other, 1, 2).pattern @ other.cache["v", 1][:, 2]
 
     def resampled(activation: Tensor) -> None:
-        for here, position in given.matches:
+        for here, position in replacements.matches:
             activation[0, here, 2] = there[position]
 
     own, logits = (_hooked(run, "blocks.1.attn.hook_z", hook, 7) for hook in (lambda activation: None, resampled))
     change = (logits - own)[[30, 50]]
-    assert float(found.total.values[4]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
+    assert float(effects.total.values[4]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
 
 
 def test_a_run_resampled_from_itself_stays(run: Run) -> None:
@@ -138,16 +138,16 @@ def test_a_mean_over_other_prompts_is_that_of_all_their_positions(run: Run, smal
         activation[:, :, 2] = mean
 
     own, logits = (_hooked(run, "blocks.1.attn.hook_z", hook, 7) for hook in (lambda activation: None, put))
-    found = ablation_effects(run, cell, question, Replacements(mean_over=OVER))
+    effects = ablation_effects(run, cell, question, Replacements(mean_over=OVER))
     change = (logits - own)[[30, 50]]
-    assert float(found.total.values[3]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
+    assert float(effects.total.values[3]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
 
 
 def test_cutting_an_edge_of_a_run_with_edits_is_one_edit_more(small: Transformer) -> None:
     edited, once_more = (run_prompt(small, PROMPT_B, True, edits) for edits in (EDITS, (*EDITS, CutEdge((0, 3), 7, 2))))
     change = (once_more.next_logits - edited.next_logits)[[30, 50]]
-    found = ablation_effects(edited, Cell(0, 3, 7, 2), Question(30, 50, 7)).total.values
-    assert float(found[0]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
+    total = ablation_effects(edited, Cell(0, 3, 7, 2), Question(30, 50, 7)).total.values
+    assert float(total[0]) == pytest.approx(float(change[0] - change[1]), abs=LOGITS)
     cut_already = ablation_effects(edited, Cell(*HEAD, 7, 3), Question(30, 50, 7)).total.values
     assert float(cut_already[0]) == pytest.approx(0, abs=LOGITS)
 
@@ -156,10 +156,10 @@ class _Listening(Host):
     """Notes how far it is told that a computation is."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[int, int]] = []
+        self.progress: list[tuple[int, int]] = []
 
     def tell(self, done: int, total: int) -> None:
-        self.told.append((done, total))
+        self.progress.append((done, total))
 
 
 @pytest.mark.parametrize("edits", [(), EDITS])
@@ -172,6 +172,6 @@ def test_a_host_is_told_of_each_layer_of_each_intervention(
     run = replace(run_prompt(small, "one two three one two three one", edits=edits), host=host)
     ablation_effects(run, Cell(1, 2, 7, 3), Question(30, 50, 7))
     n_layers = (small.cfg.n_layers - 1) * 4  # from the cell's on; two ways to cut the edge, two to replace the head
-    assert host.told[0] == (0, n_layers)
-    assert host.told[-1] == (n_layers, n_layers)
-    assert host.told == sorted(host.told)
+    assert host.progress[0] == (0, n_layers)
+    assert host.progress[-1] == (n_layers, n_layers)
+    assert host.progress == sorted(host.progress)

@@ -88,8 +88,8 @@ def test_a_scores_parts_add_up_to_it(kind: str, runs: dict[str, Run]) -> None:
             continue
         score = float(why.parts.score.values)
         cap = run.cfg.attn_scores_soft_cap
-        shown = score if cap is None else cap * torch.tensor(score / cap).tanh().item()
-        assert shown == pytest.approx(theirs, abs=2e-4)
+        score_after_cap = score if cap is None else cap * torch.tensor(score / cap).tanh().item()
+        assert score_after_cap == pytest.approx(theirs, abs=2e-4)
         assert (why.capped is None) == (cap is None)
         assert float(why.parts.matrix.values.sum()) == pytest.approx(score, rel=1e-4, abs=2e-4)
         assert why.parts.matrix.values.shape == (len(why.query_names), len(why.key_names))
@@ -111,11 +111,11 @@ def test_what_is_clipped_is_a_part_of_its_own(runs: dict[str, Run]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_direct_effects_add_up_to_the_difference_of_logits_before_any_cap(kind: str, runs: dict[str, Run]) -> None:
     run = runs[kind]
-    found, logits = logit_attribution(run, Question(TARGET, DISTRACTOR, POSITION)), uncapped(run)[POSITION]
+    effects, logits = logit_attribution(run, Question(TARGET, DISTRACTOR, POSITION)), uncapped(run)[POSITION]
     difference = float(logits[TARGET] - logits[DISTRACTOR])
-    assert float(found.difference.values) == pytest.approx(difference, abs=1e-3)
-    assert float(found.values.values.sum()) == pytest.approx(difference, abs=1e-3)
-    assert float(found.lens.values[-1]) == pytest.approx(difference, abs=1e-3)
+    assert float(effects.difference.values) == pytest.approx(difference, abs=1e-3)
+    assert float(effects.values.values.sum()) == pytest.approx(difference, abs=1e-3)
+    assert float(effects.lens.values[-1]) == pytest.approx(difference, abs=1e-3)
 
 
 def changed(run: Run, name: str, *part: int | slice) -> float:
@@ -156,10 +156,10 @@ def test_what_a_head_writes_is_told_apart_by_key(kind: str, runs: dict[str, Run]
 def test_the_lengths_of_writes_are_those_of_what_is_written(kind: str, runs: dict[str, Run]) -> None:
     run = runs[kind]
     for layer, head in ((0, 0), (1, 2), (2, 3)):
-        shown = cells(attention_of(run, (layer, head)), How("write"))[POSITION]
+        write_lengths = cells(attention_of(run, (layer, head)), How("write"))[POSITION]
         lengths = writes_of(run, (layer, head), POSITION).norm(dim=-1)
-        seen = ~shown.isnan()
-        torch.testing.assert_close(shown[seen], lengths[seen], **CLOSE)
+        seen = ~write_lengths.isnan()
+        torch.testing.assert_close(write_lengths[seen], lengths[seen], **CLOSE)
         pattern = attend(run, layer, head).pattern[POSITION]
         assert not pattern[~seen].any()
         logsumexp = attention_of(run, (layer, head)).logsumexp[POSITION]
@@ -220,11 +220,11 @@ def centred(x: Tensor, is_layer_norm: bool) -> Tensor:
 
 def gain_of(model: Transformer, name: str, head: int = 0) -> Tensor | float:
     """The gain of a norm by its parameter's name, that of a head where it has one for each; 1 where there is none."""
-    found = dict(model.named_parameters()).get(f"{name}.w")
-    if found is None:
+    weight = dict(model.named_parameters()).get(f"{name}.w")
+    if weight is None:
         return 1.0
     width = model.cfg.d_head if "_norm" in name else model.cfg.d_model
-    return found.double() if found.shape == (width,) else found.double().reshape(-1, width)[head]
+    return weight.double() if weight.shape == (width,) else weight.double().reshape(-1, width)[head]
 
 
 def turned(model: Transformer, x: Tensor, position: int) -> Tensor:
@@ -294,8 +294,8 @@ def test_an_output_value_circuit_is_what_attending_to_a_token_adds_to_logits(
         written = centred(written, layer_norm) * gain_of(model, f"blocks.{layer}.ln1_post")
     written = centred(written * cfg.residual_scale, layer_norm) * gain_of(model, "ln_final") * cfg.logits_scale
     matrix = HeadCircuit(model, (layer, head), "ov").matrix
-    found = (matrix.A[WORDS] @ matrix.B[:, WORDS]).double()
-    torch.testing.assert_close(found, written @ model.unembed.W_U[:, WORDS].double(), rtol=1e-3, atol=1e-3)
+    product = (matrix.A[WORDS] @ matrix.B[:, WORDS]).double()
+    torch.testing.assert_close(product, written @ model.unembed.W_U[:, WORDS].double(), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

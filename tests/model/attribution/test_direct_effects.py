@@ -72,8 +72,8 @@ def _score(
         return projected(_parts(model, cache, position, layer)[1], stream, norm, W, b)
 
     score = float(cache["attn_scores", layer][0, head, query, key])
-    found = score_parts(rows(query, "Q"), rows(key, "K"), attention_scale(model.cfg, layer), score)
-    return [*names, "LayerNorm's bias", "b"], found
+    parts = score_parts(rows(query, "Q"), rows(key, "K"), attention_scale(model.cfg, layer), score)
+    return [*names, "LayerNorm's bias", "b"], parts
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -83,13 +83,13 @@ def test_the_parts_of_every_score_add_up_to_it(variant: str) -> None:
     for layer in range(model.cfg.n_layers):
         for head in range(model.cfg.n_heads):
             for query, key in ((5, 2), (4, 4), (6, 0)):
-                names, found = _score(model, cache, layer, head, query, key)
+                names, parts = _score(model, cache, layer, head, query, key)
                 score = float(cache["attn_scores", layer][0, head, query, key])
-                assert found.matrix.values.shape == (len(names), len(names))
-                assert float(found.matrix.values.sum()) == pytest.approx(score, abs=SUM)
-                assert float(found.query_parts.values.sum()) == pytest.approx(score, abs=SUM)
-                assert float(found.key_parts.values.sum()) == pytest.approx(score, abs=SUM)
-                assert abs(float(found.residual.values)) < SUM
+                assert parts.matrix.values.shape == (len(names), len(names))
+                assert float(parts.matrix.values.sum()) == pytest.approx(score, abs=SUM)
+                assert float(parts.query_parts.values.sum()) == pytest.approx(score, abs=SUM)
+                assert float(parts.key_parts.values.sum()) == pytest.approx(score, abs=SUM)
+                assert abs(float(parts.residual.values)) < SUM
 
 
 def test_a_part_of_the_score_is_that_of_two_streams_alone() -> None:
@@ -98,12 +98,12 @@ def test_a_part_of_the_score_is_that_of_two_streams_alone() -> None:
     for bias in ("b_Q", "b_K"):
         model.get_parameter(f"blocks.1.attn.{bias}").data.zero_()
     cache = _cached(model)
-    names, found = _score(model, cache, 1, 2, 5, 3)
+    names, parts = _score(model, cache, 1, 2, 5, 3)
     W_Q, W_K = (_of_head(model, 1, 2, name) for name in ("W_Q", "W_K"))
     for row, query in (("embed", cache["embed"][0, 5]), ("L0H1", cache["result", 0][0, 5, 1])):
         for column, key in (("pos_embed", cache["pos_embed"][0, 3]), ("L0 MLP", cache["mlp_out", 0][0, 3])):
             alone = (query @ W_Q) @ (key @ W_K) / attention_scale(model.cfg, 1)
-            entry = found.matrix.values[names.index(row), names.index(column)]
+            entry = parts.matrix.values[names.index(row), names.index(column)]
             assert float(entry) == pytest.approx(float(alone), rel=1e-4, abs=1e-5)  # float32, of a dozen products
 
 
@@ -150,8 +150,8 @@ def test_direct_effects_are_transformer_lens_logit_attributions() -> None:
     _, theirs = twin.run_with_cache(tokens)
 
     def attributed(stack: Any) -> Tensor:
-        found = theirs.logit_attrs(stack, TARGET, DISTRACTOR, pos_slice=position, batch_slice=0)
-        return found.flatten()
+        attribution = theirs.logit_attrs(stack, TARGET, DISTRACTOR, pos_slice=position, batch_slice=0)
+        return attribution.flatten()
 
     expected = attributed(theirs.stack_head_results(layer=-1, pos_slice=position))
     components, labels = theirs.decompose_resid(layer=-1, pos_slice=position, return_labels=True)
@@ -159,12 +159,12 @@ def test_direct_effects_are_transformer_lens_logit_attributions() -> None:
     cache = _cached(model)
     names, parts = _parts(model, cache, position, model.cfg.n_layers)
     stream = cache["resid_post", -1][0, position]
-    found = direct_effects(parts, stream, _norm(model, "ln_final"), _direction(model)[0]).values.float()
+    effects = direct_effects(parts, stream, _norm(model, "ln_final"), _direction(model)[0]).values.float()
     heads = [slot for slot, name in enumerate(names) if "H" in name and "MLP" not in name]
-    torch.testing.assert_close(found[heads], expected[: len(heads)], rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(effects[heads], expected[: len(heads)], rtol=RTOL, atol=ATOL)
     ours = {"embed": "embed", "pos_embed": "pos_embed", "0_mlp_out": "L0 MLP", "1_mlp_out": "L1 MLP"}
     for theirs_name, name in ours.items():
-        mine, other = found[names.index(name)], of_parts[labels.index(theirs_name)]
+        mine, other = effects[names.index(name)], of_parts[labels.index(theirs_name)]
         torch.testing.assert_close(mine, other, rtol=RTOL, atol=ATOL)
 
 
@@ -173,11 +173,11 @@ def test_the_lens_ends_with_the_models_own_difference() -> None:
     cache = _cached(model)
     streams = [cache["resid_pre", 0][0, 4], *(cache["resid_post", layer][0, 4] for layer in range(2))]
     (direction, bias), norm = _direction(model), _norm(model, "ln_final")
-    found = lens_differences(streams, norm, direction, bias).values
+    differences = lens_differences(streams, norm, direction, bias).values
     with torch.inference_mode():
         each = torch.stack([model.unembed(model.ln_final(s[None, None], NO_TAP))[0, 0] for s in streams])
     expected = (each[:, TARGET] - each[:, DISTRACTOR]).double()
-    torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(differences, expected, rtol=RTOL, atol=ATOL)
 
 
 def test_edges_add_up_to_what_the_head_writes() -> None:
@@ -203,24 +203,24 @@ def test_what_a_write_promotes_is_what_its_removal_takes_away() -> None:
         return (vector - vector.mean()) / scale * gain @ model.unembed.W_U.double()
 
     change = logits(stream) - logits(stream - write)
-    found = promoted(write.float(), stream.float(), norm, model.unembed.W_U.detach(), 4)
+    tokens = promoted(write.float(), stream.float(), norm, model.unembed.W_U.detach(), 4)
     best = change.topk(4)
     worst = change.topk(4, largest=False)
-    assert found.raised.values.tolist() == best.indices.tolist()
-    assert found.lowered.values.tolist() == worst.indices.tolist()
-    torch.testing.assert_close(found.raised_by.values.double(), best.values, rtol=RTOL, atol=ATOL)
-    torch.testing.assert_close(found.lowered_by.values.double(), worst.values, rtol=RTOL, atol=ATOL)
+    assert tokens.raised.values.tolist() == best.indices.tolist()
+    assert tokens.lowered.values.tolist() == worst.indices.tolist()
+    torch.testing.assert_close(tokens.raised_by.values.double(), best.values, rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(tokens.lowered_by.values.double(), worst.values, rtol=RTOL, atol=ATOL)
 
 
 def test_only_what_is_raised_is_promoted_and_only_what_is_lowered_suppressed() -> None:
     """Of few tokens or labels there are not as many of either as were asked for."""
     write, W_U = torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0, 3.0, 2.0], [1.0, -1.0, 0.0, -1.0]])
-    found = promoted(write, torch.ones(2), None, W_U, 10)  # 3, -2, 3 and 0 logits
-    assert sorted(found.raised.values.tolist()) == [0, 2]
-    assert found.raised_by.values.tolist() == [3.0, 3.0]
-    assert found.lowered.values.tolist() == [1]
-    assert found.lowered_by.values.tolist() == [-2.0]
-    rows = [row[1::2] for row in promoted_rows(found, LabelNames(["a", "b", "c", "d"]))]
+    tokens = promoted(write, torch.ones(2), None, W_U, 10)  # 3, -2, 3 and 0 logits
+    assert sorted(tokens.raised.values.tolist()) == [0, 2]
+    assert tokens.raised_by.values.tolist() == [3.0, 3.0]
+    assert tokens.lowered.values.tolist() == [1]
+    assert tokens.lowered_by.values.tolist() == [-2.0]
+    rows = [row[1::2] for row in promoted_rows(tokens, LabelNames(["a", "b", "c", "d"]))]
     assert [tuple(row) for row in rows] == [("a", "b"), ("c", None)]
     with pytest.raises(HeadlightError, match="k is 0; ask for at least 1"):
         promoted(write, torch.ones(2), None, W_U, 0)
@@ -231,17 +231,17 @@ def test_two_parts_by_hand() -> None:
     eye, none = torch.eye(2), torch.zeros(2)
     query = projected(torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([2.0, 1.0]), None, eye, none)
     key = projected(torch.tensor([[2.0, 0.0], [0.0, 3.0]]), torch.tensor([2.0, 3.0]), None, eye, none)
-    found = score_parts(query, key, 2.0, 3.5)
-    assert found.matrix.values[:2, :2].tolist() == [[1, 0], [1, 1.5]]
-    assert found.query_parts.values.tolist() == [1, 2.5, 0, 0]
-    assert found.key_parts.values.tolist() == [2, 1.5, 0, 0]
-    assert float(found.residual.values) == 0
+    parts = score_parts(query, key, 2.0, 3.5)
+    assert parts.matrix.values[:2, :2].tolist() == [[1, 0], [1, 1.5]]
+    assert parts.query_parts.values.tolist() == [1, 2.5, 0, 0]
+    assert parts.key_parts.values.tolist() == [2, 1.5, 0, 0]
+    assert float(parts.residual.values) == 0
 
 
 def test_layer_norm_by_hand() -> None:
     """A stream of (3, 1): mean 2, standard deviation 1. Its part (3, 0) becomes (1.5, -1.5), and times the gain."""
-    found = normalized(torch.tensor([[3.0, 0.0]]), torch.tensor([3.0, 1.0]), Norm(1e-12, torch.tensor([2.0, 1.0])))
-    assert found[0].tolist() == pytest.approx([3.0, -1.5])
+    normal = normalized(torch.tensor([[3.0, 0.0]]), torch.tensor([3.0, 1.0]), Norm(1e-12, torch.tensor([2.0, 1.0])))
+    assert normal[0].tolist() == pytest.approx([3.0, -1.5])
     constants = constant_effects(Norm(0.0, None, torch.tensor([1.0, 2.0])), torch.tensor([3.0, 4.0]), 0.5)
     assert constants.values.tolist() == [11.0, 0.5]
 
@@ -267,7 +267,7 @@ def test_minis_induction_heads_key_is_found_by_previous_token_heads(
 ) -> None:
     """K-composition: of the key's parts those of the heads that look at the previous token lead all other heads'."""
     names, _, previous = induction[0]
-    by_part = torch.stack([found.key_parts.values for _, found, _ in induction]).mean(0)
+    by_part = torch.stack([score.key_parts.values for _, score, _ in induction]).mean(0)
     heads = {name: float(by_part[slot]) for slot, name in enumerate(names) if name.startswith("L0H")}
     looking_back = {f"L0H{head}" for head in (previous > 0.9).nonzero().flatten().tolist()}
     assert looking_back
@@ -282,7 +282,7 @@ def test_minis_induction_heads_query_is_its_token(
 ) -> None:
     """Of all that is not the MLP, which has read the same token, the embedding gives most."""
     names, _, _ = induction[0]
-    by_part = torch.stack([found.query_parts.values for _, found, _ in induction]).mean(0)
+    by_part = torch.stack([score.query_parts.values for _, score, _ in induction]).mean(0)
     parts = {name: float(by_part[slot]) for slot, name in enumerate(names) if name != "L0 MLP"}
     assert max(parts, key=lambda name: parts[name]) == "embed"
     assert math.isclose(sum(parts.values()) + float(by_part[names.index("L0 MLP")]), float(by_part.sum()))

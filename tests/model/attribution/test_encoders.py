@@ -110,11 +110,12 @@ class Linearized:
             return [module.register_forward_hook(lambda _, args, output: leaf(output, self.words))]
         return []
 
-    def parts(self, of: Tensor, n_heads: int, layers: int) -> dict[str, float]:
+    def parts(self, output: Tensor, n_heads: int, layers: int) -> dict[str, float]:
         """What heads, MLPs and tokens of the first layers add to a number."""
         leaves = [*self.heads[:layers], *self.mlps[:layers], *self.words]
         added = [
-            leaf * grad for leaf, grad in zip(leaves, torch.autograd.grad(of, leaves, retain_graph=True), strict=True)
+            leaf * grad
+            for leaf, grad in zip(leaves, torch.autograd.grad(output, leaves, retain_graph=True), strict=True)
         ]
         heads = [each.sum((0, 1)).unflatten(0, (n_heads, -1)).sum(1).tolist() for each in added[:layers]]
         by_name = {f"L{layer}H{head}": value for layer, row in enumerate(heads) for head, value in enumerate(row)}
@@ -149,8 +150,8 @@ def test_each_part_s_effect_on_a_label_is_that_of_transformers_modules(
     assert float(effects.values.values.sum()) == near(difference, kind)
     assert float(effects.accumulated.values[-1]) == near(difference, kind)
     linear = Linearized(theirs)
-    held = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
-    expected = linear.parts(held[0] - held[1], run.cfg.n_heads, run.cfg.n_layers)
+    label_logits = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
+    expected = linear.parts(label_logits[0] - label_logits[1], run.cfg.n_heads, run.cfg.n_layers)
     ours = dict(zip(effects.names, effects.values.values.tolist(), strict=True))
     assert {name: ours[name] for name in expected} == near(expected, kind)
     by_source = attribution_by_source(run, (0, 1), Question(0, 1, position))
@@ -171,8 +172,8 @@ def test_each_neuron_s_effect_is_that_of_transformers_modules(
             W: Tensor = module.weight.detach()  # type: ignore[assignment]
             module.register_forward_pre_hook(lambda _, args, W=W: neurons.append((args[0].detach(), W)))
     linear = Linearized(theirs)
-    held = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
-    gradients = torch.autograd.grad(held[0] - held[1], linear.mlps)
+    label_logits = linear.logits if linear.logits.ndim == 1 else linear.logits[position]
+    gradients = torch.autograd.grad(label_logits[0] - label_logits[1], linear.mlps)
     expected = [(post * (each @ W))[0].sum(0) for (post, W), each in zip(neurons, gradients, strict=True)]
     ours, whole = direct_effects(run, question), logit_attribution(run, question)
     torch.testing.assert_close(ours.values.values, torch.stack(expected), rtol=1e-6, atol=1e-6)  # kept in float32

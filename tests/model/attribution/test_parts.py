@@ -36,12 +36,12 @@ def on_tokens(run: Run, cache: ActivationCache, write: Tensor, position: int) ->
 @pytest.mark.parametrize("layer", [0, 2, None])
 def test_the_parts_are_what_the_pass_wrote_and_sum_to_its_stream(runs: tuple[Run, Run], layer: int | None) -> None:
     run, cache = runs[0], activations(runs[0])
-    found = parts_at(run, QUERY, layer)
+    parts = parts_at(run, QUERY, layer)
     n_layers = run.cfg.n_layers
     stream = cache["resid_post", n_layers - 1] if layer is None else cache["resid_pre", layer]
-    torch.testing.assert_close(found.vectors.sum(0), stream[0, QUERY], **CLOSE)
-    assert names_at(run, QUERY, n_layers if layer is None else layer) == found.parts
-    for part, vector in zip(found.parts, found.vectors, strict=True):
+    torch.testing.assert_close(parts.vectors.sum(0), stream[0, QUERY], **CLOSE)
+    assert names_at(run, QUERY, n_layers if layer is None else layer) == parts.parts
+    for part, vector in zip(parts.parts, parts.vectors, strict=True):
         if part.head is not None:
             torch.testing.assert_close(vector, cache["result", part.layer][0, QUERY, part.head], **CLOSE)
         elif part.name.endswith("MLP"):
@@ -69,6 +69,6 @@ def test_what_an_edge_promotes_more_in_b_is_the_difference_of_its_effects_on_all
         write = cache["pattern", layer][0, head, at.query, KEY] * cache["v", layer][0, KEY, head]
         effects.append(on_tokens(run, cache, write @ run.model.blocks[layer].attn.W_O[head], at.query))
     apart = effects[1] - effects[0]
-    found = written_apart((runs[0], at), (runs[1], at))
-    torch.testing.assert_close(found.raised_by.values, apart.topk(len(found.raised_by.values)).values, **CLOSE)
-    torch.testing.assert_close(found.lowered_by.values, apart[found.lowered.values], **CLOSE)
+    tokens = written_apart((runs[0], at), (runs[1], at))
+    torch.testing.assert_close(tokens.raised_by.values, apart.topk(len(tokens.raised_by.values)).values, **CLOSE)
+    torch.testing.assert_close(tokens.lowered_by.values, apart[tokens.lowered.values], **CLOSE)

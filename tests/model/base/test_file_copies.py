@@ -106,10 +106,10 @@ def test_a_file_that_becomes_shorter_while_it_is_copied_is_said_to_be(
     monkeypatch.setattr(file_copies, "BLOCK", 2**16)
     send, sent = os.sendfile, list[int]()
 
-    def cut(*given: object) -> int:
+    def cut(*args: object) -> int:
         if len(sent) == 2:
             os.truncate(tmp_path / "model.safetensors", 2**16)
-        sent.append(send(*given))
+        sent.append(send(*args))
         return sent[-1]
 
     monkeypatch.setattr(os, "sendfile", cut)

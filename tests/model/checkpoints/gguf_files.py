@@ -81,7 +81,7 @@ def _settings(writer: Any, architecture: str, config: Any) -> None:
 
 def _converted(architecture: str, theirs: Any) -> dict[str, Tensor]:
     """The tensors with their values as llama.cpp wants them, under transformers' names."""
-    config, found = theirs.config, dict[str, Tensor]()
+    config, state_dict = theirs.config, dict[str, Tensor]()
     n_heads, tied = config.num_attention_heads, config.tie_word_embeddings
     for name, value in theirs.state_dict().items():
         tensor = value
@@ -97,16 +97,16 @@ def _converted(architecture: str, theirs: Any) -> dict[str, Tensor]:
             tensor = tensor.T
         if name.endswith("experts.gate_up_proj"):
             of_gate, of_linear = tensor.chunk(2, dim=1)
-            found |= {
+            state_dict |= {
                 name.replace("gate_up_proj", f"{part}_proj.weight"): half
                 for part, half in (("gate", of_gate), ("up", of_linear))
             }
             continue
-        found[f"{name}.weight" if name.endswith("experts.down_proj") else name] = tensor
+        state_dict[f"{name}.weight" if name.endswith("experts.down_proj") else name] = tensor
     if architecture == "phi2":  # queries, keys and values one behind the other
         for layer in range(config.num_hidden_layers):
             for part in ("weight", "bias"):
                 at = f"model.layers.{layer}.self_attn."
-                parts = [found.pop(f"{at}{role}_proj.{part}") for role in "qkv"]
-                found[f"transformer.h.{layer}.mixer.Wqkv.{part}"] = torch.cat(parts)
-    return found
+                parts = [state_dict.pop(f"{at}{role}_proj.{part}") for role in "qkv"]
+                state_dict[f"transformer.h.{layer}.mixer.Wqkv.{part}"] = torch.cat(parts)
+    return state_dict

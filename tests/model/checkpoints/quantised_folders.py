@@ -125,16 +125,16 @@ def torchao(d_out: int, d_in: int) -> Packed:
 def nf4(nested: bool, block: int = 64) -> Callable[[int, int], Packed]:
     def pack(d_out: int, d_in: int) -> Packed:
         whole, n_blocks = codes(4, d_out * d_in), d_out * d_in // block
-        told: dict[str, Any] = {"quant_type": "nf4", "blocksize": block, "dtype": "float32", "shape": [d_out, d_in]}
+        settings: dict[str, Any] = {"quant_type": "nf4", "blocksize": block, "dtype": "float32", "shape": [d_out, d_in]}
         parts = {"weight": (whole[0::2] * 16 + whole[1::2]).byte()[:, None], "weight.quant_map": torch.tensor(NF4)}
         if nested:
             table, largest, stored = torch.rand(256), 0.1 + torch.rand(-(-n_blocks // 16)), codes(8, n_blocks).byte()
-            told |= {"nested_blocksize": 16, "nested_dtype": "float32", "nested_offset": 0.05}
+            settings |= {"nested_blocksize": 16, "nested_dtype": "float32", "nested_offset": 0.05}
             parts |= {"weight.absmax": stored, "weight.nested_absmax": largest, "weight.nested_quant_map": table}
             of_blocks = table[stored.long()] * largest.repeat_interleave(16)[:n_blocks] + 0.05
         else:
             of_blocks = parts["weight.absmax"] = 0.1 + torch.rand(n_blocks)
-        state = torch.tensor(list(json.dumps(told).encode()), dtype=torch.uint8)
+        state = torch.tensor(list(json.dumps(settings).encode()), dtype=torch.uint8)
         matrix = torch.tensor(NF4)[whole] * of_blocks.repeat_interleave(block)
         return parts | {"weight.quant_state.bitsandbytes__nf4": state}, matrix.view(d_out, d_in)
 

@@ -50,19 +50,19 @@ def largest_of_seq2seq(name: str) -> tuple[float, ...]:
 
 
 def _by_kind(differences: Iterable[tuple[str, float]]) -> tuple[float, ...]:
-    found = list(differences)
-    return tuple(max(difference for what, difference in found if kind in what) for kind in KINDS)
+    pairs = list(differences)
+    return tuple(max(difference for what, difference in pairs if kind in what) for kind in KINDS)
 
 
 def rows() -> Iterator[Row]:
     """A row for each architecture, in the order of their names."""
-    found: dict[str, list[tuple[float, ...]]] = {}
+    by_family: dict[str, list[tuple[float, ...]]] = {}
     for name, case in architectures.every():
-        found.setdefault(name.partition(":")[0], []).append(largest(case))
+        by_family.setdefault(name.partition(":")[0], []).append(largest(case))
     for name in seq2seq_twins.CONFIGS:
-        found.setdefault(name.partition(":")[0], []).append(largest_of_seq2seq(name))
-    for name in sorted(found):
-        yield Row(name, len(found[name]), tuple(max(of_kind) for of_kind in zip(*found[name], strict=True)))
+        by_family.setdefault(name.partition(":")[0], []).append(largest_of_seq2seq(name))
+    for name in sorted(by_family):
+        yield Row(name, len(by_family[name]), tuple(max(of_kind) for of_kind in zip(*by_family[name], strict=True)))
 
 
 def markdown() -> str:

@@ -45,8 +45,8 @@ def assert_same(difference: float, what: str) -> None:
 
 
 def test_logits_streams_and_patterns_are_those_of_transformers(case: Case, both: tuple[Transformer, Any]) -> None:
-    for what, found in differences(case, *both):
-        assert_same(found, what)
+    for what, error in differences(case, *both):
+        assert_same(error, what)
 
 
 @torch.no_grad()
@@ -56,13 +56,13 @@ def test_a_module_s_name_is_that_of_the_activation_that_it_gives(case: Case, bot
     Bloom's attention and MLP give what they add and the stream; others' are normalised or multiplied behind them.
     """
     model, reference = both
-    tokens, given, kept = tokens_of(case), dict[str, Tensor](), Collect(model.hook_names)
+    tokens, outputs, kept = tokens_of(case), dict[str, Tensor](), Collect(model.hook_names)
 
     def keep(name: str, module: Any, args: Any, kwargs: Any, output: Any) -> None:
         output = output[0] if isinstance(output, tuple) else output
         whole = {name: output, f"{name}.input": args[0] if args else kwargs.get("hidden_states")}
         # A copy: Falcon adds to it in place.
-        given.update({name: found.clone() for name, found in whole.items() if isinstance(found, Tensor)})
+        outputs.update({name: output.clone() for name, output in whole.items() if isinstance(output, Tensor)})
 
     handles = [
         module.register_forward_hook(partial(keep, name), with_kwargs=True)
@@ -74,18 +74,18 @@ def test_a_module_s_name_is_that_of_the_activation_that_it_gives(case: Case, bot
     for handle in handles:
         handle.remove()
     compared = set()
-    for name, theirs in given.items():
+    for name, theirs in outputs.items():
         try:
             ours = translated(name, model.cfg)
         except CheckpointError:
             continue
         if ours == name:
             continue
-        found = _activation(ours, model, kept.kept).flatten(2)
-        if found.shape[-1] == theirs.shape[-1]:  # of another width a dictionary is refused, as of narrow embeddings
+        value = _activation(ours, model, kept.kept).flatten(2)
+        if value.shape[-1] == theirs.shape[-1]:  # of another width a dictionary is refused, as of narrow embeddings
             compared.add(ours.split(".", 2)[-1])
-            theirs = theirs.reshape(-1, *found.shape[1:]).expand_as(found)
-            assert_same(difference(found, theirs), f"{name}, {ours},")
+            theirs = theirs.reshape(-1, *value.shape[1:]).expand_as(value)
+            assert_same(difference(value, theirs), f"{name}, {ours},")
     added = {"hook_attn_out", "hook_mlp_out"} if model.cfg.residual_scale == 1.0 and not model.cfg.post_norm else set()
     one_module = {"albert"}  # for several layers, so that no name is that of one of them
     assert compared >= (set() if case.config.model_type in one_module else {"hook_resid_pre"} | added)
@@ -100,9 +100,9 @@ def _activation(name: str, model: Transformer, kept: dict[str, Tensor]) -> Tenso
     norm = model.block(int(layer)).get_submodule(before)
     if f"{blocks}.{layer}.{before}.hook_normalized" not in kept:  # ModernBERT's first layer has no norm
         return kept[f"{blocks}.{layer}.hook_resid_pre"]
-    found = kept[f"{blocks}.{layer}.{before}.hook_normalized"]
-    found = found if getattr(norm, "w", None) is None else found * norm.w
-    return found if getattr(norm, "b", None) is None else found + norm.b
+    activation = kept[f"{blocks}.{layer}.{before}.hook_normalized"]
+    activation = activation if getattr(norm, "w", None) is None else activation * norm.w
+    return activation if getattr(norm, "b", None) is None else activation + norm.b
 
 
 def test_matrices_are_views_of_the_files(case: Case, both: tuple[Transformer, Any]) -> None:

@@ -37,12 +37,15 @@ def t5_pieces() -> Backend:
 def bart_bytes() -> Backend:
     """BART's kind: GPT-2's bytes, between special tokens of its own."""
     backend = small_backend()
-    told = json.loads(backend.to_str())
+    config = json.loads(backend.to_str())
     named = {"<s>": 0, "<pad>": 1, "</s>": 2}  # in the places of what nobody types
-    kept = {token: number for token, number in told["model"]["vocab"].items() if number not in named.values()}
-    told["model"] |= {"vocab": named | kept, "merges": [pair for pair in told["model"]["merges"] if "!" not in pair]}
-    told["added_tokens"] = []
-    backend = Backend.from_str(json.dumps(told))
+    kept = {token: number for token, number in config["model"]["vocab"].items() if number not in named.values()}
+    config["model"] |= {
+        "vocab": named | kept,
+        "merges": [pair for pair in config["model"]["merges"] if "!" not in pair],
+    }
+    config["added_tokens"] = []
+    backend = Backend.from_str(json.dumps(config))
     backend.add_special_tokens([*named, "<mask>"])
     backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     return backend
@@ -57,13 +60,13 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def assert_same(ours: Tensor, theirs: Tensor, what: str) -> None:
-    found = difference(ours, theirs)
-    assert found <= TOLERANCE, f"{what} differs by {found:.1e} of the largest"
+    error = difference(ours, theirs)
+    assert error <= TOLERANCE, f"{what} differs by {error:.1e} of the largest"
 
 
 def test_logits_streams_and_patterns_are_those_of_transformers(both: tuple[Seq2SeqTransformer, Any]) -> None:
-    for what, found in differences(*both):
-        assert found <= TOLERANCE, f"{what} differs by {found:.1e} of the largest"
+    for what, error in differences(*both):
+        assert error <= TOLERANCE, f"{what} differs by {error:.1e} of the largest"
 
 
 @torch.no_grad()
@@ -139,20 +142,20 @@ def test_a_text_is_read_as_transformers_reads_it_and_translated(
 ) -> None:
     theirs = noisy(config)
     theirs.save_pretrained(tmp_path)
-    told = {"mask_token": "<mask>"} if config.model_type == "bart" else {}
-    write(tmp_path, make(), tokenizer_class="PreTrainedTokenizerFast", **told)
+    settings = {"mask_token": "<mask>"} if config.model_type == "bart" else {}
+    write(tmp_path, make(), tokenizer_class="PreTrainedTokenizerFast", **settings)
     model, tokenizer = load_seq2seq(tmp_path), PreTrainedTokenizerFast.from_pretrained(tmp_path)
     ids = tokenizer(text).input_ids
     assert model.to_source_tokens(text)[0].tolist() == ids
     framed = tokenizer(target).input_ids
     assert model.to_target_tokens(target)[0].tolist() == [model.cfg.start_token, *framed[:-1]]
-    found = translate(model, text, beams=2)
-    assert list(found.source_labels) == source
-    assert found.attention["cross"].pattern.shape[-1] == len(ids)
-    given = translate(model, text, target)
-    expected = theirs(torch.tensor([ids]), decoder_input_ids=torch.tensor([given.read])).logits[0].log_softmax(-1)
-    assert_same(given.log_probs, expected.gather(-1, given.written[:, None])[:, 0], "a log probability")
-    assert given.text == target
+    translation = translate(model, text, beams=2)
+    assert list(translation.source_labels) == source
+    assert translation.attention["cross"].pattern.shape[-1] == len(ids)
+    result = translate(model, text, target)
+    expected = theirs(torch.tensor([ids]), decoder_input_ids=torch.tensor([result.read])).logits[0].log_softmax(-1)
+    assert_same(result.log_probs, expected.gather(-1, result.written[:, None])[:, 0], "a log probability")
+    assert result.text == target
 
 
 @pytest.mark.parametrize("text", ["", " "])

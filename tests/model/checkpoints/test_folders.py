@@ -135,9 +135,9 @@ def test_a_config_that_contradicts_its_tensors_is_refused_by_their_names(
 )
 def test_configs_of_older_versions_say_the_same(name: str, now: str, once: dict[str, Any], tmp_path: Path) -> None:
     noisy(CASES[name]).save_pretrained(tmp_path)
-    expected, told = load(tmp_path).cfg, json.loads((tmp_path / "config.json").read_text())
-    del told[now]
-    (tmp_path / "config.json").write_text(json.dumps(told | once))
+    expected, config = load(tmp_path).cfg, json.loads((tmp_path / "config.json").read_text())
+    del config[now]
+    (tmp_path / "config.json").write_text(json.dumps(config | once))
     assert load(tmp_path).cfg == expected
 
 

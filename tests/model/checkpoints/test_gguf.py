@@ -92,8 +92,8 @@ def noisy(name: str) -> Any:
 
 def logits(model: Any) -> Any:
     with torch.no_grad():
-        found = model(TOKENS)
-    return getattr(found, "logits", found)
+        output = model(TOKENS)
+    return getattr(output, "logits", output)
 
 
 def difference(ours: Any, theirs: Any) -> float:
@@ -272,16 +272,18 @@ TEXTS = ["the the  the", " leading", "naïve\n\n\tcafé", "don't 1212345", "日�
 
 
 @pytest.mark.parametrize(
-    ("told", "size"), [(BPE, 262), (BPE | {"tokenizer.ggml.pre": "llama-bpe"}, 262), (SENTENCEPIECE, 266)]
+    ("metadata", "size"), [(BPE, 262), (BPE | {"tokenizer.ggml.pre": "llama-bpe"}, 262), (SENTENCEPIECE, 266)]
 )
 @pytest.mark.parametrize("begun", [None, True, False])
 def test_token_ids_are_those_of_transformers_reading(
-    told: dict[str, Any], size: int, begun: bool | None, tmp_path: Path
+    metadata: dict[str, Any], size: int, begun: bool | None, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     theirs = AutoModelForCausalLM.from_config(LlamaConfig(**SIZES | {"vocab_size": size, "num_hidden_layers": 1}))
     path = tmp_path / "model.gguf"
-    write_gguf(path, "llama", theirs, more=told | ({} if begun is None else {"tokenizer.ggml.add_bos_token": begun}))
+    write_gguf(
+        path, "llama", theirs, more=metadata | ({} if begun is None else {"tokenizer.ggml.add_bos_token": begun})
+    )
     model, tokenizer = load(path), AutoTokenizer.from_pretrained(tmp_path, gguf_file=path.name)
     assert model.tokenizer is not None
     for text in TEXTS:
@@ -289,8 +291,8 @@ def test_token_ids_are_those_of_transformers_reading(
         plain = tokenizer(text, add_special_tokens=False).input_ids
         assert model.to_tokens(text)[0].tolist() == plain, text
         assert model.to_tokens(text, prepend_bos=True)[0].tolist() in (around, [tokenizer.bos_token_id, *plain]), text
-    assert model.end_tokens == (told["tokenizer.ggml.eos_token_id"],)
-    if "tokenizer.chat_template" in told:
+    assert model.end_tokens == (metadata["tokenizer.ggml.eos_token_id"],)
+    if "tokenizer.chat_template" in metadata:
         messages = [{"role": "user", "content": "the the"}]
         expected = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
         assert model.to_tokens("the the", prepend_bos="chat")[0].tolist() == expected

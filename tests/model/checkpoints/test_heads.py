@@ -114,10 +114,10 @@ def test_outputs_are_those_of_transformers(kind: str, head: str, settings: dict[
     theirs = built(kind, head, **settings)
     theirs.save_pretrained(tmp_path)
     ours, expected = load(tmp_path), outputs_of(theirs, TOKENS)
-    found, cache = ours.run_with_cache(TOKENS)
-    if ours.cfg.output == "labels" and found.shape[1] > 1:
-        found = found[:, [0 if ours.cfg.output_position == "first" else -1]]
-    torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+    logits, cache = ours.run_with_cache(TOKENS)
+    if ours.cfg.output == "labels" and logits.shape[1] > 1:
+        logits = logits[:, [0 if ours.cfg.output_position == "first" else -1]]
+    torch.testing.assert_close(logits, expected, rtol=RTOL, atol=ATOL)
     if head == "ForSequenceClassification" and not settings.get("num_labels"):
         assert ours.outputs.labels(range(3)) == list(NAMES.values())
     if hasattr(theirs.base_model, "pooler") and theirs.base_model.pooler is not None:
@@ -135,8 +135,8 @@ def test_padding_changes_no_label(tmp_path: Path) -> None:
         padded, mask = torch.cat([TOKENS, torch.full((1, 3), pad)], 1), torch.tensor([[1] * 6 + [0] * 3])
         with torch.no_grad():
             expected = theirs(padded, attention_mask=mask).logits
-        found = ours(padded, mask)
-        torch.testing.assert_close(found[:, 0 if kind == "ModernBert" else 5], expected, rtol=RTOL, atol=ATOL)
+        logits = ours(padded, mask)
+        torch.testing.assert_close(logits[:, 0 if kind == "ModernBert" else 5], expected, rtol=RTOL, atol=ATOL)
 
 
 @pytest.mark.parametrize("prefix", ["", "pretrained_model."])

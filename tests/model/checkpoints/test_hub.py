@@ -49,27 +49,27 @@ class Hub:
     repository: str
     files: dict[str, bytes]
     commit: str = COMMIT
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     cut_after: int | None = None  # bytes of the weights after which the connection breaks
     endpoint: str = ""
     pause: float = 0.0  # seconds before the second half of a file of weights
 
     def answer(self, path: str) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body for a request."""
-        if found := re.fullmatch(rf"/api/models/{self.repository}(?:/revision/(.+))?", path):
-            return self._at(found[1], self._json({"id": self.repository, "sha": self.commit, "siblings": []}))
-        if found := re.fullmatch(rf"/api/models/{self.repository}/tree/([^?]+).*", path):
+        if match := re.fullmatch(rf"/api/models/{self.repository}(?:/revision/(.+))?", path):
+            return self._at(match[1], self._json({"id": self.repository, "sha": self.commit, "siblings": []}))
+        if match := re.fullmatch(rf"/api/models/{self.repository}/tree/([^?]+).*", path):
             tree = [
                 {"type": "file", "path": name, "size": len(body), "oid": hashlib.sha1(body).hexdigest()}
                 for name, body in self.files.items()
             ]
-            return self._at(found[1], self._json(tree))
-        if found := re.fullmatch(rf"/{self.repository}/resolve/([^/]+)/(.+)", path):
-            if found[2] not in self.files:
+            return self._at(match[1], self._json(tree))
+        if match := re.fullmatch(rf"/{self.repository}/resolve/([^/]+)/(.+)", path):
+            if match[2] not in self.files:
                 return 404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": self.commit}, b""
-            body = self.files[found[2]]
+            body = self.files[match[2]]
             headers = {"ETag": f'"{hashlib.sha1(body).hexdigest()}"', "X-Repo-Commit": self.commit}
-            return self._at(found[1], (200, headers, body))
+            return self._at(match[1], (200, headers, body))
         return 401, {"X-Error-Code": "RepoNotFound"}, b""
 
     def _at(self, revision: str | None, answer: tuple[int, dict[str, str], bytes]) -> tuple[int, dict[str, str], bytes]:
@@ -91,7 +91,7 @@ def handler(served: Hub) -> type[BaseHTTPRequestHandler]:
             self._send(body_too=True)
 
         def _send(self, body_too: bool) -> None:
-            served.asked.append(f"{self.command} {self.path}")
+            served.requests.append(f"{self.command} {self.path}")
             status, headers, body = served.answer(self.path)
             self.send_response(status)
             for name, value in headers.items():
@@ -156,9 +156,9 @@ def test_a_model_is_fetched_and_its_commit_recorded(served: Hub) -> None:
 
 def test_only_files_that_are_read_are_fetched(served: Hub) -> None:
     load("owner/tiny")
-    fetched = {asked.rpartition("/")[2] for asked in served.asked if "/resolve/" in asked}
+    fetched = {request.rpartition("/")[2] for request in served.requests if "/resolve/" in request}
     assert fetched == set(served.files) - {"pytorch_model.bin", "README.md", "onnx/model.safetensors"}
-    assert not [asked for asked in served.asked if "onnx" in asked]
+    assert not [request for request in served.requests if "onnx" in request]
 
 
 def test_a_lens_is_fetched_from_a_folder_of_a_repository(served: Hub) -> None:
@@ -167,17 +167,17 @@ def test_a_lens_is_fetched_from_a_folder_of_a_repository(served: Hub) -> None:
     folder = located("tuned", "owner/tiny/lens/mini", load("mini").source)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == own
     assert read_lens("tuned", folder).reads(4) == (0, 1, 2, 3, 4)
-    assert not [path for path in served.asked if "safetensors" in path]
+    assert not [path for path in served.requests if "safetensors" in path]
     with pytest.raises(CheckpointError):
         located("jacobian", "owner/tiny/lens/mini", load("mini").source)
 
 
 def test_what_is_on_the_disk_is_opened_without_a_request(served: Hub) -> None:
     load("owner/tiny")
-    served.asked.clear()
+    served.requests.clear()
     assert_opens("owner/tiny")
     assert_opens("owner/tiny", revision=COMMIT)
-    assert not served.asked
+    assert not served.requests
 
 
 def test_a_branch_is_asked_for_again(served: Hub) -> None:
@@ -198,12 +198,12 @@ def test_a_branch_is_opened_from_the_disk_where_there_is_no_network(
 def test_gpt2_s_own_names_stand_for_one_commit(served: Hub, tmp_path: Path) -> None:
     served.repository, served.commit = hub.PINNED["gpt2"]
     assert_opens("gpt2", served.commit)
-    assert not [asked for asked in served.asked if "main" in asked]
-    served.asked.clear()
+    assert not [request for request in served.requests if "main" in request]
+    served.requests.clear()
     # The folder that other programs make, which ask for it by its short name.
     (tmp_path / "cache" / "models--openai-community--gpt2").rename(tmp_path / "cache" / "models--gpt2")
     assert_opens("gpt2", served.commit)
-    assert not served.asked
+    assert not served.requests
 
 
 def test_commits_are_whole_hashes() -> None:
@@ -215,7 +215,7 @@ def test_what_another_program_left_incomplete_is_completed(served: Hub, tmp_path
     snapshot = tmp_path / "cache" / "models--owner--tiny" / "snapshots" / COMMIT
     for name in ("tokenizer.json", "model-00002-of-00005.safetensors"):
         (snapshot / name).unlink()
-        served.asked.clear()
+        served.requests.clear()
         assert_opens("owner/tiny")
         assert (snapshot / name).is_file()
 
@@ -299,9 +299,12 @@ def test_a_gguf_file_of_a_repository_opens_by_name(
         load("owner/tiny")
     for name, n_files in {"owner/tiny:one.gguf": 1, "owner/tiny:two-00002-of-00002.gguf": 2}.items():
         assert not is_here(name)
-        served.asked.clear()
+        served.requests.clear()
         model = load(name)
-        assert len([asked for asked in served.asked if asked.startswith("GET") and "/resolve/" in asked]) == n_files
+        assert (
+            len([request for request in served.requests if request.startswith("GET") and "/resolve/" in request])
+            == n_files
+        )
         assert difference(logits(model), logits(theirs)) < 1e-5  # float32 sums in another order
         assert (model.source.name, model.source.revision) == (name, COMMIT)
         assert is_here(name)
@@ -334,11 +337,11 @@ class Told(Host):
 def test_a_host_hears_how_much_has_arrived(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "TELLING", 0.01)
     served.pause = 0.3
-    fetched, told = hub.fetch("owner/tiny", None, lambda folder: None, host := Told()), host.heard
+    fetched, progress = hub.fetch("owner/tiny", None, lambda folder: None, host := Told()), host.heard
     size = sum(path.stat().st_size for path in fetched.iterdir()) - (fetched / "config.json").stat().st_size
-    assert told == sorted(told)
-    assert told[-1][1] == size
-    assert 0 < told[-1][0] <= size
+    assert progress == sorted(progress)
+    assert progress[-1][1] == size
+    assert 0 < progress[-1][0] <= size
 
 
 def test_a_download_is_stopped_and_the_next_one_completes_it(served: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +364,9 @@ def test_what_the_disk_does_not_hold_is_refused_before_it_is_fetched(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
     with pytest.raises(TooLargeError, match=r"owner/tiny takes .* GB of disk.*set HF_HOME"):
         load("owner/tiny")
-    assert not [asked for asked in served.asked if asked.startswith("GET") and asked.endswith(".safetensors")]
+    assert not [
+        request for request in served.requests if request.startswith("GET") and request.endswith(".safetensors")
+    ]
     free *= 2
     assert_opens("owner/tiny")
 
@@ -370,7 +375,7 @@ def test_another_architecture_is_refused_before_its_weights_are_fetched(served: 
     served.files["config.json"] = b'{"model_type": "mamba"}'
     with pytest.raises(CheckpointError, match="owner/tiny is a 'mamba', which is none of the architectures that open"):
         load("owner/tiny")
-    assert not [asked for asked in served.asked if asked.endswith(".safetensors")]
+    assert not [request for request in served.requests if request.endswith(".safetensors")]
 
 
 @pytest.mark.parametrize("whole", [True, False])

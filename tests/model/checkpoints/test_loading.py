@@ -166,9 +166,9 @@ def test_what_is_no_model_is_called_what_it_is_in_a_sentence(name: str, said: st
     (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
     if not name.endswith("/"):
         path.write_text("{}")
-    given = name.split("/")[0]
-    with pytest.raises(CheckpointError, match=f"^{given} {said}") as refusal:
-        load(tmp_path / given)
+    file_name = name.split("/")[0]
+    with pytest.raises(CheckpointError, match=f"^{file_name} {said}") as refusal:
+        load(tmp_path / file_name)
     assert len(str(refusal.value)) < 300
 
 
@@ -232,10 +232,12 @@ def test_of_a_folder_around_a_gguf_file_that_is_to_be_opened(folder: Path) -> No
         load(folder)
 
 
-@pytest.mark.parametrize("held", ["tf_model.h5", "consolidated.safetensors"])
-def test_a_folder_whose_weights_are_in_another_file_says_which(held: str, folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / held)
-    with pytest.raises(CheckpointError, match=rf"but {held}, and no other format is read from a folder\. Load the"):
+@pytest.mark.parametrize("file_name", ["tf_model.h5", "consolidated.safetensors"])
+def test_a_folder_whose_weights_are_in_another_file_says_which(file_name: str, folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / file_name)
+    with pytest.raises(
+        CheckpointError, match=rf"but {file_name}, and no other format is read from a folder\. Load the"
+    ):
         load(folder)
 
 
@@ -424,7 +426,7 @@ def test_pythons_collector_rests_while_a_model_is_read_and_works_again_whatever_
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     working: list[bool] = []
-    monkeypatch.setattr(gpt2, "check_depth", lambda *given: working.append(gc.isenabled()))
+    monkeypatch.setattr(gpt2, "check_depth", lambda *args: working.append(gc.isenabled()))
     load(folder)
     assert working == [False]
     assert gc.isenabled()

@@ -25,12 +25,12 @@ def halves(
     model: PreTrainedModel, modules: list[str], turned: bool = False, only: str | None = None
 ) -> dict[str, Tensor]:
     """lora_A and lora_B of some modules, or of one of these, as peft names them."""
-    generator, found = torch.Generator().manual_seed(0), dict[str, Tensor]()
+    generator, state_dict = torch.Generator().manual_seed(0), dict[str, Tensor]()
     for module in modules:
         d_out, d_in = model.get_submodule(module).weight.shape[:: -1 if turned else 1]
-        found[f"base_model.model.{module}.lora_A.weight"] = torch.randn(RANK, d_in, generator=generator)
-        found[f"base_model.model.{module}.lora_B.weight"] = torch.randn(d_out, RANK, generator=generator)
-    return {name: found[name] for name in found if only is None or only in name}
+        state_dict[f"base_model.model.{module}.lora_A.weight"] = torch.randn(RANK, d_in, generator=generator)
+        state_dict[f"base_model.model.{module}.lora_B.weight"] = torch.randn(d_out, RANK, generator=generator)
+    return {name: state_dict[name] for name in state_dict if only is None or only in name}
 
 
 def add(model: PreTrainedModel, adapter: dict[str, Tensor], scale: float, turned: bool = False) -> None:
@@ -42,11 +42,11 @@ def add(model: PreTrainedModel, adapter: dict[str, Tensor], scale: float, turned
             weight.data += scale * (product.T if turned else product)
 
 
-def write(folder: Path, adapter: dict[str, Tensor], **told: Any) -> Path:
+def write(folder: Path, adapter: dict[str, Tensor], **config: Any) -> Path:
     folder.mkdir()
     targets = sorted({name.split(".lora_")[0].rpartition(".")[2] for name in adapter if ".lora_" in name})
     settings = {"peft_type": "LORA", "base_model_name_or_path": "../base", "r": RANK, "lora_alpha": ALPHA}
-    settings |= {"target_modules": targets} | told
+    settings |= {"target_modules": targets} | config
     (folder / "adapter_config.json").write_text(json.dumps(settings))
     save_file(adapter, folder / "adapter_model.safetensors")
     return folder
@@ -72,16 +72,16 @@ def assert_opens_as(folder: Path, theirs: PreTrainedModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "scale"),
+    ("config", "scale"),
     [
         ({}, SCALE),
         ({"use_rslora": True}, ALPHA / RANK**0.5),
         ({"base_model_name_or_path": "base"}, SCALE),
     ],
 )
-def test_it_is_merged_on_opening(told: dict[str, Any], scale: float, llama: LlamaForCausalLM, tmp_path: Path) -> None:
+def test_it_is_merged_on_opening(config: dict[str, Any], scale: float, llama: LlamaForCausalLM, tmp_path: Path) -> None:
     adapter = halves(llama, [Q, DOWN])
-    folder = write(tmp_path / "adapter", adapter, **told)
+    folder = write(tmp_path / "adapter", adapter, **config)
     add(llama, adapter, scale)
     assert_opens_as(folder, llama)
 
@@ -125,12 +125,12 @@ def test_what_was_trained_whole_takes_the_bases_place(llama: LlamaForCausalLM, t
 
 
 # What peft goes by is the layer: Conv1D holds [in, out], Linear [out, in], whatever the settings say.
-@pytest.mark.parametrize("told", [True, False])
-def test_gpt2s_matrices_are_the_other_way_round(told: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("fan_in_fan_out", [True, False])
+def test_gpt2s_matrices_are_the_other_way_round(fan_in_fan_out: bool, tmp_path: Path) -> None:
     theirs = random_gpt2(n_inner=12)
     theirs.save_pretrained(tmp_path / "base")
     adapter = halves(theirs, ["transformer.h.1.attn.c_attn", "transformer.h.0.mlp.c_fc"], turned=True)
-    folder = write(tmp_path / "adapter", adapter, fan_in_fan_out=told)
+    folder = write(tmp_path / "adapter", adapter, fan_in_fan_out=fan_in_fan_out)
     add(theirs, adapter, SCALE, turned=True)
     assert_opens_as(folder, theirs)
 

@@ -58,8 +58,8 @@ def apart(model: PreTrainedModel) -> PreTrainedModel:
 
 
 def embedding_halves() -> dict[str, Tensor]:
-    found = {"A": torch.randn(RANK, V), "B": torch.randn(D, RANK)}
-    return {f"{BEFORE}{EMBED}.lora_embedding_{half}": tensor for half, tensor in found.items()}
+    matrices = {"A": torch.randn(RANK, V), "B": torch.randn(D, RANK)}
+    return {f"{BEFORE}{EMBED}.lora_embedding_{half}": tensor for half, tensor in matrices.items()}
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -103,8 +103,8 @@ def test_a_module_that_was_trained_whole_leaves_the_one_that_it_was_tied_to(
     theirs = apart(saved(llama(tie_word_embeddings=tied)))
     weight = torch.randn(V, D)
     theirs.get_submodule(module).weight.data = weight
-    told = {"modules_to_save": [module.rpartition(".")[2]]}
-    assert_opens_as(write(tmp_path / "adapter", {f"{BEFORE}{module}.weight": weight}, **told), theirs)
+    config = {"modules_to_save": [module.rpartition(".")[2]]}
+    assert_opens_as(write(tmp_path / "adapter", {f"{BEFORE}{module}.weight": weight}, **config), theirs)
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -262,8 +262,8 @@ def test_the_head_that_was_trained_with_it_stands_on_its_base(
             module, _, kind = name.rpartition(".") if "out_proj" not in name else name.partition(".")
             head[f"{BEFORE}{module}.{wrapper}{kind}"] = tensor.clone()
     add(theirs, of_body, SCALE)
-    told = {"modules_to_save": ["classifier", "score"], "auto_mapping": {"base_model_class": classifier.__name__}}
-    ours = load(write(tmp_path / "adapter", of_body | head, task_type=task, **told))
+    settings = {"modules_to_save": ["classifier", "score"], "auto_mapping": {"base_model_class": classifier.__name__}}
+    ours = load(write(tmp_path / "adapter", of_body | head, task_type=task, **settings))
     tokens = random_tokens()[:1]
     outputs = ours(tokens)
     at = {"first": [0], "last": [-1], "each": slice(None)}[ours.cfg.output_position]

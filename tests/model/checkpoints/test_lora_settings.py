@@ -55,7 +55,7 @@ AS_SAVED: dict[str, Any] = {  # by peft 0.21's save_pretrained
 
 
 @pytest.mark.parametrize(
-    "told",
+    "config",
     [
         {},
         {"lora_alpha": 0.5, "lora_dropout": 0.3, "revision": "main", "inference_mode": False},
@@ -67,12 +67,12 @@ AS_SAVED: dict[str, Any] = {  # by peft 0.21's save_pretrained
         {"merge_weights": True},  # of peft's first versions
     ],
 )
-def test_what_bears_on_training_alone_is_let_through(told: dict[str, Any]) -> None:
-    assert LoraSettings(AS_SAVED | told).scale(Q, 2) == (0.25 if "lora_alpha" in told else 2.5)
+def test_what_bears_on_training_alone_is_let_through(config: dict[str, Any]) -> None:
+    assert LoraSettings(AS_SAVED | config).scale(Q, 2) == (0.25 if "lora_alpha" in config else 2.5)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "config",
     [
         {"alora_invocation_tokens": [1, 2]},
         {"arrow_config": {"top_k": 2}},
@@ -100,9 +100,11 @@ def test_what_bears_on_training_alone_is_let_through(told: dict[str, Any]) -> No
         {"peft_type": "IA3"},
     ],
 )
-def test_what_changes_the_arithmetic_is_refused_by_name_with_the_way_out(told: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=rf"sets {next(iter(told))} to .*merge_and_unload\(\), then save_pretrained"):
-        LoraSettings(AS_SAVED | told)
+def test_what_changes_the_arithmetic_is_refused_by_name_with_the_way_out(config: dict[str, Any]) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"sets {next(iter(config))} to .*merge_and_unload\(\), then save_pretrained"
+    ):
+        LoraSettings(AS_SAVED | config)
 
 
 WRONG: tuple[Any, ...] = (
@@ -125,9 +127,9 @@ WRONG: tuple[Any, ...] = (
 @pytest.mark.parametrize("key", AS_SAVED)
 def test_a_key_that_is_missing_or_of_a_wrong_type_ends_in_settings_or_in_words(key: str) -> None:
     without = {name: value for name, value in AS_SAVED.items() if name != key}
-    for told in (without, *(AS_SAVED | {key: value} for value in WRONG)):
+    for config in (without, *(AS_SAVED | {key: value} for value in WRONG)):
         with suppress(ConfigError):
-            settings = LoraSettings(told)
+            settings = LoraSettings(config)
             is_target = settings.is_target(Q, "llama", is_linear=True)
             assert isinstance(is_target or settings.has_bias or settings.use_dora or settings.ties, bool)
             settings.scale(Q, 2)
@@ -151,7 +153,7 @@ def test_of_what_cannot_be_merged_nobody_is_told_to_merge_it(kind: str) -> None:
 # The modules that peft's check_target_module_exists takes, from its documentation: a string is a regular expression of
 # the whole name, a list has names or their ends, and the layer is the first number that a name has.
 @pytest.mark.parametrize(
-    ("told", "targets"),
+    ("config", "targets"),
     [
         ({"target_modules": ["q_proj"]}, {Q}),
         ({"target_modules": ["proj"]}, set()),
@@ -173,8 +175,8 @@ def test_of_what_cannot_be_merged_nobody_is_told_to_merge_it(kind: str) -> None:
         ({"target_modules": ["up_proj"], "layers_to_transform": [10], "layers_pattern": ["h", "layers"]}, {UP}),
     ],
 )
-def test_modules_are_chosen_as_peft_chooses_them(told: dict[str, Any], targets: set[str]) -> None:
-    settings = LoraSettings(AS_SAVED | told)
+def test_modules_are_chosen_as_peft_chooses_them(config: dict[str, Any], targets: set[str]) -> None:
+    settings = LoraSettings(AS_SAVED | config)
     assert {module for module in (Q, UP, EXPERT) if settings.is_target(module, "llama", is_linear=True)} == targets
 
 
@@ -211,8 +213,8 @@ def test_where_no_modules_are_named_they_are_pefts_for_the_base(targets: set[str
         "q",
         "v",
     }
-    for told in (AS_SAVED | {"target_modules": None}, {"peft_type": "LORA"}):
-        settings = LoraSettings(told)
+    for config in (AS_SAVED | {"target_modules": None}, {"peft_type": "LORA"}):
+        settings = LoraSettings(config)
         for model_type in model_types.split():
             assert {
                 each for each in modules if settings.is_target(f"a.0.{each}", model_type, is_linear=True)

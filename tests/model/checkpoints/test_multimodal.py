@@ -121,11 +121,11 @@ def test_embeddings_are_tied_where_transformers_ties_them(
 ) -> None:
     theirs = drawn(config)
     theirs.save_pretrained(tmp_path)
-    told = json.loads((tmp_path / "config.json").read_text())
-    for said, tied in ((told, whole), (told["text_config"], text)):
+    config_json = json.loads((tmp_path / "config.json").read_text())
+    for said, tied in ((config_json, whole), (config_json["text_config"], text)):
         said.pop("tie_word_embeddings", None)
         said |= {} if tied is None else {"tie_word_embeddings": tied}
-    (tmp_path / "config.json").write_text(json.dumps(told))
+    (tmp_path / "config.json").write_text(json.dumps(config_json))
     expected = type(theirs).from_pretrained(tmp_path, attn_implementation="eager")
     model, tokens = load(tmp_path), random_tokens()
     assert model.cfg.tie_word_embeddings
@@ -133,9 +133,9 @@ def test_embeddings_are_tied_where_transformers_ties_them(
 
 
 def test_a_part_of_more_layers_than_any_model_has_is_refused(tmp_path: Path) -> None:
-    told = CONFIGS["gemma3_text"].to_dict()
-    told["text_config"]["num_hidden_layers"] = 2**30
-    (tmp_path / "config.json").write_text(json.dumps(told))
+    config_json = CONFIGS["gemma3_text"].to_dict()
+    config_json["text_config"]["num_hidden_layers"] = 2**30
+    (tmp_path / "config.json").write_text(json.dumps(config_json))
     with pytest.raises(CheckpointError, match="asks for 1073741824 layers"):
         load(tmp_path)
 
@@ -145,9 +145,9 @@ def test_sizes_that_are_the_defaults_need_not_be_told(tmp_path: Path) -> None:
     sizes = SIZES | {"num_attention_heads": 8, "num_key_value_heads": 4, "hidden_size": 16}
     text = Gemma3Config(text_config=sizes, vision_config=VISION, mm_tokens_per_image=config.mm_tokens_per_image)
     AutoModelForImageTextToText.from_config(text).save_pretrained(tmp_path)
-    told = json.loads((tmp_path / "config.json").read_text())
-    del told["text_config"]["num_attention_heads"]
-    (tmp_path / "config.json").write_text(json.dumps(told))
+    config_json = json.loads((tmp_path / "config.json").read_text())
+    del config_json["text_config"]["num_attention_heads"]
+    (tmp_path / "config.json").write_text(json.dumps(config_json))
     assert load(tmp_path).cfg.n_heads == 8
 
 
@@ -157,9 +157,9 @@ def test_the_first_qwen2_5_vls_say_text_and_vision_side_by_side(tmp_path: Path) 
     sizes = COHERE_SIZES | {"rope_parameters": SECTIONS}
     theirs = drawn(Qwen2_5_VLConfig(text_config=sizes, vision_config=QWEN_VISION, tie_word_embeddings=True))
     theirs.save_pretrained(tmp_path)
-    told = json.loads((tmp_path / "config.json").read_text())
-    told |= told.pop("text_config") | {"model_type": told["model_type"]}
-    (tmp_path / "config.json").write_text(json.dumps(told))
+    config_json = json.loads((tmp_path / "config.json").read_text())
+    config_json |= config_json.pop("text_config") | {"model_type": config_json["model_type"]}
+    (tmp_path / "config.json").write_text(json.dumps(config_json))
     tensors = {name.replace("language_model.", ""): each for name, each in load_file(tmp_path / FILE).items()}
     assert {name for name in tensors if name.startswith("visual.")}
     save_file(tensors, tmp_path / FILE)

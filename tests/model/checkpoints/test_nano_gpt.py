@@ -107,9 +107,9 @@ def test_what_mingpts_state_dict_does_not_tell_is_asked_for(tmp_path: Path) -> N
     torch.save(theirs.state_dict() | masks, path)
     with pytest.raises(ConfigError, match=r"does not tell n_heads and act_fn\. .* model\.pt\?n_heads=1&act_fn=gelu$"):
         load(path)
-    asked = questions(path)
-    assert asked is not None
-    assert asked.required["n_heads"] == (1, 2, 3, 4, 6, 12)
+    question = questions(path)
+    assert question is not None
+    assert question.required["n_heads"] == (1, 2, 3, 4, 6, 12)
     assert_same(load(f"{path}?n_heads=3&act_fn=gelu_new"), theirs)
     with pytest.raises(ConfigError, match="n_heads is 5; it has to divide d_model, which is 12"):
         load(path, n_heads=5, act_fn="gelu")

@@ -30,9 +30,9 @@ def pickle_folder(folder: Path, theirs: Any, *, parts: int = 1, prefix: str = ""
     names, weight_map = sorted(state), dict[str, str]()
     for part in range(parts):
         called = PICKLED if parts == 1 else f"pytorch_model-{part + 1:05}-of-{parts:05}.bin"
-        held = {name: state[name] for name in names[part::parts]}
-        torch.save(held, folder / called, _use_new_zipfile_serialization=not legacy)
-        weight_map |= dict.fromkeys(held, called)
+        shard = {name: state[name] for name in names[part::parts]}
+        torch.save(shard, folder / called, _use_new_zipfile_serialization=not legacy)
+        weight_map |= dict.fromkeys(shard, called)
     if parts > 1:
         (folder / f"{PICKLED}.index.json").write_text(json.dumps({"weight_map": weight_map}))
 
@@ -120,8 +120,8 @@ def test_a_trainings_folder_and_a_file_of_a_model_mean_that_model(tmp_path: Path
     (run / "logs").mkdir()
     inside = run / "checkpoint-500"
     files = ("config.json", PICKLED, "optimizer.pt", "training_args.bin")
-    for given in (run, inside, *(inside / name for name in files)):
-        model = load(given)
+    for path in (run, inside, *(inside / name for name in files)):
+        model = load(path)
         assert model.source is not None
         assert model.source.path == inside
         assert_same(model, theirs, CASES["gpt2: tied"])

@@ -158,10 +158,10 @@ def test_experts_in_fp8_that_transformers_saves_in_one_tensor_are_single_ones(
 ) -> None:
     theirs, tensors = moe(tmp_path, "qwen3_moe")
     stored, dequantised = dict(tensors), dict(tensors)
-    of = {part: of_experts(stored, f"{part}_proj") for part in ("gate", "up", "down")}
-    for layer in of["gate"]:
+    experts = {part: of_experts(stored, f"{part}_proj") for part in ("gate", "up", "down")}
+    for layer in experts["gate"]:
         for whole in (("gate", "up"), ("down",)):
-            matrices = [torch.cat(parts) for parts in zip(*(of[part][layer] for part in whole), strict=True)]
+            matrices = [torch.cat(parts) for parts in zip(*(experts[part][layer] for part in whole), strict=True)]
             packs = [fp8(*block, "scale")(*matrix.shape) for matrix in matrices]
             at = f"{layer}.experts.{'_'.join(whole)}_proj"
             stored[at] = torch.stack([parts["weight"] for parts, _ in packs])
@@ -189,12 +189,12 @@ def words(text: str, dtype: Any, *shape: int) -> Tensor:
 
 def by_bitsandbytes() -> Packed:
     packed = "012469bdef12368bdef12358acef11357acef01357acef012479cde012469bde"
-    told = b'{"quant_type": "nf4", "blocksize": 64, "dtype": "float32", "shape": [2, 32]}'
+    quant_state = b'{"quant_type": "nf4", "blocksize": 64, "dtype": "float32", "shape": [2, 32]}'
     parts = {
         "weight": words(packed, np.uint8, 32, 1),
         "weight.absmax": torch.tensor([2.0]),
         "weight.quant_map": torch.tensor(NF4),
-        "weight.quant_state.bitsandbytes__nf4": torch.tensor(list(told), dtype=torch.uint8),
+        "weight.quant_state.bitsandbytes__nf4": torch.tensor(list(quant_state), dtype=torch.uint8),
     }
     return {"quant_method": "bitsandbytes"}, parts, 135.80286739766598
 

@@ -16,8 +16,8 @@ from tests.model.oracles import random_gpt2
 
 
 def call_it(kind: str, folder: Path) -> None:
-    told = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(told | {"model_type": kind}))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": kind}))
 
 
 WHOLE = [name for name, case in CASES.items() if not hasattr(case.config, "text_config")]  # no text part of another

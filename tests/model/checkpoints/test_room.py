@@ -33,8 +33,8 @@ def folder(tmp_path: Path) -> Path:
 
 def _numbers(folder: Path) -> tuple[int, int]:
     """How many numbers a folder holds, and how many of these in matrices."""
-    found = load_file(folder / "model.safetensors").values()
-    return sum(map(torch.numel, found)), sum(tensor.numel() for tensor in found if tensor.ndim > 1)
+    parameters = load_file(folder / "model.safetensors").values()
+    return sum(map(torch.numel, parameters)), sum(tensor.numel() for tensor in parameters if tensor.ndim > 1)
 
 
 def test_an_estimate_counts_what_is_converted_and_what_stays_in_the_files(folder: Path) -> None:
@@ -102,27 +102,27 @@ def test_bfloat16_is_offered_where_that_fits(folder: Path, monkeypatch: pytest.M
 
 class _Hears(Host):
     def __init__(self) -> None:
-        self.told: list[tuple[int, int]] = []
+        self.progress: list[tuple[int, int]] = []
 
     def tell(self, done: int, total: int) -> None:
-        self.told.append((done, total))
+        self.progress.append((done, total))
 
 
 def test_a_host_hears_how_many_bytes_are_done(folder: Path) -> None:
     host, total = _Hears(), 2 * _numbers(folder)[0]
     load(folder, host=host)
-    assert host.told[0] == (0, total)
-    assert host.told[-1] == (total, total)
-    assert len(host.told) > SIZES["num_hidden_layers"]
-    assert host.told == sorted(host.told)
+    assert host.progress[0] == (0, total)
+    assert host.progress[-1] == (total, total)
+    assert len(host.progress) > SIZES["num_hidden_layers"]
+    assert host.progress == sorted(host.progress)
 
 
 def test_of_a_large_model_values_that_stay_in_the_files_are_left_to_a_pass(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = load_file(folder / "model.safetensors")
-    found["model.layers.1.mlp.up_proj.weight"][0] = torch.nan
-    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
+    state_dict = load_file(folder / "model.safetensors")
+    state_dict["model.layers.1.mlp.up_proj.weight"][0] = torch.nan
+    save_file(state_dict, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(CheckpointError, match=r"infinite values in layers\.1\.mlp\.up_proj\.weight"):
         load(folder)
     monkeypatch.setattr(tensors, "LARGE", 1)

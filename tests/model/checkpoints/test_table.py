@@ -11,8 +11,8 @@ TRANSFORMERS = {*FAMILIES, *SEQ2SEQ_FAMILIES} - {*OWN, *ENCODERS, "headlight_seq
 
 
 def _rows() -> list[list[str]]:
-    told = table.ARCHITECTURES.read_text(encoding="utf-8").partition(table.BEGIN)[2].partition(table.END)[0]
-    return [line.strip("| ").split(" | ") for line in told.strip().splitlines()[2:]]
+    table_text = table.ARCHITECTURES.read_text(encoding="utf-8").partition(table.BEGIN)[2].partition(table.END)[0]
+    return [line.strip("| ").split(" | ") for line in table_text.strip().splitlines()[2:]]
 
 
 def test_every_architecture_that_is_opened_has_three_configs_and_a_row() -> None:

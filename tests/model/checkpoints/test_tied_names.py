@@ -31,9 +31,11 @@ def under_the_heads_name(model: Any, folder: Path) -> dict[str, Tensor]:
     tensors = load_file(folder / "model.safetensors")
     saved_as = [name for name, each in tensors.items() if each.shape == embedding.shape and each.equal(embedding)]
     (name,) = (name for name, module in model.named_modules() if module is head)
-    found = {f"{name}.weight": tensors[saved_as[0]]} | {each: tensors[each] for each in tensors if each not in saved_as}
-    save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
-    return found
+    state_dict = {f"{name}.weight": tensors[saved_as[0]]} | {
+        each: tensors[each] for each in tensors if each not in saved_as
+    }
+    save_file(state_dict, folder / "model.safetensors", metadata={"format": "pt"})
+    return state_dict
 
 
 @torch.no_grad()

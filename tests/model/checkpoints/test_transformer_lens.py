@@ -26,11 +26,11 @@ NAMES = "positional_embedding_type, attn_scale, window_size"
 
 def asked_for(model: Transformer, settings: dict[str, Any]) -> dict[str, Any]:
     """What load has to be told about a model of these settings."""
-    asked = ASKED | {name: value for name, value in settings.items() if name not in TOLD_BY_SHAPES}
-    asked.pop("tie_word_embeddings", None)
+    answers = ASKED | {name: value for name, value in settings.items() if name not in TOLD_BY_SHAPES}
+    answers.pop("tie_word_embeddings", None)
     if model.cfg.attn_only:
-        del asked["act_fn"]
-    return asked
+        del answers["act_fn"]
+    return answers
 
 
 def lens_state(model: Transformer) -> dict[str, Tensor]:
@@ -170,8 +170,8 @@ def test_each_answer_gives_the_logits_of_a_model_that_was_trained_so(
             parameter.copy_(0.4 * torch.randn(parameter.shape, generator=generator))
     torch.save(twin.state_dict(), tmp_path / "toy.pt")
     tokens = torch.randint(30, (1, 12), generator=generator)
-    asked = {name: each for name, each in ASKED.items() if name != "act_fn"} | answers
-    loaded = load(tmp_path / "toy.pt", **asked)
+    all_answers = {name: each for name, each in ASKED.items() if name != "act_fn"} | answers
+    loaded = load(tmp_path / "toy.pt", **all_answers)
     torch.testing.assert_close(loaded(tokens), twin(tokens), rtol=RTOL, atol=ATOL)
 
 
@@ -181,12 +181,12 @@ def test_positions_added_to_queries_and_keys_alone_are_refused(tmp_path: Path) -
         load(tmp_path / "toy.pt", **(ASKED | {"positional_embedding_type": "shortformer"}))
 
 
-@pytest.mark.parametrize("asked", [{}, ASKED])
-def test_the_state_dict_of_a_bridge_is_named_with_the_way_out(asked: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("answers", [{}, ASKED])
+def test_the_state_dict_of_a_bridge_is_named_with_the_way_out(answers: dict[str, str], tmp_path: Path) -> None:
     names = ("embed.weight", "pos_embed.weight", "blocks.0.attn.q.weight", "blocks.0.mlp.in.weight", "unembed.weight")
     torch.save({name: torch.ones(2, 2) for name in names}, tmp_path / "bridge.pt")
     with pytest.raises(CheckpointError, match=r"TransformerBridge.*bridge\.original_model\.save_pretrained\(folder\)"):
-        load(tmp_path / "bridge.pt", **asked)
+        load(tmp_path / "bridge.pt", **answers)
 
 
 def test_settings_may_stand_behind_the_name(tmp_path: Path) -> None:

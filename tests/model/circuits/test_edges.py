@@ -190,8 +190,8 @@ def test_of_a_circuit_that_is_known_exactly_its_edges_are_found(name: str) -> No
     runs = edge_runs_of(a, b, LogitDifference(right, other, position))
     scores = score(runs, "eap_ig_inputs", 20)[0]
     edges = above_share(runs.wires, scores, least=1e-3)
-    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
-    assert found == KNOWN
+    edge_set = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert edge_set == KNOWN
     circuit = measure_circuit(runs, edges)
     assert circuit.n_edges == 5
     assert circuit.faithfulness == pytest.approx(1.0, abs=1e-3)
@@ -253,10 +253,10 @@ def test_against_its_own_means_exactly_the_edges_are_found_that_the_weights_make
     """Of one prompt alone: also those that tell places apart, which two prompts share."""
     runs, a = against_means(name, text), run_prompt(load(name), text)
     edges = above_share(runs.wires, score(runs, "eap_ig_inputs", 20)[0], least=1e-3)
-    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
-    assert found == joined(a.model, runs)
-    assert len(found) == 8
-    assert found > KNOWN
+    edge_set = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert edge_set == joined(a.model, runs)
+    assert len(edge_set) == 8
+    assert edge_set > KNOWN
     circuit = measure_circuit(runs, edges)
     assert circuit.faithfulness == pytest.approx(1.0, abs=1e-3)
     assert circuit.completeness == pytest.approx(0.0, abs=1e-3)
@@ -297,8 +297,8 @@ def test_what_has_no_circuit_against_means_is_refused(models: Models) -> None:
 def test_gradients_in_a_alone_miss_what_saturated_attention_hides() -> None:
     """Why there are integrated gradients: with one step the queries' and keys' edges have no score."""
     a, b = (run_prompt(load("teach-induction"), text) for text in TAUGHT["teach-induction"])
-    asked = LogitDifference(int(a.next_logits.argmax()), int(b.tokens[2]), len(a.tokens) - 1)
-    runs = edge_runs_of(a, b, asked)
+    question = LogitDifference(int(a.next_logits.argmax()), int(b.tokens[2]), len(a.tokens) - 1)
+    runs = edge_runs_of(a, b, question)
     edges = above_share(runs.wires, score(runs)[0], least=1e-3)
-    found = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
-    assert found == {(Receiver(1, 0, "v"), Sender()), (Receiver(), Sender(1, 0))}
+    edge_set = {(runs.wires.receivers[row], runs.wires.senders[column]) for row, column in edges.nonzero().tolist()}
+    assert edge_set == {(Receiver(1, 0, "v"), Sender()), (Receiver(), Sender(1, 0))}

@@ -198,10 +198,10 @@ class ByHand:
         module = layer.from_mlp if sender.head is None else layer.from_heads
         return self.run([(module, self.call_of(sender.layer, module), "out", lambda x: x + change)])
 
-    def derivative(self, of: Callable[[Tensor], Tensor], sender: Sender, other: Tensor) -> Tensor:
+    def derivative(self, function: Callable[[Tensor], Tensor], sender: Sender, other: Tensor) -> Tensor:
         """Derivative of a difference of outputs for a sender's write, times the write's change, by dimension."""
         leaf = self.write(sender).detach().clone().requires_grad_()
-        (gradient,) = torch.autograd.grad(of(leaf), leaf)
+        (gradient,) = torch.autograd.grad(function(leaf), leaf)
         return (gradient * (other - leaf).detach())[0].sum(0)
 
 
@@ -312,10 +312,10 @@ def test_zeros_and_means_stand_in_for_what_senders_write(case: Case) -> None:
     """With no edge the model has attention's biases alone, or each write's mean over the tokens, and its norms."""
     a, _, runs = case
     run = run_prompt(runs.model, f"ids: {' '.join(map(str, A))}", False)
-    asked = LogitDifference(0, 1, a.position)
+    question = LogitDifference(0, 1, a.position)
     for made, stand_in in (
-        (edge_runs_against_zero(run, asked), torch.zeros_like),
-        (edge_runs_against_means(run, asked), lambda write: write.mean(1, keepdim=True).expand_as(write)),
+        (edge_runs_against_zero(run, question), torch.zeros_like),
+        (edge_runs_against_means(run, question), lambda write: write.mean(1, keepdim=True).expand_as(write)),
     ):
         x = stand_in(a.embedded)
         for at, layer in enumerate(a.layers):

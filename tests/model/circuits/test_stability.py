@@ -198,9 +198,9 @@ def test_the_interval_of_faithfulness_is_scipys() -> None:
     alone = (0.6 * clean + 0.4 * other + 0.3 * torch.randn(30, generator=generator))[None]
     result = Evaluation((1.0,), (1,), clean, other, alone, alone, tuple(range(30)))
 
-    def share(of: np.ndarray, clean: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
+    def share(scores: np.ndarray, clean: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
         base: np.ndarray = other.mean(axis)
-        return (of.mean(axis) - base) / (clean.mean(axis) - base)
+        return (scores.mean(axis) - base) / (clean.mean(axis) - base)
 
     rows = [each.double().numpy() for each in (alone[0], clean, other)]
     theirs = stats.bootstrap(rows, share, paired=True, method="percentile", n_resamples=4000, rng=1)

@@ -84,10 +84,10 @@ def test_one_that_cannot_run_here_is_left_out() -> None:
 
 
 def test_it_is_measured_once_however_many_ask_at_the_same_time() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     def counted() -> list[Candidate]:
-        asked.append(1)
+        calls.append(1)
         return candidates()
 
     backends, answers = Backends(counted), list[Backend]()
@@ -96,7 +96,7 @@ def test_it_is_measured_once_however_many_ask_at_the_same_time() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert asked == [1]
+    assert calls == [1]
     assert len(answers) == 8
     assert all(each is answers[0] for each in answers)
 

@@ -59,14 +59,14 @@ def biases_of(matrices: list[Tensor]) -> list[Tensor]:
     return list(normal(3 * matrices[0].shape[0] * matrices[0].shape[2]).view(3, *matrices[0].shape[::2]).unbind())
 
 
-def assert_is_einsum(given: Tensor, x: Tensor, W: Tensor, equation: str, b: Tensor | None = None) -> None:
+def assert_is_einsum(output: Tensor, x: Tensor, W: Tensor, equation: str, b: Tensor | None = None) -> None:
     """Within the bound that holds for float32 sums in any order: n 2^-24 times the sum of the terms' magnitudes."""
     b = torch.zeros(()) if b is None else b
     exact = einsum(x.double(), W.double(), equation) + b
     magnitude = einsum(x.abs().double(), W.abs().double(), equation) + b.abs()
     n_terms = x[0, 0].numel() + 1  # the bias
-    assert given.shape == exact.shape
-    assert bool(((given - exact).abs() <= n_terms * 2**-24 * magnitude).all())
+    assert output.shape == exact.shape
+    assert bool(((output - exact).abs() <= n_terms * 2**-24 * magnitude).all())
 
 
 @pytest.mark.usefixtures("however_small")
@@ -86,8 +86,8 @@ def test_matrices_are_joined_only_in_the_order_in_which_they_lie(order: tuple[in
     chosen = [matrices[index] for index in order]
     biases = [biases_of(matrices)[index] for index in order]
     with torch.inference_mode():
-        for given, W, b in zip(products(x, chosen, TO_HEADS, biases), chosen, biases, strict=True):
-            assert_is_einsum(given, x, W, TO_HEADS, b)
+        for output, W, b in zip(products(x, chosen, TO_HEADS, biases), chosen, biases, strict=True):
+            assert_is_einsum(output, x, W, TO_HEADS, b)
 
 
 def woven(n_heads: int, d_model: int, d_head: int) -> tuple[list[Tensor], list[Tensor]]:
@@ -100,8 +100,8 @@ def woven(n_heads: int, d_model: int, d_head: int) -> tuple[list[Tensor], list[T
 def test_matrices_of_a_head_side_by_side_are_joined() -> None:
     x, (matrices, biases) = normal(2, 2, 64), woven(3, 64, 8)
     with torch.inference_mode():
-        for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
-            assert_is_einsum(given, x, W, TO_HEADS, b)
+        for output, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+            assert_is_einsum(output, x, W, TO_HEADS, b)
 
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (0, 0, 1), (0, 1), (1, 2)])
@@ -110,16 +110,16 @@ def test_matrices_of_a_head_are_not_joined_in_another_order_or_without_one(order
     matrices, biases = ([parts[index] for index in order] for parts in of_all)
     assert taken._woven(matrices) is None
     with torch.inference_mode():
-        for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
-            assert_is_einsum(given, x, W, TO_HEADS, b)
+        for output, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+            assert_is_einsum(output, x, W, TO_HEADS, b)
 
 
 def test_a_group_s_matrices_beside_those_of_all_heads_are_not_joined() -> None:
     x, (matrices, biases) = normal(2, 2, 64), woven(3, 64, 8)
     grouped = [matrices[0], *(W[:1] for W in matrices[1:])], [biases[0], *(b[:1] for b in biases[1:])]
     with torch.inference_mode():
-        for given, W, b in zip(products(x, grouped[0], TO_HEADS, grouped[1]), *grouped, strict=True):
-            assert_is_einsum(given, x, W, TO_HEADS, b)
+        for output, W, b in zip(products(x, grouped[0], TO_HEADS, grouped[1]), *grouped, strict=True):
+            assert_is_einsum(output, x, W, TO_HEADS, b)
 
 
 @pytest.mark.usefixtures("however_small")
@@ -128,8 +128,8 @@ def test_matrices_of_other_widths_or_in_other_memory_are_not_joined() -> None:
     for matrices in ((W_Q, other), (W_Q, W_K, slices(3, 64, 8)[2])):
         biases = [normal(*W.shape[::2]) for W in matrices]
         with torch.inference_mode():
-            for given, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
-                assert_is_einsum(given, x, W, TO_HEADS, b)
+            for output, W, b in zip(products(x, matrices, TO_HEADS, biases), matrices, biases, strict=True):
+                assert_is_einsum(output, x, W, TO_HEADS, b)
 
 
 def test_queries_keys_and_values_of_a_gpt2_folder_are_read_as_one(tmp_path: Path) -> None:

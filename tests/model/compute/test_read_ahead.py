@@ -30,7 +30,9 @@ def test_each_layer_is_read_while_the_one_before_is_computed() -> None:
         expected = model(tokens)
         model.reads_ahead = True
         assert torch.equal(model(tokens), expected)
-    blocks = in_turn(model.blocks, model.unembed.W_U, lambda given, advice: advised.append((given.data_ptr(), advice)))
+    blocks = in_turn(
+        model.blocks, model.unembed.W_U, lambda tensor, advice: advised.append((tensor.data_ptr(), advice))
+    )
     assert list(blocks) == list(model.blocks)
     of_layer = [[parameter.data_ptr() for parameter in block.parameters()] for block in model.blocks]
     needed = [at for layer in of_layer[1:] for at in layer] + [model.unembed.W_U.data_ptr()]
@@ -86,12 +88,12 @@ def test_what_is_larger_than_memory_is_computed_with_what_was_read_into_two_buff
     tokens = model.to_tokens("When Mary and John went to the store")
     with torch.inference_mode():
         before = _bytes_read()
-        given, cache = model.run_with_cache(tokens)
+        logits, cache = model.run_with_cache(tokens)
         assert _bytes_read() - before in _in_blocks(model.blocks)
         model.reads_ahead = False
         expected, its = model.run_with_cache(tokens)
         # To the bit: the same numbers in the same steps, and what is computed after the pass of what it kept too.
-        assert torch.equal(given, expected)
+        assert torch.equal(logits, expected)
         assert all(torch.equal(cache[name], its[name]) for name in its)
     own, buffers = {parameter.data_ptr() for parameter in model.parameters()}, set[int]()
     for block in in_turn(model.blocks, model.unembed.W_U):
@@ -109,7 +111,7 @@ def test_a_pass_that_stops_early_fills_no_buffer_behind_the_next(larger_than_mem
     assert _bytes_read() - before in _in_blocks(larger_than_memory.blocks[:2])
 
 
-def _refused(*given: Any) -> int:
+def _refused(*args: Any) -> int:
     raise OSError(22, "Invalid argument")
 
 
@@ -125,10 +127,10 @@ def test_without_direct_reads_the_system_reads_ahead(
     model = larger_than_memory
     tokens = model.to_tokens("The cat sat")
     with torch.inference_mode():
-        given = model(tokens)
+        logits = model(tokens)
         assert list(in_turn(model.blocks, model.unembed.W_U, lambda _, advice: advised.append(advice)))
         model.reads_ahead = False
-        assert torch.equal(given, model(tokens))
+        assert torch.equal(logits, model(tokens))
     assert POPULATE_READ in advised
 
 
@@ -140,7 +142,7 @@ def test_a_file_that_became_shorter_is_said(tmp_path: Path) -> None:
         whole = Extent(matrix, file.fileno(), 0, 4096, 0, skip=100)
         buffer = Buffer(8192)
         buffer.fill([whole])
-        found = next(buffer.layer(nn.ParameterList([nn.Parameter(matrix, False)]), []).parameters())
-        assert not found.any()  # what is in no extent stays as it is
+        weight = next(buffer.layer(nn.ParameterList([nn.Parameter(matrix, False)]), []).parameters())
+        assert not weight.any()  # what is in no extent stays as it is
         with pytest.raises(CheckpointError, match="became shorter"):
             buffer.fill([Extent(torch.zeros(1, 8000, dtype=torch.uint8), file.fileno(), 0, 8192, 0, skip=0)])

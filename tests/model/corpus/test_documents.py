@@ -46,10 +46,10 @@ def test_tables_give_a_document_a_row(tmp_path: Path) -> None:
 def test_text_files_are_cut_at_lines_and_lose_nothing(tmp_path: Path) -> None:
     text = "".join(f"{number} and so on\n" for number in range(2000))
     (tmp_path / "long.txt").write_text(text)
-    found = _texts(tmp_path / "long.txt")
-    assert "".join(each or "" for _, each in found) == text
-    assert all(len(each or "") < PIECE + 20 for _, each in found)
-    for name, each in found[1:]:
+    texts = _texts(tmp_path / "long.txt")
+    assert "".join(each or "" for _, each in texts) == text
+    assert all(len(each or "") < PIECE + 20 for _, each in texts)
+    for name, each in texts[1:]:
         assert text.splitlines(keepends=True)[int(name.partition(":")[2]) - 1] == (each or "").splitlines(True)[0]
 
 
@@ -63,16 +63,16 @@ def test_what_is_no_text_is_named_and_keeps_its_number(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.jsonl").write_text("\n".join([*rows, json.dumps({"text": "last"})]))
     (tmp_path / "b.bin").write_bytes(b"\xff\xfe\xfd")
-    found = list(open_corpus(str(tmp_path)).documents())
-    assert [each.index for each in found] == list(range(7))
-    assert [each.name for each in found if each.text is None] == [
+    documents = list(open_corpus(str(tmp_path)).documents())
+    assert [each.index for each in documents] == list(range(7))
+    assert [each.name for each in documents if each.text is None] == [
         "a.jsonl:2",
         "a.jsonl:3",
         "a.jsonl:4",
         "a.jsonl:5",
         "b.bin",
     ]
-    assert all(each.reason for each in found if each.text is None)
+    assert all(each.reason for each in documents if each.text is None)
 
 
 ROWS = ["The cat, the dog and the bird.", "One, two", "naïve café – done"]
@@ -161,15 +161,15 @@ def test_a_pointer_in_a_parquet_tables_place_is_named(tmp_path: Path) -> None:
 
 def test_rows_of_empty_cells_are_counted_among_those_without_a_text(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\n,\nThe cat,a\n  ,\t\n,,,\n,b\n")
-    found = list(open_corpus(str(tmp_path / "a.csv")).documents())
-    assert [(each.name, each.text) for each in found] == [
+    documents = list(open_corpus(str(tmp_path / "a.csv")).documents())
+    assert [(each.name, each.text) for each in documents] == [
         ("a.csv:2", None),
         ("a.csv:3", "The cat"),
         ("a.csv:4", None),
         ("a.csv:5", None),
         ("a.csv:6", ""),
     ]
-    assert found[0].reason == "its cells are empty"
+    assert documents[0].reason == "its cells are empty"
 
 
 def test_a_line_that_names_something_twice_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -188,14 +188,14 @@ def test_among_texts_a_file_that_is_none_is_skipped_and_one_that_is_a_table_is_r
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "package.json").write_text('{\n "name": "x"\n}')
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
-    found = list(open_corpus(str(tmp_path)).documents())
-    assert [(each.name, each.text) for each in found] == [
+    documents = list(open_corpus(str(tmp_path)).documents())
+    assert [(each.name, each.text) for each in documents] == [
         ("a.txt", "text"),
         ("package.json", None),
         ("picture.png", None),
     ]
-    assert "neither a list" in found[1].reason
-    assert "is no text" in found[2].reason
+    assert "neither a list" in documents[1].reason
+    assert "is no text" in documents[2].reason
     (tmp_path / "b.csv").write_text('text,n\n"open,1\n')
     with pytest.raises(InputError, match=r"^b\.csv: Line 2"):
         list(open_corpus(str(tmp_path)).documents())
@@ -333,15 +333,15 @@ def test_a_network_that_breaks_off_in_a_data_set_is_said_with_the_row(monkeypatc
         next(documents)
 
 
-@pytest.mark.parametrize("given", ["nowhere", "nowhere.csv", "tests/nowhere"])
-def test_what_is_not_there_is_said_with_what_may_be(given: str) -> None:
+@pytest.mark.parametrize("path", ["nowhere", "nowhere.csv", "tests/nowhere"])
+def test_what_is_not_there_is_said_with_what_may_be(path: str) -> None:
     with pytest.raises(InputError, match=r"A corpus is a text file, a .jsonl"):
-        open_corpus(given)
+        open_corpus(path)
 
 
 def test_documents_are_cut_into_sequences_that_begin_alike() -> None:
-    found = cut(3, "a", range(10), 5, bos=99)
-    assert [(each.start, each.tokens) for each in found] == [
+    sequences = cut(3, "a", range(10), 5, bos=99)
+    assert [(each.start, each.tokens) for each in sequences] == [
         (0, (99, 0, 1, 2, 3)),
         (4, (99, 4, 5, 6, 7)),
         (8, (99, 8, 9)),
@@ -349,5 +349,5 @@ def test_documents_are_cut_into_sequences_that_begin_alike() -> None:
     assert [each.tokens for each in cut(3, "a", range(5), 4, bos=None)] == [
         (0, 1, 2, 3)
     ]  # one token has nothing to see
-    assert len({each.identity for each in found}) == 3
+    assert len({each.identity for each in sequences}) == 3
     assert sampling_key(0, 7) != sampling_key(1, 7)

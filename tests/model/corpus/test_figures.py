@@ -59,9 +59,9 @@ def _check(model: Transformer, patterns: list[np.ndarray]) -> None:
     sums = measure(model, batch(_cut(ROWS)), MARKS.__contains__)
     moments = Moments.from_documents(sums)
     for name in list(RATIOS)[:9]:
-        found = estimate(moments, name).values
-        wanted = np.array([_expected(patterns, name, *at) for at in np.ndindex(*found.shape)]).reshape(found.shape)
-        np.testing.assert_allclose(found, wanted, atol=NEAR, err_msg=name)
+        values = estimate(moments, name).values
+        wanted = np.array([_expected(patterns, name, *at) for at in np.ndindex(*values.shape)]).reshape(values.shape)
+        np.testing.assert_allclose(values, wanted, atol=NEAR, err_msg=name)
 
 
 def test_figures_are_those_of_transformers_patterns() -> None:
@@ -123,15 +123,15 @@ def test_the_interval_is_that_of_the_jackknife() -> None:
     """The delta method and leaving out each document in turn agree where documents are many: to 5% of the width."""
     made = _documents(200, lambda rng: float(rng.gamma(2.0)))
     for name in ("qk_distance", "qk_distance_variance"):
-        found = estimate(Moments.from_documents(made), name)
+        figure = estimate(Moments.from_documents(made), name)
         rests = (Moments.from_documents(np.delete(made, each, 0)) for each in range(200))
         left_out = [estimate(rest, name).values[0, 0] for rest in rests]
         width = students_t(199) * math.sqrt(199 / 200 * np.square(left_out - np.mean(left_out)).sum())
-        assert found.high[0, 0] - found.values[0, 0] == pytest.approx(width, rel=0.05)
+        assert figure.high[0, 0] - figure.values[0, 0] == pytest.approx(width, rel=0.05)
 
 
 def test_one_document_has_no_interval_and_no_copies_no_score() -> None:
-    found = estimate(Moments.from_documents(_documents(1, lambda rng: 3.0)), "qk_distance")
-    assert found.values[0, 0] == pytest.approx(3.0)
-    assert math.isnan(found.low[0, 0])
+    figure = estimate(Moments.from_documents(_documents(1, lambda rng: 3.0)), "qk_distance")
+    assert figure.values[0, 0] == pytest.approx(3.0)
+    assert math.isnan(figure.low[0, 0])
     assert math.isnan(estimate(Moments.from_documents(_documents(3, lambda rng: 3.0)), "induction_score").values[0, 0])

@@ -28,17 +28,17 @@ def test_an_export_has_every_heads_figures_and_sequences(folder: Path) -> None:
     assert tree.provenance is None
     assert estimates(tree, "induction_score").values[1, 2] == figures(1, 2)["induction_score"]
     assert np.isnan(estimates(tree, "induction_score").low).all()
-    shown = read_dashboard(tree, (1, 2))
-    assert [(each.interval, each.sequence_id) for each in shown.sequences] == [(5, 2), (5, 3), (1, 7)]
-    assert [each.strongest for each in shown.sequences] == [(4, 2), (5, 3), (2, 1)]  # (0, 0) and (5, 0) do not count
-    assert shown.top_query_tokens[0] == (" door", 1.75)
-    assert shown.histogram is not None
-    assert shown.histogram.bin_values == (4, 0, 1, 2)
-    assert shown.matters is None
+    board = read_dashboard(tree, (1, 2))
+    assert [(each.interval, each.sequence_id) for each in board.sequences] == [(5, 2), (5, 3), (1, 7)]
+    assert [each.strongest for each in board.sequences] == [(4, 2), (5, 3), (2, 1)]  # (0, 0) and (5, 0) do not count
+    assert board.top_query_tokens[0] == (" door", 1.75)
+    assert board.histogram is not None
+    assert board.histogram.bin_values == (4, 0, 1, 2)
+    assert board.matters is None
 
 
 def test_a_scan_of_ours_says_more(tmp_path: Path) -> None:
-    tree = read_tree(write_tree(tmp_path, shape=(2, 3), told=TOLD))
+    tree = read_tree(write_tree(tmp_path, shape=(2, 3), settings=TOLD))
     assert tree.provenance is not None
     assert (tree.provenance.step, tree.provenance.corpus, tree.provenance.loss, tree.provenance.revision) == (
         400,
@@ -46,13 +46,13 @@ def test_a_scan_of_ours_says_more(tmp_path: Path) -> None:
         2.5,
         None,
     )
-    found = estimates(tree, "qk_distance")
-    assert (found.low[1, 2], found.high[1, 2]) == (5.5 - 0.01, 5.5 + 0.02)
-    shown = read_dashboard(tree, (0, 1))
-    assert shown.matters is not None
-    assert shown.matters.when_active is not None
-    assert (shown.matters.when_active.interval, shown.matters.when_active.n) == ((0.25, 0.5), 20)
-    assert shown.top_pairs[0].key == "\n"
+    distances = estimates(tree, "qk_distance")
+    assert (distances.low[1, 2], distances.high[1, 2]) == (5.5 - 0.01, 5.5 + 0.02)
+    board = read_dashboard(tree, (0, 1))
+    assert board.matters is not None
+    assert board.matters.when_active is not None
+    assert (board.matters.when_active.interval, board.matters.when_active.n) == ((0.25, 0.5), 20)
+    assert board.top_pairs[0].key == "\n"
 
 
 def test_buckets_counted_from_0_are_counted_from_1(folder: Path) -> None:
@@ -67,9 +67,9 @@ def test_half_a_character_and_no_number_can_be_shown(folder: Path) -> None:
     """A lone surrogate cannot be sent to a browser; NaN is what Python writes for no number."""
     content = json.dumps(head_file(0, 0)).replace('" key"', '"\\ud83d"')
     (folder / "heads" / "L0H0.json").write_text(content.replace('"mean_max_activation": 0.4', '"m": NaN'))
-    shown = read_dashboard(read_tree(folder), (0, 0))
-    assert shown.sequences[0].tokens[1] == "\ufffd"
-    assert shown.statistics["m"] is None
+    board = read_dashboard(read_tree(folder), (0, 0))
+    assert board.sequences[0].tokens[1] == "\ufffd"
+    assert board.statistics["m"] is None
 
 
 ROW = {"layer": 0, "head": 0}

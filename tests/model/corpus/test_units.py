@@ -80,7 +80,7 @@ def _activations(folder: Path, kind: str, layer: int) -> list[tuple[int, list[in
     before = [] if bos is None else [bos]
     dictionary: Dictionary | None = open_dictionary(folder / "dictionary").get(layer) if kind == "features" else None
     name = f"blocks.{layer}.mlp.hook_post" if dictionary is None else dictionary.hook_in
-    found = []
+    documents = []
     for index, line in enumerate((folder / "texts.jsonl").read_text(encoding="utf-8").splitlines()):
         tokens, step = model.to_tokens(json.loads(line)["text"])[0].tolist(), LENGTH - len(before)
         for start in range(0, len(tokens), step):
@@ -88,10 +88,10 @@ def _activations(folder: Path, kind: str, layer: int) -> list[tuple[int, list[in
             if len(row) < 2:
                 continue
             with torch.inference_mode():
-                given = model.run_with_cache(torch.tensor([row]), [name])[1][name][0]
-                acts = given if dictionary is None else dictionary.encode(given)
-            found.append((index, row, acts.double().numpy()))
-    return found
+                activation = model.run_with_cache(torch.tensor([row]), [name])[1][name][0]
+                acts = activation if dictionary is None else dictionary.encode(activation)
+            documents.append((index, row, acts.double().numpy()))
+    return documents
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("neurons", 0), ("neurons", 1), ("features", 1)])
@@ -99,40 +99,40 @@ def test_units_are_those_of_plain_loops(folder: Path, kind: str, layer: int) -> 
     tree, sequences = read_tree(folder / "scan"), _activations(folder, kind, layer)
     rest = np.concatenate([acts[1:] for _, _, acts in sequences])
     for index in range(0, rest.shape[1], 3):
-        found = read_unit(tree, kind, layer, index)
-        assert found is not None
+        unit = read_unit(tree, kind, layer, index)
+        assert unit is not None
         # float32 activations of another batch; near 0 the sign of one may differ.
-        assert found.density == pytest.approx((rest[:, index] > 0).mean(), abs=1.5 / len(rest))
-        assert found.mean == pytest.approx(rest[:, index].mean(), rel=NEAR, abs=NEAR)
-        assert found.largest == pytest.approx(max(rest[:, index].max(), 0), rel=NEAR, abs=NEAR)
-        assert sum(found.histogram.bin_values) == len(sequences)
+        assert unit.density == pytest.approx((rest[:, index] > 0).mean(), abs=1.5 / len(rest))
+        assert unit.mean == pytest.approx(rest[:, index].mean(), rel=NEAR, abs=NEAR)
+        assert unit.largest == pytest.approx(max(rest[:, index].max(), 0), rel=NEAR, abs=NEAR)
+        assert sum(unit.histogram.bin_values) == len(sequences)
         peaks: Counter[int] = Counter()
         for _, tokens, acts in sequences:
             peak = int(acts[1:, index].argmax()) + 1
             peaks[tokens[peak]] += max(acts[peak, index], 0)  # type: ignore[assignment]
         strongest = [weight for _, weight in peaks.most_common(3)]
-        assert [w for _, w in found.top_tokens[:3]] == pytest.approx([w for w in strongest if w > 1e-6], rel=1e-4)
+        assert [w for _, w in unit.top_tokens[:3]] == pytest.approx([w for w in strongest if w > 1e-6], rel=1e-4)
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("neurons", 1), ("features", 1)])
 def test_windows_are_the_strongest_and_what_they_say(folder: Path, kind: str, layer: int) -> None:
     tree, sequences = read_tree(folder / "scan"), _activations(folder, kind, layer)
     for index in range(0, sequences[0][2].shape[1], 3):
-        found = read_unit(tree, kind, layer, index)
-        assert found is not None
+        unit = read_unit(tree, kind, layer, index)
+        assert unit is not None
         strengths = sorted((max(acts[1:, index].max(), 0.0) for _, _, acts in sequences), reverse=True)
-        kept = [window.strength for window in found.windows if window.bucket == 4]
+        kept = [window.strength for window in unit.windows if window.bucket == 4]
         # The last bucket begins at a quantile of the warm-up, so that fewer may lie in it than are kept.
         assert kept == pytest.approx(strengths[: len(kept)], rel=NEAR, abs=NEAR)
-        for window in found.windows:
+        for window in unit.windows:
             document = int(window.document.split(":")[1]) - 1
             token, whole = window.token_ids[window.peak], [(row, acts) for at, row, acts in sequences if at == document]
             row, acts = next(each for each in whole if tuple(each[0][: len(window.token_ids)]) == window.token_ids)
             assert row[window.peak] == token
             assert acts[1:, index].argmax() + 1 == window.peak
-            shown = np.where(np.arange(len(row)) > 0, acts[:, index].clip(min=0), 0)
+            expected = np.where(np.arange(len(row)) > 0, acts[:, index].clip(min=0), 0)
             # Kept in 255 steps of the peak, half a step off at most.
-            np.testing.assert_allclose(window.activations, shown, atol=window.strength / 500 + NEAR)
+            np.testing.assert_allclose(window.activations, expected, atol=window.strength / 500 + NEAR)
 
 
 def test_what_is_not_watched_is_none_and_what_is_damaged_is_said(folder: Path, tmp_path: Path) -> None:
@@ -177,9 +177,9 @@ def test_the_lot_decides_which_weaker_ones_are_kept(folder: Path) -> None:
         begins = [warm[min(round(each * n_warm / 4), n_warm - 1)] for each in (1, 2, 3)]
         if (np.isclose(strengths[:, None], begins, rtol=NEAR, atol=NEAR).sum(0) > 1).any():
             continue  # rounding decides which of them lies where
-        found = read_unit(tree, "neurons", 0, index)
-        assert found is not None
-        kept = {window.bucket: window.strength for window in found.windows}
+        unit = read_unit(tree, "neurons", 0, index)
+        assert unit is not None
+        kept = {window.bucket: window.strength for window in unit.windows}
         for bucket in (1, 2, 3):
             within = [at for at, strength in enumerate(strengths) if sum(b <= strength for b in begins) == bucket - 1]
             first = min((at for at in within if strengths[at] > 0), key=keys.__getitem__, default=None)

@@ -40,14 +40,14 @@ def exhaustive(
     log_probs: dict[tuple[int, ...], list[float]], n_new: int, stop: int, power: float
 ) -> list[tuple[float, list[int]]]:
     """Every sequence that ends with the stop token or is as long as allowed, with its score, best first."""
-    found = []
+    hypotheses = []
     for length in range(1, n_new + 1):
         for tokens in product(range(SMALL), repeat=length):
             if stop in tokens[:-1] or (tokens[-1] != stop and length < n_new):
                 continue
             total = sum(log_probs[tokens[:n]][token] for n, token in enumerate(tokens))
-            found.append((total / length**power, list(tokens)))
-    return sorted(found, reverse=True)
+            hypotheses.append((total / length**power, list(tokens)))
+    return sorted(hypotheses, reverse=True)
 
 
 @pytest.mark.parametrize("kind", ["decoder", "encoder-decoder"])
@@ -57,7 +57,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_sequences(kind: str, p
     for seed in range(2):
         model, prompt, log_probs = small_case(kind, seed, n_new)
         expected = exhaustive(log_probs, n_new, stop, power)
-        (found,) = beam_search(
+        (result,) = beam_search(
             model,
             prompt,
             n_beams=SMALL**n_new,
@@ -66,8 +66,8 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all_sequences(kind: str, p
             max_new_tokens=n_new,
             stop_tokens=[stop],
         )
-        assert [each.tokens.tolist() for each in found.best] == [tokens for _, tokens in expected[:n_best]]
-        for each, (score, tokens) in zip(found.best, expected, strict=False):
+        assert [each.tokens.tolist() for each in result.best] == [tokens for _, tokens in expected[:n_best]]
+        for each, (score, tokens) in zip(result.best, expected, strict=False):
             assert each.score == pytest.approx(score, rel=RTOL, abs=ATOL)
             assert each.reason == ("stop token" if tokens[-1] == stop else "length")
 
@@ -93,14 +93,14 @@ def test_hypotheses_are_those_of_transformers(tmp_path: Path, power: float, n_be
             output_scores=True,
             **settings,
         )
-        (found,) = beam_search(
+        (result,) = beam_search(
             ours, prompt, n_beams=n_beams, n_best=n_beams, length_power=power, max_new_tokens=n_new, stop_tokens=stops
         )
         if n_beams == 1:
             if power == 0:  # theirs is greedy then, which does not go on for a longer one of a better mean
-                assert found.best[0].tokens.tolist() == expected.sequences[0, 5:].tolist()
+                assert result.best[0].tokens.tolist() == expected.sequences[0, 5:].tolist()
             continue
-        for each, tokens, score in zip(found.best, expected.sequences[:, 5:], expected.sequences_scores, strict=True):
+        for each, tokens, score in zip(result.best, expected.sequences[:, 5:], expected.sequences_scores, strict=True):
             assert each.tokens.tolist() == tokens[: len(each.tokens)].tolist()
             assert each.score == pytest.approx(float(score), rel=RTOL, abs=ATOL)
 

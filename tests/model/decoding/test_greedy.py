@@ -132,9 +132,9 @@ def test_the_model_is_left_as_it_was() -> None:
     assert all(parameter.requires_grad for parameter in model.parameters())
 
 
-def refused(model: Any, error: type[Exception], match: str, *given: Any, **settings: Any) -> None:
+def refused(model: Any, error: type[Exception], match: str, *args: Any, **settings: Any) -> None:
     with pytest.raises(error, match=match):
-        greedy(model, *given, **settings)
+        greedy(model, *args, **settings)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -48,8 +48,8 @@ def test_steps_of_a_decoder_have_the_activations_of_one_run(padded: bool) -> Non
     past = 0
     for n_new in STEPS:
         collect, end = Collect(names), past + n_new
-        given = mask[:, :end] if padded else None
-        step = model(tokens[:, past:end], given, tap=Chain(cache, collect), n_past=past)
+        step_mask = mask[:, :end] if padded else None
+        step = model(tokens[:, past:end], step_mask, tap=Chain(cache, collect), n_past=past)
         torch.testing.assert_close(step, logits[:, past:end], rtol=RTOL, atol=ATOL)
         compare(collect.kept, dict(full), past, end)
         past = end
@@ -73,22 +73,22 @@ def test_steps_of_an_encoder_decoder_have_the_activations_of_one_run(norm_first:
 
 
 def test_what_the_cache_gave_is_never_written_to_afterwards() -> None:
-    cache, given, copies = KeyValueCache(), [], []
+    cache, views, copies = KeyValueCache(), [], []
     for _ in range(9):
         keys, _ = cache.with_past(torch.randn(2, 1, 3, 5), torch.randn(2, 1, 3, 5), "blocks.0.attn")
-        given.append(keys)
+        views.append(keys)
         copies.append(keys.clone())
         cache.select(torch.tensor([1, 0]))
-    assert [keys.shape[1] for keys in given] == list(range(1, 10))
-    assert all(map(torch.equal, given, copies))
+    assert [keys.shape[1] for keys in views] == list(range(1, 10))
+    assert all(map(torch.equal, views, copies))
 
 
 def test_rows_can_be_reordered_repeated_and_dropped() -> None:
     cache, first, second = KeyValueCache(), torch.randn(3, 2, 3, 5), torch.randn(4, 1, 3, 5)
     cache.with_past(2 * first, first, "blocks.0.attn")
     cache.select(rows := torch.tensor([2, 0, 0, 2]))
-    for found, factor in zip(cache.with_past(2 * second, second, "blocks.0.attn"), (2, 1), strict=True):
-        assert torch.equal(found, factor * torch.cat([first[rows], second], dim=1))
+    for tensor, factor in zip(cache.with_past(2 * second, second, "blocks.0.attn"), (2, 1), strict=True):
+        assert torch.equal(tensor, factor * torch.cat([first[rows], second], dim=1))
 
 
 def test_each_attention_has_a_past_of_its_own_and_what_passes_stays_as_it_is() -> None:

@@ -40,9 +40,9 @@ def seeded(seed: int) -> torch.Generator:
     ids=str,
 )
 def test_distributions_by_hand(sampling: dict[str, Any], expected: list[float]) -> None:
-    found = distributions(BY_HAND.log(), Sampling(**sampling))
-    torch.testing.assert_close(found.before, BY_HAND, **ROUNDING)
-    torch.testing.assert_close(found.after, torch.tensor(expected), **ROUNDING)
+    probs = distributions(BY_HAND.log(), Sampling(**sampling))
+    torch.testing.assert_close(probs.before, BY_HAND, **ROUNDING)
+    torch.testing.assert_close(probs.after, torch.tensor(expected), **ROUNDING)
 
 
 def test_tokens_that_tie_with_the_last_of_top_k_stay() -> None:
@@ -89,8 +89,8 @@ def test_distributions_are_those_of_transformers(
 def test_whatever_the_settings_it_is_a_distribution_and_what_is_dropped_is_no_likelier_than_what_stays(
     logits: list[float], temperature: float, top_k: int | None, top_p: float
 ) -> None:
-    found = distributions(torch.tensor(logits), Sampling(temperature=temperature, top_k=top_k, top_p=top_p))
-    before, after = found.before, found.after
+    probs = distributions(torch.tensor(logits), Sampling(temperature=temperature, top_k=top_k, top_p=top_p))
+    before, after = probs.before, probs.after
     # Twelve rounded probabilities.
     torch.testing.assert_close(after.sum(), torch.tensor(1.0), rtol=0, atol=1e-6)
     assert all(before[after > 0].min() >= each for each in before[after == 0])

@@ -30,29 +30,29 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_the_difference_of_means_is_that() -> None:
-    found = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "difference")
+    direction = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "difference")
     first, second = ROWS[LABELS].mean(0), ROWS[~LABELS].mean(0)
-    assert cosine(found.unit.numpy(), first - second) == pytest.approx(1, abs=TIGHT)
-    scores = found.score(torch.tensor(np.stack([first, second, (first + second) / 2])))
+    assert cosine(direction.unit.numpy(), first - second) == pytest.approx(1, abs=TIGHT)
+    scores = direction.score(torch.tensor(np.stack([first, second, (first + second) / 2])))
     assert scores.tolist() == pytest.approx([1, -1, 0], abs=TIGHT)
 
 
 def test_the_first_component_of_paired_differences_is_scikit_learns() -> None:
-    found = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "pca")
+    direction = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "pca")
     differences = np.stack([ROWS[first] - ROWS[second] for first, second in PAIRS])
     component = PCA(1).fit(np.concatenate([differences, -differences])).components_[0]
-    assert abs(cosine(found.unit.numpy(), component)) == pytest.approx(1, abs=TIGHT)
-    assert cosine(found.unit.numpy(), differences.mean(0)) > 0
+    assert abs(cosine(direction.unit.numpy(), component)) == pytest.approx(1, abs=TIGHT)
+    assert cosine(direction.unit.numpy(), differences.mean(0)) > 0
 
 
 def test_logistic_regression_is_scikit_learns() -> None:
     """The same sides and the same vector as a regression on centred rows over one number, intercept included."""
-    found = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "logistic")
+    direction = fit(torch.tensor(ROWS), torch.tensor(LABELS), PAIRS, "logistic")
     centred = ROWS - ROWS.mean(0)
     scaled = centred / np.sqrt((centred**2).mean())
     reference = LogisticRegression(C=1.0, max_iter=1000).fit(scaled, LABELS)
-    assert cosine(found.unit.numpy(), reference.coef_[0]) == pytest.approx(1, abs=1e-6)  # of L-BFGS's own tolerance
-    own = (found.score(torch.tensor(ROWS)) * found.half).numpy()
+    assert cosine(direction.unit.numpy(), reference.coef_[0]) == pytest.approx(1, abs=1e-6)  # of L-BFGS's own tolerance
+    own = (direction.score(torch.tensor(ROWS)) * direction.half).numpy()
     theirs = reference.decision_function(scaled) / np.linalg.norm(reference.coef_) * np.sqrt((centred**2).mean())
     np.testing.assert_allclose(own, theirs, atol=1e-5)
 

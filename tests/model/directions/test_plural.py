@@ -29,14 +29,14 @@ def test_no_template_is_on_both_sides_of_a_split() -> None:
 
 def test_number_is_read_from_templates_that_were_not_seen() -> None:
     """Chance at the embedding of a last token that is the attractor, nearly sure after the last layer."""
-    told = held_out(plural_streams(), plural_examples(), folds=FOLDS, draws=3)
-    assert told.accuracy[0] < 0.7
-    assert told.auroc[LAST] > 0.95
-    assert told.accuracy[LAST] > 0.9
-    assert told.best >= 3
-    assert abs(float(told.shuffled[LAST].mean()) - 0.5) < 0.2
-    assert told.shuffled[LAST].max() < told.accuracy[LAST]
-    assert told.random[LAST].mean() < told.accuracy[LAST]
+    result = held_out(plural_streams(), plural_examples(), folds=FOLDS, draws=3)
+    assert result.accuracy[0] < 0.7
+    assert result.auroc[LAST] > 0.95
+    assert result.accuracy[LAST] > 0.9
+    assert result.best >= 3
+    assert abs(float(result.shuffled[LAST].mean()) - 0.5) < 0.2
+    assert result.shuffled[LAST].max() < result.accuracy[LAST]
+    assert result.random[LAST].mean() < result.accuracy[LAST]
 
 
 def test_held_out_accuracy_is_that_of_a_loop_by_hand() -> None:

@@ -30,10 +30,10 @@ def ragged() -> TokenSet:
     return TokenSet("ragged", tuple(row(number, 6 + number % 2) for number in range(1, 6)), {}, ("name", "end"))
 
 
-def by_hand(logits: Tensor, of: TokenRow) -> float:
+def by_hand(logits: Tensor, token_row: TokenRow) -> float:
     """The logit difference at the end, written out."""
     end = logits[0, -1]
-    return float(end[list(of.answers)].mean() - end[list(of.wrong_answers)].mean())
+    return float(end[list(token_row.answers)].mean() - end[list(token_row.wrong_answers)].mean())
 
 
 def settings(**chosen: object) -> ExperimentSettings:

@@ -36,7 +36,7 @@ def write(
         tensors["threshold"] = torch.rand(D_SAE) * 3
     tensors = {name: tensor.to(dtype) for name, tensor in tensors.items()}
     save_file(tensors, folder / "sae_weights.safetensors")
-    told = {
+    config = {
         "architecture": kind,
         "d_in": D_IN,
         "d_sae": D_SAE,
@@ -45,7 +45,7 @@ def write(
         "metadata": {"hook_name": HOOK, "model_name": "toy"},
         **({"k": K} if kind == "topk" else {}),
     }
-    (folder / "cfg.json").write_text(json.dumps(told | cfg))
+    (folder / "cfg.json").write_text(json.dumps(config | cfg))
     return tensors
 
 
@@ -135,8 +135,8 @@ def test_a_constant_factor_of_training_is_folded_in(kind: str, rescaled: bool, t
 @pytest.mark.parametrize("reads_b_dec", [True, False])
 @pytest.mark.parametrize("kind", ["gated", "topk", "batchtopk"])
 def test_whitening_is_folded_in(kind: str, reads_b_dec: bool, tmp_path: Path) -> None:
-    told = {"normalize_activations": "covariance_whitening", "apply_b_dec_to_input": reads_b_dec}
-    t = checkpoint(tmp_path, kind, rescale_acts_by_decoder_norm=True, **told)
+    config = {"normalize_activations": "covariance_whitening", "apply_b_dec_to_input": reads_b_dec}
+    t = checkpoint(tmp_path, kind, rescale_acts_by_decoder_norm=True, **config)
     with pytest.raises(CheckpointError, match=r"matrix is not in these files.*activation_whitening\.safetensors"):
         open_dictionary(tmp_path)
     matrix, mean = torch.randn(D_IN, D_IN, dtype=torch.float64) / 4 + torch.eye(D_IN), torch.randn(D_IN).double()
@@ -205,7 +205,7 @@ def test_a_folder_of_folders_is_a_dictionary_for_each_layer(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("config", "said"),
     [
         (
             {"normalize_activations": "layer_norm"},
@@ -231,8 +231,8 @@ def test_a_folder_of_folders_is_a_dictionary_for_each_layer(tmp_path: Path) -> N
         ({"architecture": "jumprelu"}, "lacks the tensors threshold"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_saying_what(told: dict[str, object], said: str, tmp_path: Path) -> None:
-    write(tmp_path, "standard", **told)
+def test_what_cannot_be_read_is_refused_by_saying_what(config: dict[str, object], said: str, tmp_path: Path) -> None:
+    write(tmp_path, "standard", **config)
     with pytest.raises(CheckpointError, match=said):
         open_dictionary(tmp_path)
 

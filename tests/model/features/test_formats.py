@@ -75,7 +75,7 @@ def test_gemma_scope_1_without_its_folders_names_is_refused(tmp_path: Path) -> N
         open_dictionary(tmp_path / "mine")
 
 
-def second_release(folder: Path, **told: object) -> dict[str, Tensor]:
+def second_release(folder: Path, **changes: object) -> dict[str, Tensor]:
     folder.mkdir(parents=True)
     tensors = {"w_enc": drawn(D, N), "w_dec": drawn(N, D), "b_enc": drawn(N), "b_dec": drawn(D)}
     tensors |= {"threshold": drawn(N, seed=1).abs(), "affine_skip_connection": drawn(D, D)}
@@ -87,7 +87,7 @@ def second_release(folder: Path, **told: object) -> dict[str, Tensor]:
         "hf_hook_point_out": "model.layers.1.post_feedforward_layernorm.output",
         "affine_connection": True,
     }
-    (folder / "config.json").write_text(json.dumps(settings | told))
+    (folder / "config.json").write_text(json.dumps(settings | changes))
     return tensors
 
 
@@ -115,19 +115,19 @@ def test_what_an_mlp_reads_is_brought_before_the_gain_of_its_norm(tmp_path: Path
     opened = open_dictionary(tmp_path / "one")
     with pytest.raises(CheckpointError, match=r"behind the gain of the norm before it: open it with the model"):
         check_fits(opened[1], model.cfg)
-    found = fitted(opened, model)[1]
-    assert found.hook_in == "blocks.1.ln2.hook_normalized"
+    dictionary = fitted(opened, model)[1]
+    assert dictionary.hook_in == "blocks.1.ln2.hook_normalized"
     x = drawn(3, D, seed=7)
     behind = x * model.block(1).ln2.w + model.block(1).ln2.b
-    torch.testing.assert_close(found.encode(x), opened[1].encode(behind), **CLOSE)
+    torch.testing.assert_close(dictionary.encode(x), opened[1].encode(behind), **CLOSE)
     torch.testing.assert_close(
-        found.decode(found.encode(x), x), opened[1].decode(opened[1].encode(behind), behind), **CLOSE
+        dictionary.decode(dictionary.encode(x), x), opened[1].decode(opened[1].encode(behind), behind), **CLOSE
     )
-    active = found.encode(x)[0].nonzero().flatten().tolist()
+    active = dictionary.encode(x)[0].nonzero().flatten().tolist()
     torch.testing.assert_close(
-        found.encoder_rows(active) @ x[0] + found.offsets(active), found.encode(x)[0, active], **CLOSE
+        dictionary.encoder_rows(active) @ x[0] + dictionary.offsets(active), dictionary.encode(x)[0, active], **CLOSE
     )
-    assert before_gain(found, model) is found
+    assert before_gain(dictionary, model) is dictionary
 
 
 def write_layers(folder: Path, *, skip: bool, thresholds: bool) -> list[dict[str, Tensor]]:
@@ -227,9 +227,12 @@ def test_files_that_a_config_names_are_read_where_they_lie_beside_it(tmp_path: P
     first_release(tmp_path / "layer_0" / "width_16k")
     second_release(tmp_path / "two")
     files = ["layer_0/width_16k/params.npz", "two/params.safetensors"]
-    told = {"model_kind": "transcoder_set", "transcoders": [f"hf://google/some/{file}?revision=main" for file in files]}
-    told |= {"feature_input_hook": "ln2.hook_normalized", "feature_output_hook": "hook_mlp_out"}
-    (tmp_path / "config.yaml").write_text(json.dumps(told))  # which is YAML too
+    config = {
+        "model_kind": "transcoder_set",
+        "transcoders": [f"hf://google/some/{file}?revision=main" for file in files],
+    }
+    config |= {"feature_input_hook": "ln2.hook_normalized", "feature_output_hook": "hook_mlp_out"}
+    (tmp_path / "config.yaml").write_text(json.dumps(config))  # which is YAML too
     opened, second = open_dictionary(tmp_path), open_dictionary(tmp_path / "two")[1]
     x = drawn(4, D, seed=2)
     assert opened[0].hook_in == "blocks.0.ln2.hook_normalized"
@@ -243,8 +246,8 @@ def test_files_that_a_config_names_are_read_where_they_lie_beside_it(tmp_path: P
 def write_crossing(folder: Path) -> list[dict[str, Tensor]]:
     """As CrossLayerTranscoder.to_safetensors writes them."""
     folder.mkdir()
-    told = {"model_name": "tiny", "model_kind": "cross_layer_transcoder", **HOOKS}
-    (folder / "config.yaml").write_text("".join(f"{name}: {value}\n" for name, value in told.items()))
+    config = {"model_name": "tiny", "model_kind": "cross_layer_transcoder", **HOOKS}
+    (folder / "config.yaml").write_text("".join(f"{name}: {value}\n" for name, value in config.items()))
     layers = []
     for i in range(LAYERS):
         t = {
@@ -269,8 +272,8 @@ def test_a_cross_layer_transcoder_writes_to_its_own_and_every_later_output(tmp_p
     for at in range(LAYERS):
         # The sum over earlier layers' features, and this output's bias once.
         expected = layers[at][f"b_dec_{at}"] + sum(acts[i] @ layers[i][f"W_dec_{i}"][:, at - i] for i in range(at + 1))
-        found = sum(opened[i].decode(opened[i].encode(x[i]), out=at - i) for i in range(at + 1))
-        torch.testing.assert_close(found, expected, **CLOSE)
+        output = sum(opened[i].decode(opened[i].encode(x[i]), out=at - i) for i in range(at + 1))
+        torch.testing.assert_close(output, expected, **CLOSE)
 
 
 def test_it_stands_in_for_every_mlp_of_a_model(tmp_path: Path) -> None:
@@ -292,9 +295,9 @@ def test_centred_writing_weights_are_read_from_streams_as_they_are(tmp_path: Pat
     folder.mkdir()
     t = {"W_enc": drawn(D, N), "W_dec": drawn(N, D), "b_enc": drawn(N), "b_dec": drawn(D)}
     save_file(t, folder / "sae_weights.safetensors")
-    told = {"d_in": D, "d_sae": N, "architecture": "standard", "hook_point": "blocks.1.hook_resid_pre"}
+    config = {"d_in": D, "d_sae": N, "architecture": "standard", "hook_point": "blocks.1.hook_resid_pre"}
     (folder / "cfg.json").write_text(
-        json.dumps(told | {"model_from_pretrained_kwargs": {"center_writing_weights": True}})
+        json.dumps(config | {"model_from_pretrained_kwargs": {"center_writing_weights": True}})
     )
     opened = open_dictionary(folder)[1]
     x = drawn(4, D, seed=2) + 3
@@ -348,15 +351,15 @@ def test_hostile_npz_files_are_refused(tmp_path: Path) -> None:
         read_npz(path)
 
 
-def write_sparsify(folder: Path, **told: object) -> dict[str, Tensor]:
+def write_sparsify(folder: Path, **changes: object) -> dict[str, Tensor]:
     """As SparseCoder.save_to_disk writes it."""
     folder.mkdir(parents=True)
     t = {"encoder.weight": drawn(N, D), "encoder.bias": drawn(N), "W_dec": drawn(N, D, seed=4), "b_dec": drawn(D)}
-    t |= {"W_skip": drawn(D, D)} if told.get("skip_connection") else {}
+    t |= {"W_skip": drawn(D, D)} if changes.get("skip_connection") else {}
     save_file(t, folder / "sae.safetensors")
     settings = {"activation": "topk", "expansion_factor": 3, "normalize_decoder": True, "num_latents": 0, "k": 4}
     settings |= {"multi_topk": False, "skip_connection": False, "transcode": False, "d_in": D}
-    (folder / "cfg.json").write_text(json.dumps(settings | told))
+    (folder / "cfg.json").write_text(json.dumps(settings | changes))
     return t
 
 
@@ -378,11 +381,11 @@ def test_dictionaries_of_sparsify(transcode: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("changes", "said"),
     [({"activation": "groupmax"}, "activation 'groupmax'"), ({"signed": True}, "signed True"), ({"k": 0}, "k 0")],
 )
-def test_what_is_not_read_of_sparsify_is_said(told: dict[str, object], said: str, tmp_path: Path) -> None:
-    write_sparsify(tmp_path / "layers.1", **told)
+def test_what_is_not_read_of_sparsify_is_said(changes: dict[str, object], said: str, tmp_path: Path) -> None:
+    write_sparsify(tmp_path / "layers.1", **changes)
     with pytest.raises(CheckpointError, match=said):
         open_dictionary(tmp_path / "layers.1")
 

@@ -39,8 +39,8 @@ def test_one_folder_of_a_repository_is_fetched_once_and_no_pickle(
     opened = open_dictionary(f"owner/saes/{HOOK}")[1]
     here = open_dictionary(tmp_path / "made")[1]
     torch.testing.assert_close(opened.W_enc, here.W_enc)
-    fetched = [asked for asked in served.asked if "/resolve/" in asked]
-    assert not [asked for asked in fetched if "old.pt" in asked or "other" in asked or "README" in asked]
+    fetched = [request for request in served.requests if "/resolve/" in request]
+    assert not [request for request in fetched if "old.pt" in request or "other" in request or "README" in request]
     monkeypatch.setenv("HF_ENDPOINT", NOBODY)
     assert open_dictionary(f"owner/saes/{HOOK}")[1].hook_in == HOOK
 

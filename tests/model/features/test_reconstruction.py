@@ -59,19 +59,19 @@ def test_features_and_errors_are_those_of_the_models_activations(run: Run, opene
         read, written = (cache[hook][0].flatten(1) for hook in hooks)
         acts = dictionary.encode(read)
         made = dictionary.decode(acts, read)
-    found = reconstruction.read_features(run, opened, layer)
-    dense = torch.stack([found.activation(each).values for each in range(dictionary.n_features)], 1)
+    layer_features = reconstruction.read_features(run, opened, layer)
+    dense = torch.stack([layer_features.activation(each).values for each in range(dictionary.n_features)], 1)
     torch.testing.assert_close(dense, acts, **CLOSE)
-    torch.testing.assert_close(found.errors.values, (written - made).norm(dim=-1), **CLOSE)
-    assert found.n_active.values.tolist() == (acts > 0).sum(-1).tolist()
-    assert found.strongest(3) == acts.amax(0).topk(3).indices.tolist()
-    assert found.strongest(2, 4) == acts[4].topk(2).indices.tolist()
+    torch.testing.assert_close(layer_features.errors.values, (written - made).norm(dim=-1), **CLOSE)
+    assert layer_features.n_active.values.tolist() == (acts > 0).sum(-1).tolist()
+    assert layer_features.strongest(3) == acts.amax(0).topk(3).indices.tolist()
+    assert layer_features.strongest(2, 4) == acts[4].topk(2).indices.tolist()
     put = [(dictionary.hooks_out[0], lambda activation, hook: made.reshape(activation.shape))]
     with torch.inference_mode():
         other = run.model.run_with_hooks(run.tokens[None], put)
     in_place = reconstruction.in_place(run, opened, layer)
-    for loss, of in ((in_place.loss, logits), (in_place.loss_in_place, other)):
-        torch.testing.assert_close(loss.values, F.cross_entropy(of[0, :-1], run.tokens[1:]), **CLOSE)
+    for loss, expected_logits in ((in_place.loss, logits), (in_place.loss_in_place, other)):
+        torch.testing.assert_close(loss.values, F.cross_entropy(expected_logits[0, :-1], run.tokens[1:]), **CLOSE)
     expected = F.kl_div(other[0].log_softmax(-1), logits[0].log_softmax(-1), reduction="none", log_target=True).sum(-1)
     torch.testing.assert_close(in_place.moved.values.float(), expected, **CLOSE)
 
@@ -81,15 +81,17 @@ def test_the_parts_of_an_activation_add_up_to_it(model: Transformer, opened: Dic
     edits = (AblateHeads(((0, 1), (1, 2))),) if edited else ()
     run = run_prompt(model, PROMPT, edits=edits)
     ((layer, dictionary),) = opened.items()
-    found = reconstruction.read_features(run, opened, layer)
-    for which in found.strongest(3):
-        position = int(found.activation(which).values.argmax())
+    layer_features = reconstruction.read_features(run, opened, layer)
+    for which in layer_features.strongest(3):
+        position = int(layer_features.activation(which).values.argmax())
         made = single_feature.made_by(run, dictionary, which, position)
         if dictionary.hook_in.endswith("hook_z"):
             assert made is None
         else:
             assert made is not None
-            torch.testing.assert_close(made.before.values.float(), found.activation(which).values[position], **CLOSE)
+            torch.testing.assert_close(
+                made.before.values.float(), layer_features.activation(which).values[position], **CLOSE
+            )
             assert len(made.parts) == len(made.values.values)
 
 
@@ -114,9 +116,9 @@ def test_the_nearest_features_and_the_tokens_are_by_the_decoder(run: Run, tmp_pa
     rows = dictionary.decoder_rows(range(60))
     cosines = F.normalize(rows[7], dim=0) @ F.normalize(rows, dim=-1).T
     cosines[7] = -1
-    found = single_feature.nearest(dictionary, 7, 4)
-    assert found.features.tolist() == cosines.topk(4).indices.tolist()
-    torch.testing.assert_close(found.cosines, cosines.topk(4).values, **CLOSE)
+    neighbours = single_feature.nearest(dictionary, 7, 4)
+    assert neighbours.features.tolist() == cosines.topk(4).indices.tolist()
+    torch.testing.assert_close(neighbours.cosines, cosines.topk(4).values, **CLOSE)
     tokens = single_feature.tokens_of(run, dictionary, 7, 3)
     assert tokens is not None
     # The final norm's scale held still is a derivative in which the scale is: taken here at a tiny step by hand.
@@ -130,14 +132,14 @@ def test_the_nearest_features_and_the_tokens_are_by_the_decoder(run: Run, tmp_pa
 
 def test_heads_read_a_direction_as_they_read_a_head_that_writes_it_alone(run: Run, tmp_path: Path) -> None:
     dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.1.hook_resid_pre", 20))[1]
-    found = single_feature.read_by(run, dictionary, 5)
-    assert found is not None
+    effects = single_feature.read_by(run, dictionary, 5)
+    assert effects is not None
     row, attn = dictionary.decoder_rows([5])[0], run.model.block(2).attn
     reader = composition.reader("query", attn.W_Q[1], attn.W_K[1], attn.W_V[1], attn.W_O[1], norm_before(run.model, 2))
     alone = composition.composition(Product(row[:, None], row[None]), reader)
-    torch.testing.assert_close(found["query"].values[2, 1], alone.detach(), **CLOSE)
-    assert found["value"].values[0].isnan().all()
-    assert not found["value"].values[1:].isnan().any()
+    torch.testing.assert_close(effects["query"].values[2, 1], alone.detach(), **CLOSE)
+    assert effects["value"].values[0].isnan().all()
+    assert not effects["value"].values[1:].isnan().any()
 
 
 def test_heads_read_of_a_cross_layer_feature_what_is_written_before_them(run: Run, tmp_path: Path) -> None:
@@ -147,9 +149,9 @@ def test_heads_read_of_a_cross_layer_feature_what_is_written_before_them(run: Ru
     ]
     rows = torch.randn(3, 60, 20, generator=torch.Generator().manual_seed(4))
     outputs = [replace(one.outputs[0], hook=f"blocks.{at}.hook_mlp_out", W_dec=rows[at]) for at in range(3)]
-    found = single_feature.read_by(run, replace(one, outputs=tuple(outputs)), 5)
-    assert found is not None
-    assert found["key"].values[0].isnan().all()
+    effects = single_feature.read_by(run, replace(one, outputs=tuple(outputs)), 5)
+    assert effects is not None
+    assert effects["key"].values[0].isnan().all()
     for layer in (1, 2):
         attn, gain = run.model.block(layer).attn, run.model.block(layer).ln1.w[:, None]
         direction = rows[:layer, 5].sum(0)
@@ -157,32 +159,34 @@ def test_heads_read_of_a_cross_layer_feature_what_is_written_before_them(run: Ru
             W_Q, W_K, W_V = (gain * W[head] - (gain * W[head]).mean(0) for W in (attn.W_Q, attn.W_K, attn.W_V))
             for through, matrix in (("query", W_Q @ W_K.T), ("key", W_K @ W_Q.T), ("value", W_V @ attn.W_O[head])):
                 expected = (direction @ matrix).norm() / (direction.norm() * matrix.norm())
-                torch.testing.assert_close(found[through].values[layer, head], expected.detach(), **CLOSE)
+                torch.testing.assert_close(effects[through].values[layer, head], expected.detach(), **CLOSE)
 
 
 def test_what_features_of_the_last_stream_carry_adds_up_to_the_difference(run: Run, tmp_path: Path) -> None:
     dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.2.hook_resid_post", 20))[2]
     question = Question(7, 300, 4)
-    found = carried(run, dictionary, question)
-    assert found is not None
-    assert found.whole
+    contributions = carried(run, dictionary, question)
+    assert contributions is not None
+    assert contributions.whole
     effects = logit_attribution(run, question)
     constants = effects.values.values[-2:].sum()  # the final norm's bias, and the unembedding's
     logits = logits_at(run, 4)
-    torch.testing.assert_close(found.values.values.sum() + constants, (logits[7] - logits[300]).double(), **CLOSE)
-    largest = found.values.values[: len(found.parts) - 2].abs().argmax()
-    assert found.strongest(1) == [found.parts[int(largest)].feature]
+    torch.testing.assert_close(
+        contributions.values.values.sum() + constants, (logits[7] - logits[300]).double(), **CLOSE
+    )
+    largest = contributions.values.values[: len(contributions.parts) - 2].abs().argmax()
+    assert contributions.strongest(1) == [contributions.parts[int(largest)].feature]
 
 
 def test_what_features_of_heads_carry_is_what_their_rows_do(run: Run, tmp_path: Path) -> None:
     dictionary = open_dictionary(save_dictionary(tmp_path / "d", "blocks.1.attn.hook_z", 24))[1]
-    found = carried(run, dictionary, Question(7, 300, 4))
-    assert found is not None
-    assert not found.whole
-    first, acts = found.parts[0].feature, features.active(run, dictionary)[4]
+    contributions = carried(run, dictionary, Question(7, 300, 4))
+    assert contributions is not None
+    assert not contributions.whole
+    first, acts = contributions.parts[0].feature, features.active(run, dictionary)[4]
     assert first is not None
     read = read_of(run, Question(7, 300, 4))
     z = dictionary.decoder_rows([first])[0].reshape(4, 6)
     row = torch.einsum("hd,hdm->m", z, run.model.block(1).attn.W_O) * acts[first]
     expected = direct_effects.direct_effects(row.detach()[None], stream_at(run, 4), read.norm, read.direction).values[0]
-    torch.testing.assert_close(found.values.values[0], expected, **CLOSE)
+    torch.testing.assert_close(contributions.values.values[0], expected, **CLOSE)

@@ -76,9 +76,9 @@ def graph(model: Transformer, tokens: list[int], threshold: float = 0.0, start: 
 )
 def test_shares_of_sums_by_hand(summands: list[list[float]], expected: list[float]) -> None:
     given_ = torch.tensor(summands)
-    found = flow_shares.shares(given_, given_.sum(0))
-    assert (found.unit, found.axes) == ("share", ("summand",))
-    torch.testing.assert_close(found.values, torch.tensor(expected))
+    shares = flow_shares.shares(given_, given_.sum(0))
+    assert (shares.unit, shares.axes) == ("share", ("summand",))
+    torch.testing.assert_close(shares.values, torch.tensor(expected))
 
 
 def one_at_a_time(layer: Summands, query: int) -> dict[object, Tensor]:
@@ -115,16 +115,16 @@ def test_shares_are_the_formulas_sum_to_one_and_leave_no_rest(seed: int, changes
     supply = run(tiny(seed, **changes), [1, 5, 5, 2])
     for layer in range(2):
         summed = supply(layer, [0, 3, 1])
-        found = flow_shares.mid_shares(summed)
+        shares = flow_shares.mid_shares(summed)
         for query in range(3):
             expected = spelled(one_at_a_time(summed, query), summed.mid[query])
-            of_edges = found.edges.values[query]
-            assert float(found.residual.values[query]) == pytest.approx(expected["residual"], abs=EXACT)
-            assert float(found.bias.values[query]) == pytest.approx(expected["bias"], abs=EXACT)
-            assert float(found.rest.values[query]) == pytest.approx(0, abs=EXACT)
+            of_edges = shares.edges.values[query]
+            assert float(shares.residual.values[query]) == pytest.approx(expected["residual"], abs=EXACT)
+            assert float(shares.bias.values[query]) == pytest.approx(expected["bias"], abs=EXACT)
+            assert float(shares.rest.values[query]) == pytest.approx(0, abs=EXACT)
             for (head, key), share in ((name, each) for name, each in expected.items() if isinstance(name, tuple)):
                 assert float(of_edges[head, key]) == pytest.approx(share, abs=EXACT)
-        total = found.residual.values + found.edges.values.sum((1, 2)) + found.bias.values + found.rest.values
+        total = shares.residual.values + shares.edges.values.sum((1, 2)) + shares.bias.values + shares.rest.values
         torch.testing.assert_close(total, torch.ones_like(total))
         if summed.post is not None and summed.mlp_out is not None:
             after = flow_shares.post_shares(summed)
@@ -151,20 +151,20 @@ def test_what_an_edit_added_is_the_rest() -> None:
 @pytest.mark.parametrize("attn_only", [False, True])
 def test_threshold_zero_keeps_everything_and_the_flow_is_conserved(attn_only: bool) -> None:
     model, tokens = tiny(7, attn_only=attn_only), [1, 5, 5, 2, 9]
-    found = graph(model, tokens)
+    flow = graph(model, tokens)
     depth = 2 if attn_only else 4
-    assert found.start == Place(depth, 4)
-    incoming = {node.place: node.bias + node.rest for node in found.nodes}
-    for edge in found.edges:
+    assert flow.start == Place(depth, 4)
+    incoming = {node.place: node.bias + node.rest for node in flow.nodes}
+    for edge in flow.edges:
         incoming[edge.target] += edge.share
     assert all(total == pytest.approx(1, abs=EXACT) for place, total in incoming.items() if place.depth)
     lowest = flow_shares.mid_shares(run(model, tokens)(0, list(range(5))))
-    taken = {(edge.target.position, edge.source.position) for edge in found.edges if edge.target.depth == 1}
+    taken = {(edge.target.position, edge.source.position) for edge in flow.edges if edge.target.depth == 1}
     of_keys = lowest.edges.values.sum(1) + lowest.residual.values.diag()
-    reached = {node.place.position for node in found.nodes if node.place.depth == 1}
+    reached = {node.place.position for node in flow.nodes if node.place.depth == 1}
     assert taken == {(query, key) for query, key in of_keys.nonzero().tolist() if query in reached}
     # Whatever arrives at an embedding, ends in a bias or is rounded away, all together, is the start.
-    ended = sum(node.flow * (1 if node.place.depth == 0 else node.bias + node.rest) for node in found.nodes)
+    ended = sum(node.flow * (1 if node.place.depth == 0 else node.bias + node.rest) for node in flow.nodes)
     assert ended == pytest.approx(1, abs=EXACT)
 
 
@@ -183,26 +183,26 @@ def test_a_higher_threshold_gives_a_part_of_the_graph(seed: int, low: float, hig
     assert found_from_start(narrow)
 
 
-def found_from_start(found: Flow) -> bool:
+def found_from_start(flow: Flow) -> bool:
     """Whether every node is reached from the start by edges of the graph."""
-    reached = {found.start}
-    for edge in found.edges:  # from the start down
+    reached = {flow.start}
+    for edge in flow.edges:  # from the start down
         assert edge.target in reached
         reached.add(edge.source)
-    return reached == {node.place for node in found.nodes}
+    return reached == {node.place for node in flow.nodes}
 
 
 def test_an_edges_heads_are_ranked_and_sum_to_it() -> None:
     model, tokens = tiny(5), [1, 5, 5, 2]
-    found, supply = graph(model, tokens), run(model, tokens)
-    edge = next(each for each in found.edges if each.kind == "attention" and each.source.position == 1)
+    flow, supply = graph(model, tokens), run(model, tokens)
+    edge = next(each for each in flow.edges if each.kind == "attention" and each.source.position == 1)
     layer = (edge.target.depth - 1) // 2
     of_pair = flow_shares.mid_shares(supply(layer, [edge.target.position])).edges.values[0, :, 1]
     assert dict(edge.heads) == pytest.approx(dict(enumerate(of_pair.tolist())), abs=EXACT)
     values = [share for _, share in edge.heads]
     assert values == sorted(values, reverse=True)
     assert sum(values) == pytest.approx(edge.share, abs=EXACT)
-    assert all(not each.heads for each in found.edges if each.kind != "attention")
+    assert all(not each.heads for each in flow.edges if each.kind != "attention")
 
 
 def previous_token_model() -> Transformer:
@@ -231,21 +231,21 @@ def previous_token_model() -> Transformer:
 
 
 def test_a_previous_token_head_that_replaces_the_token_carries_the_whole_flow() -> None:
-    found = graph(previous_token_model(), [0, 1, 2, 3, 4], threshold=0.5)
-    ways = [(edge.source, edge.target, edge.kind) for edge in found.edges]
+    flow = graph(previous_token_model(), [0, 1, 2, 3, 4], threshold=0.5)
+    ways = [(edge.source, edge.target, edge.kind) for edge in flow.edges]
     assert ways == [(Place(1, 3), Place(2, 4), "attention"), (Place(0, 2), Place(1, 3), "attention")]
-    for edge in found.edges:
+    for edge in flow.edges:
         (head, share), (other, nothing) = edge.heads
         assert (head, other) == (0, 1)
         assert share == pytest.approx(1, abs=EXACT)
         assert nothing == pytest.approx(0, abs=EXACT)
-    assert [node.flow for node in found.nodes] == pytest.approx([1, 1, 1], abs=EXACT)
+    assert [node.flow for node in flow.nodes] == pytest.approx([1, 1, 1], abs=EXACT)
 
 
 def test_the_induction_circuit_flows_from_the_token_after_the_earlier_copy() -> None:
     """At the last mid node four entries are 1: token, place and token before, and what the induction head predicts."""
-    found = graph(induction_circuit().double(), [0, 1, 2, 3, 4, 2], threshold=0.1)
-    into = {(edge.kind, edge.source.position): edge for edge in found.edges if edge.target == found.start}
+    flow = graph(induction_circuit().double(), [0, 1, 2, 3, 4, 2], threshold=0.1)
+    into = {(edge.kind, edge.source.position): edge for edge in flow.edges if edge.target == flow.start}
     assert set(into) == {("residual", 5), ("attention", 3)}
     assert into["residual", 5].share == pytest.approx(3 / 4, abs=EXACT)
     assert into["attention", 3].share == pytest.approx(1 / 4, abs=EXACT)
@@ -253,20 +253,20 @@ def test_the_induction_circuit_flows_from_the_token_after_the_earlier_copy() -> 
 
 
 def test_only_positions_that_are_reached_are_asked_for() -> None:
-    supply, asked = run(previous_token_model(), [0, 1, 2, 3, 4]), list[list[int]]()
+    supply, requests = run(previous_token_model(), [0, 1, 2, 3, 4]), list[list[int]]()
 
     def watched(layer: int, positions: list[int]) -> Summands:
-        asked.append(positions)
+        requests.append(positions)
         return supply(layer, positions)
 
     information_flow.flow(watched, 2, 1, 4, 0.5)
-    assert asked == [[4], [3]]
+    assert requests == [[4], [3]]
 
 
 def test_a_threshold_that_nothing_passes_leaves_the_start_alone() -> None:
-    found = graph(induction_circuit().double(), [0, 1, 2, 3, 1], threshold=0.9)
-    assert [node.place for node in found.nodes] == [found.start]
-    assert found.edges == ()
+    flow = graph(induction_circuit().double(), [0, 1, 2, 3, 1], threshold=0.9)
+    assert [node.place for node in flow.nodes] == [flow.start]
+    assert flow.edges == ()
 
 
 def test_what_is_no_share_and_no_layer_is_refused() -> None:
@@ -278,12 +278,12 @@ def test_what_is_no_share_and_no_layer_is_refused() -> None:
 
 
 def test_a_nodes_tokens_and_their_ranks_below() -> None:
-    found = readout.readout(torch.tensor([0.0, 3.0, 2.0, 2.5]), torch.tensor([5.0, 1.0, 1.0, 4.0]), 3)
-    assert found.tokens.values.tolist() == [1, 3, 2]
-    assert found.probabilities.values.tolist() == pytest.approx(
+    tokens = readout.readout(torch.tensor([0.0, 3.0, 2.0, 2.5]), torch.tensor([5.0, 1.0, 1.0, 4.0]), 3)
+    assert tokens.tokens.values.tolist() == [1, 3, 2]
+    assert tokens.probabilities.values.tolist() == pytest.approx(
         torch.tensor([0.0, 3, 2, 2.5]).softmax(0)[[1, 3, 2]].tolist()
     )
-    assert found.ranks_below is not None
-    assert found.ranks_below.values.tolist() == [3, 2, 3]  # of two alike, none is before the other
+    assert tokens.ranks_below is not None
+    assert tokens.ranks_below.values.tolist() == [3, 2, 3]  # of two alike, none is before the other
     assert readout.readout(torch.zeros(4), None, 4).ranks_below is None
     assert readout.readout(torch.tensor([0.0, 2.0, 1.0]), None, 10).tokens.values.tolist() == [1, 2, 0]

@@ -19,11 +19,11 @@ class Still(Tap):
 
     Of a head's activation function the ratio of what it gives to what it takes is held.
 
-    `given` is what a part would have written, before a leaf takes its place.
+    `activations` is what a part would have written, before a leaf takes its place.
     """
 
     def __init__(self, clean: dict[str, Tensor], leaves: dict[str, Tensor]) -> None:
-        self.clean, self.leaves, self.given = clean, leaves, dict[str, Tensor]()
+        self.clean, self.leaves, self.activations = clean, leaves, dict[str, Tensor]()
         self._linear, self._gate, self._of_head = torch.empty(0), torch.empty(0), torch.empty(0)
 
     def __call__(self, name: str, activation: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class Still(Tap):
         if name.endswith("mlp.hook_post"):
             activation = self.clean[name] * self._gate * self._linear
         if name.endswith(("hook_z", "mlp.hook_post", "unembed.hook_out")):
-            self.given[name] = activation
+            self.activations[name] = activation
         return self.leaves.get(name, activation)
 
 
@@ -58,27 +58,27 @@ class Autograd:
         leaves = ["blocks.0.hook_resid_pre", *(name for name in names if name.endswith("mlp.hook_post"))]
         leaves += [] if folded else [name for name in names if name.endswith("hook_z")]
         self.leaves = {name: self.clean[name].clone().requires_grad_() for name in leaves}
-        self.given = self._pass(self.leaves)
+        self.activations = self._pass(self.leaves)
 
     def _pass(self, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
         with torch.enable_grad():
             still = Still(self.clean, leaves)
             self.run.model(self.run.tokens[None], tap=still)
-        return still.given
+        return still.activations
 
-    def target(self, given: dict[str, Tensor]) -> Tensor:
-        logits = given["unembed.hook_out"][0, self.aim.position]
+    def target(self, activations: dict[str, Tensor]) -> Tensor:
+        logits = activations["unembed.hook_out"][0, self.aim.position]
         other = logits.mean() if self.aim.distractor is None else logits[self.aim.distractor]
         return logits[self.aim.token] - other
 
-    def activation(self, given: dict[str, Tensor], node: Node, along: Tensor | None = None) -> Tensor:
+    def activation(self, activations: dict[str, Tensor], node: Node, along: Tensor | None = None) -> Tensor:
         """A node's activation; that of a head's write along a direction of its z."""
         if node.kind == "logit":
-            return self.target(given)
+            return self.target(activations)
         if node.kind == "neuron":
-            return given[f"blocks.{node.layer}.mlp.hook_post"][0, node.position, node.index]
+            return activations[f"blocks.{node.layer}.mlp.hook_post"][0, node.position, node.index]
         assert along is not None
-        return given[f"blocks.{node.layer}.attn.hook_z"][0, node.position, node.index] @ along
+        return activations[f"blocks.{node.layer}.attn.hook_z"][0, node.position, node.index] @ along
 
     def bias(self, node: Node, along: Tensor | None = None) -> float:
         """What a node's activation is when nothing is written."""
@@ -87,12 +87,15 @@ class Autograd:
 
     def edges(self, node: Node, sources: Iterable[Node], along: Tensor | None = None) -> Tensor:
         """What each source gives to a node: its write times the derivative for it."""
-        found = torch.autograd.grad(
-            self.activation(self.given, node, along), list(self.leaves.values()), retain_graph=True, allow_unused=True
+        grads = torch.autograd.grad(
+            self.activation(self.activations, node, along),
+            list(self.leaves.values()),
+            retain_graph=True,
+            allow_unused=True,
         )
         products = {
             name: torch.zeros_like(leaf) if grad is None else (grad * leaf).detach()
-            for (name, leaf), grad in zip(self.leaves.items(), found, strict=True)
+            for (name, leaf), grad in zip(self.leaves.items(), grads, strict=True)
         }
         return torch.stack([self._of(products, source) for source in sources])
 
@@ -107,8 +110,8 @@ class Autograd:
         """The target's derivative for a layer's z, with nothing but patterns, scales and gates held still."""
         name = f"blocks.{layer}.attn.hook_z"
         leaf = self.clean[name].clone().requires_grad_()
-        given = self._pass({name: leaf})
-        return torch.autograd.grad(self.target(given), leaf)[0][0]
+        activations = self._pass({name: leaf})
+        return torch.autograd.grad(self.target(activations), leaf)[0][0]
 
 
 def followed(graph: Graph) -> tuple[Node, ...]:

@@ -148,7 +148,7 @@ def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: Runs) -> Non
 
 
 @pytest.mark.parametrize(
-    ("aim", "most", "told"),
+    ("aim", "most", "message"),
     [
         (Aim(40, 40, 5), 10, "same token"),
         (Aim(40, 90, 70), 10, "no position 70"),
@@ -156,8 +156,8 @@ def test_a_model_that_has_no_such_graph_is_refused(kind: str, runs: Runs) -> Non
         (Aim(40, 90, 5), 0, "at least 1"),
     ],
 )
-def test_a_question_that_has_no_answer_is_refused(runs: Runs, aim: Aim, most: int, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_question_that_has_no_answer_is_refused(runs: Runs, aim: Aim, most: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         graph_of(runs["gpt2-like"], aim, most=most)
 
 

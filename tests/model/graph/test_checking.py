@@ -48,16 +48,16 @@ def test_where_the_model_is_linear_prediction_and_measurement_are_one(tmp_path: 
     run = linear(tmp_path)
     graph = graph_of(run, AIM, most=1000)
     nodes = top_nodes(graph, prune(graph), 12)
-    found = check_graph(run, graph, nodes)
+    check = check_graph(run, graph, nodes)
     # Float32 passes, of logits of size 10.
-    predicted, measured = zip(*((each.predicted, each.measured) for each in found.each), strict=True)
+    predicted, measured = zip(*((each.predicted, each.measured) for each in check.each), strict=True)
     assert predicted == pytest.approx(measured, rel=1e-4, abs=1e-4)
-    assert found.together.predicted == pytest.approx(found.together.measured, rel=1e-4)
+    assert check.together.predicted == pytest.approx(check.together.measured, rel=1e-4)
     # Nodes on one way are not counted twice: the sum of the effects is another number.
-    assert abs(sum(predicted) - found.together.measured) > 0.1
-    assert found.correlation() == pytest.approx(1.0)
-    assert found.holds()
-    assert found.is_complete
+    assert abs(sum(predicted) - check.together.measured) > 0.1
+    assert check.correlation() == pytest.approx(1.0)
+    assert check.holds()
+    assert check.is_complete
 
 
 @pytest.mark.parametrize("norm", ["LN", "RMS"])
@@ -65,12 +65,12 @@ def test_without_mlps_a_held_model_does_what_is_predicted(tmp_path: Path, norm: 
     """Norms and softmax are there: held, all between embeddings and logits is linear, and free it is not."""
     run = run_prompt(attention_only(tmp_path, normalization_type=norm), PROMPT)
     graph = graph_of(run, AIM, most=1000)
-    found = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
-    outcomes = [*found.each, found.together, found.rest]
-    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
-    assert held == pytest.approx(predicted, rel=1e-4, abs=1e-4)  # float32 passes, of logits of size 10
-    assert found.correlation("frozen") == pytest.approx(1.0)
-    assert found.holds("frozen")
+    check = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
+    outcomes = [*check.each, check.together, check.rest]
+    predicted, frozen = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
+    assert frozen == pytest.approx(predicted, rel=1e-4, abs=1e-4)  # float32 passes, of logits of size 10
+    assert check.correlation("frozen") == pytest.approx(1.0)
+    assert check.holds("frozen")
     assert max(abs(each.measured - each.frozen) for each in outcomes) > 0.1
 
 
@@ -86,10 +86,10 @@ def test_without_mlps_a_held_encoder_s_label_does_what_is_predicted(
             parameter.data = torch.zeros_like(parameter)
     run = run_prompt(model, "ids: 7 3 11 5 9", False)
     graph = graph_of(run, Aim(0, 1, 0), most=1000)
-    found = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
-    outcomes = [*found.each, found.together, found.rest]
-    predicted, held = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
-    assert held == pytest.approx(predicted, rel=1e-6, abs=1e-6)  # float64; ModernBERT's angles are float32
+    check = check_graph(run, graph, top_nodes(graph, prune(graph), 12))
+    outcomes = [*check.each, check.together, check.rest]
+    predicted, frozen = ([getattr(each, name) for each in outcomes] for name in ("predicted", "frozen"))
+    assert frozen == pytest.approx(predicted, rel=1e-6, abs=1e-6)  # float64; ModernBERT's angles are float32
     assert max(map(abs, predicted)) > 0.01
 
 
@@ -100,15 +100,15 @@ def test_of_a_long_prompt_fewer_ablations_run_side_by_side(tmp_path: Path, monke
     together = check_graph(run, graph, nodes)
     forward = run.model.forward
 
-    def counted(*given: Any, **named: Any) -> torch.Tensor:
-        rows.append(len(given := forward(*given, **named)))
-        return given
+    def counted(*args: Any, **named: Any) -> torch.Tensor:
+        rows.append(len(logits := forward(*args, **named)))
+        return logits
 
     monkeypatch.setattr(run.model, "forward", counted)
     monkeypatch.setattr(checking, "CELLS", 1)
-    found = check_graph(replace(run), graph, nodes)
+    check = check_graph(replace(run), graph, nodes)
     assert max(rows) == 2  # the run as it was, and one ablation
-    for one, other in zip((*found.each, found.rest), (*together.each, together.rest), strict=True):
+    for one, other in zip((*check.each, check.rest), (*together.each, together.rest), strict=True):
         assert astuple(one) == pytest.approx(astuple(other), abs=1e-4)  # float32 logits, in batches of other sizes
 
 
@@ -127,12 +127,12 @@ def test_where_nothing_is_left_out_every_ablation_has_its_own_outcome(monkeypatc
 
 
 def test_holding_takes_patterns_and_scales_of_the_first_run_and_leaves_the_rest() -> None:
-    given = torch.arange(6.0).reshape(2, 3)
+    activation = torch.arange(6.0).reshape(2, 3)
     tap = FreezeToFirst()
     for name in ("blocks.0.attn.hook_pattern", "blocks.1.ln1.hook_scale", "blocks.0.ln2_post.hook_scale"):
-        assert torch.equal(tap(name, given), given[[0, 0]])
+        assert torch.equal(tap(name, activation), activation[[0, 0]])
     for name in ("blocks.0.attn.hook_attn_scores", "blocks.1.ln1.hook_normalized", "blocks.0.mlp.hook_post"):
-        assert torch.equal(tap(name, given), given)
+        assert torch.equal(tap(name, activation), activation)
 
 
 def test_what_is_left_out_is_predicted_too(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_ablated_is_ablated(tmp_path: Path) -> None:
     run = run_prompt(open_tiny("gemma2-like", tmp_path), "one two three one two three one")
     graph = graph_of(run, AIM, most=60)
     nodes = [next(place for place, node in enumerate(graph.nodes) if node.kind == kind) for kind in ("head", "neuron")]
-    found = check_graph(run, graph, nodes)
+    check = check_graph(run, graph, nodes)
 
     class By(Tap):
         def __init__(self, chosen: Sequence[int]) -> None:
@@ -175,7 +175,7 @@ def test_ablated_is_ablated(tmp_path: Path) -> None:
         measured.append(float(by.logits[AIM.token] - by.logits[AIM.distractor or 0]))
     own, *others = measured
     theirs = [each - own for each in others]
-    ours = [*(each.measured for each in found.each), found.together.measured]
+    ours = [*(each.measured for each in check.each), check.together.measured]
     assert ours == pytest.approx(theirs, abs=1e-3)  # float32 logits
 
 
@@ -184,16 +184,16 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
     run = run_prompt(load("teach-induction"), "the quick fox found the")
     graph = graph_of(run, Aim(int(run.next_logits.argmax()), None, len(run.tokens) - 1))
     assert [node.name for node in graph.nodes[: graph.n_followed]] == ["L1H0", "logit"]
-    found = check_graph(run, graph, (0,))
-    assert found.holds()
-    assert found.rest.predicted == pytest.approx(0.0, abs=1e-9)
-    assert found.rest.frozen == pytest.approx(0.0, abs=1e-3)  # what is missed is where a head looks
-    assert found.rest.measured == pytest.approx(-graph.target.value, rel=1e-3)  # without it nothing is predicted
-    assert not found.is_complete
+    check = check_graph(run, graph, (0,))
+    assert check.holds()
+    assert check.rest.predicted == pytest.approx(0.0, abs=1e-9)
+    assert check.rest.frozen == pytest.approx(0.0, abs=1e-3)  # what is missed is where a head looks
+    assert check.rest.measured == pytest.approx(-graph.target.value, rel=1e-3)  # without it nothing is predicted
+    assert not check.is_complete
 
 
 @pytest.mark.parametrize(
-    ("frozen", "measured", "told"),
+    ("frozen", "measured", "words"),
     [
         ((2.0, 1.0, 3.0), (2.0, 1.0, 3.0), "The graph holds: correlation 1.00 over 2 nodes, ablated together +3"),
         (
@@ -214,11 +214,11 @@ def test_a_graph_that_cannot_see_what_moves_a_pattern_says_that_it_is_not_comple
     ],
 )
 def test_it_is_said_whether_a_graph_holds_freely_or_only_frozen(
-    frozen: tuple[float, ...], measured: tuple[float, ...], told: str
+    frozen: tuple[float, ...], measured: tuple[float, ...], words: str
 ) -> None:
     one, other, both = map(Outcome, (2.0, 1.0, 3.0), frozen, measured)
     check = Check((0, 1), (one, other), both, Outcome(0.0, 0.0, 0.0), 1.0)
-    assert in_words(check).startswith(told)
+    assert in_words(check).startswith(words)
 
 
 def test_only_parts_can_be_ablated(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Replaced(Tap):
     """The model with transcoders in the MLPs' place: their activations are leaves, their errors constants."""
 
     def __init__(self, clean: dict[str, Tensor], dictionaries: Dictionaries) -> None:
-        self.clean, self.dictionaries, self.given = clean, dictionaries, dict[int, Tensor]()
+        self.clean, self.dictionaries, self.activations = clean, dictionaries, dict[int, Tensor]()
         self.leaves = {
             layer: each.encode(clean[each.hook_in]).detach().requires_grad_() for layer, each in dictionaries.items()
         }
@@ -85,7 +85,7 @@ class Replaced(Tap):
             return self.stream
         for layer, each in self.dictionaries.items():
             if name == each.hook_in:
-                self.given[layer], self.read[layer] = each.encode(activation), each.reading.apply(activation)
+                self.activations[layer], self.read[layer] = each.encode(activation), each.reading.apply(activation)
         if name.endswith("hook_mlp_out"):
             written = self.written(name)
             return written + (self.clean[name] - written).detach()
@@ -109,13 +109,13 @@ def test_edges_are_those_of_autograd_in_the_model_that_they_stand_in(run: Run, n
         node = graph.nodes[row]
         if node.kind == "logit":
             logits = replaced.logits[0, AIM.position]
-            given = logits[AIM.token] - logits.mean()
+            target = logits[AIM.token] - logits.mean()
         else:
-            given = replaced.given[node.layer or 0][0, node.position, node.index]
-        found = torch.autograd.grad(given, leaves, retain_graph=True, allow_unused=True)
+            target = replaced.activations[node.layer or 0][0, node.position, node.index]
+        grads = torch.autograd.grad(target, leaves, retain_graph=True, allow_unused=True)
         products = [
             torch.zeros_like(leaf) if grad is None else (grad * leaf).detach()
-            for grad, leaf in zip(found, leaves, strict=True)
+            for grad, leaf in zip(grads, leaves, strict=True)
         ]
         for place, source in enumerate(graph.nodes):
             if source.kind == "token":

@@ -56,14 +56,14 @@ def test_influence_is_the_sum_over_all_ways() -> None:
     graph = a_graph()
     weights = torch.zeros(7)
     weights[-1] = 1.0
-    found = influence(graph.edges, weights)
+    influences = influence(graph.edges, weights)
     shares = normalised(graph.edges)
     for source in range(11):
-        assert float(found[source]) == pytest.approx(by_paths(shares, 6, source), abs=1e-12)
+        assert float(influences[source]) == pytest.approx(by_paths(shares, 6, source), abs=1e-12)
     # Every way begins somewhere that is not followed: what arrives there is all that left the target.
     first = shares[0]  # the first neuron reads tokens and errors alone
     assert float(first[:7].sum()) == 0
-    assert float(found[7:].sum()) == pytest.approx(1.0)
+    assert float(influences[7:].sum()) == pytest.approx(1.0)
 
 
 def test_a_pruned_graph_has_the_shares_that_are_asked() -> None:

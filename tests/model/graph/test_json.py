@@ -253,7 +253,7 @@ def broken(**changes: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"[" * 100_000, "cannot be read as JSON"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n", "Git LFS pointer.*git lfs pull"),
@@ -282,8 +282,8 @@ def broken(**changes: Any) -> bytes:
         (broken(metadata__prompt_tokens=["<bos>", "\ud83d"]), "half of a character as prompt_tokens"),
     ],
 )
-def test_a_file_that_is_no_graph_is_refused_in_plain_words(content: bytes, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_a_file_that_is_no_graph_is_refused_in_plain_words(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         open_graph(content)
 
 

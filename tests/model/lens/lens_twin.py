@@ -21,7 +21,7 @@ OFF = -1.0  # of a soft cap
 def lacks(model: Transformer) -> str | None:
     """What a model has and HookedTransformer has not, if there is something."""
     cfg = model.cfg
-    told = {
+    parts = {
         "a scaling of rotary positions": cfg.rotary_scaling and cfg.rotary_scaling.kind in ("dynamic", "longrope"),
         "layers without positions": cfg.no_rope_layers,
         "a scale of ALiBi": cfg.alibi_scale != 1.0 or cfg.alibi_in_bfloat16,
@@ -38,7 +38,7 @@ def lacks(model: Transformer) -> str | None:
         "norms behind additions": cfg.post_norm,
         "clipped queries, keys and values": cfg.clip_qkv,
     }
-    return next((what for what, has in told.items() if has), None)
+    return next((what for what, has in parts.items() if has), None)
 
 
 def lens_twin(model: Transformer) -> HookedTransformer:

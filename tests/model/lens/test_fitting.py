@@ -38,7 +38,7 @@ def rows(count: int, n_pos: int = 21) -> torch.Tensor:
 @pytest.mark.parametrize("settings", [{}, {"positional_embedding_type": "rotary", "normalization_type": "RMS"}])
 def test_a_prompts_jacobians_are_torchs(settings: dict[str, object]) -> None:
     model, tokens = tiny(**settings), rows(1, 19)[0]
-    found = prompt_jacobians(model, tokens, range(1, N_LAYERS))
+    jacobians = prompt_jacobians(model, tokens, range(1, N_LAYERS))
     counted = slice(16, 18)  # the first 16 tokens and the last one do not count
     for state in range(1, N_LAYERS):
         name = f"blocks.{state}.hook_resid_pre"
@@ -53,7 +53,7 @@ def test_a_prompts_jacobians_are_torchs(settings: dict[str, object]) -> None:
         whole = jacrev(final)(cache[name][0])  # [target, d_model, source, d_model]
         expected = whole[:, :, counted].sum(0).mean(1)
         # Sums of float32 in another order.
-        torch.testing.assert_close(found[state], expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(jacobians[state], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_without_layers_behind_it_the_jacobian_is_the_identity() -> None:
@@ -62,8 +62,8 @@ def test_without_layers_behind_it_the_jacobian_is_the_identity() -> None:
     for name, parameter in model.named_parameters():
         if name.endswith(("W_O", "b_O", "W_out", "b_out")):
             parameter.zero_()
-    found = prompt_jacobians(model, rows(1)[0], range(1, N_LAYERS))
-    for jacobian in found.values():
+    jacobians = prompt_jacobians(model, rows(1)[0], range(1, N_LAYERS))
+    for jacobian in jacobians.values():
         torch.testing.assert_close(jacobian, torch.eye(D_MODEL))
 
 
@@ -78,14 +78,14 @@ def test_the_gradient_of_the_divergence_is_autograds() -> None:
     for parameter in translators.parameters():
         torch.nn.init.normal_(parameter, std=0.1)
     torch.stack(divergences(model, translators, batch)).mean().backward()
-    found = [parameter.grad for parameter in translators.parameters()]
+    grads = [parameter.grad for parameter in translators.parameters()]
     translators.zero_grad()
     names = [f"blocks.{layer}.hook_resid_pre" for layer in range(N_LAYERS)]
     logits, cache = model.run_with_cache(batch, names)
     said = [model.to_logits(cache[name] + each(cache[name])) for name, each in zip(names, translators, strict=True)]
     losses = [F.kl_div(each.log_softmax(-1), logits.softmax(-1), reduction="none").sum(-1).mean() for each in said]
     torch.stack(losses).mean().backward()
-    for mine, parameter in zip(found, translators.parameters(), strict=True):
+    for mine, parameter in zip(grads, translators.parameters(), strict=True):
         # Sums of float32 in another order.
         torch.testing.assert_close(mine, parameter.grad, rtol=1e-4, atol=1e-6)
 
@@ -96,11 +96,11 @@ def test_a_stopped_mean_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: p
     whole = fit_jacobian(model, prompts, tmp_path / "whole")
     real, done = mean_jacobian.prompt_jacobians, list[int]()
 
-    def killed(*given: object) -> dict[int, torch.Tensor]:
+    def killed(*args: object) -> dict[int, torch.Tensor]:
         done.append(1)
         if len(done) == 4:
             raise KeyboardInterrupt
-        return real(*given)  # type: ignore[arg-type]
+        return real(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(mean_jacobian, "prompt_jacobians", killed)
     with pytest.raises(KeyboardInterrupt):
@@ -155,9 +155,9 @@ def test_rows_are_the_documents_one_behind_the_other() -> None:
 
     model = load("mini")
     texts = ["one two three", "four"] * 40
-    found = token_rows(model, texts, 2)
+    text_rows = token_rows(model, texts, 2)
     expected = torch.cat([model.to_tokens(text, prepend_bos=True)[0] for text in texts])
-    assert torch.equal(found.flatten(), expected[: found.numel()])
+    assert torch.equal(text_rows.flatten(), expected[: text_rows.numel()])
     with pytest.raises(TrainingError, match="2,560 are needed"):
         token_rows(model, texts[:3], 20)
 

@@ -22,16 +22,16 @@ def by_transformers(run: Run, position: int, scope: Scope, state: int) -> tuple[
     own: Any = AutoModelForCausalLM.from_pretrained(run.source.path)
     blocks = [*(own.transformer.h if hasattr(own, "transformer") else own.model.layers)]
     norm = own.transformer.ln_f if hasattr(own, "transformer") else own.model.norm
-    modules, given = [*blocks, norm], dict[int, torch.Tensor]()
+    modules, states = [*blocks, norm], dict[int, torch.Tensor]()
 
     def keep(place: int) -> Any:
-        return lambda module, args: given.update({place: args[0].clone()})
+        return lambda module, args: states.update({place: args[0].clone()})
 
     handles = [module.register_forward_pre_hook(keep(place)) for place, module in enumerate(modules)]
     own(run.tokens[None])
     for handle in handles:
         handle.remove()
-    taken, into = given[state][0, position], state if scope.layer is None else scope.layer
+    taken, into = states[state][0, position], state if scope.layer is None else scope.layer
     tokens = run.tokenizer.to_tokens(scope.prompt, True)
     at = tokens.shape[1] - 1 if scope.position is None else scope.position
 
@@ -54,22 +54,22 @@ def by_transformers(run: Run, position: int, scope: Scope, state: int) -> tuple[
 )
 def test_a_state_in_another_prompt_says_what_transformers_says(name: str, scope: Scope) -> None:
     run = run_prompt(load(name), PROMPT)
-    found = patchscopes(run, 2, scope)
+    scopes = patchscopes(run, 2, scope)
     with torch.inference_mode():
         for state in range(run.cfg.n_layers + 1):
             logits, written = by_transformers(run, 2, scope, state)
             # Two forward passes in float32, of logits up to 30.
-            torch.testing.assert_close(found.logits[state], logits, rtol=1e-4, atol=1e-3)
-            assert found.written[state].tolist() == written
+            torch.testing.assert_close(scopes.logits[state], logits, rtol=1e-4, atol=1e-3)
+            assert scopes.written[state].tolist() == written
         untouched = run.model(run.tokenizer.to_tokens(scope.prompt, True))[0, -1]
-    torch.testing.assert_close(found.logits[-1], untouched, rtol=1e-4, atol=1e-4)  # a row of a batch, and alone
+    torch.testing.assert_close(scopes.logits[-1], untouched, rtol=1e-4, atol=1e-4)  # a row of a batch, and alone
 
 
 def test_the_last_state_at_the_last_token_is_the_prediction_and_edits_are_in_it() -> None:
     run = run_prompt(load("mini"), PROMPT, edits=(Drop(3),))
-    found = patchscopes(run, run.prediction_position, Scope(n_tokens=0))
-    torch.testing.assert_close(found.logits[-2], run.next_logits, rtol=1e-4, atol=1e-4)  # another batch
-    assert found.written.shape == (run.cfg.n_layers + 2, 0)
+    scopes = patchscopes(run, run.prediction_position, Scope(n_tokens=0))
+    torch.testing.assert_close(scopes.logits[-2], run.next_logits, rtol=1e-4, atol=1e-4)  # another batch
+    assert scopes.written.shape == (run.cfg.n_layers + 2, 0)
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def by_transformers(run: Run, kind: Kind) -> list[torch.Tensor | None]:
     names = {"gpt2": "ln_f", "llama": "norm"}
     norm = getattr(own.base_model, names[own.config.model_type])
     with torch.no_grad():
-        given: list[torch.Tensor] = []
-        norm.register_forward_pre_hook(lambda module, args: given.append(args[0][0]))
+        inputs: list[torch.Tensor] = []
+        norm.register_forward_pre_hook(lambda module, args: inputs.append(args[0][0]))
         states = own(run.tokens[None], output_hidden_states=True).hidden_states
         *before, _ = (state[0] for state in states)  # transformers gives the last one normalised
         if kind == "tuned":
@@ -49,34 +49,34 @@ def by_transformers(run: Run, kind: Kind) -> list[torch.Tensor | None]:
             carried = [
                 h + h @ saved[f"{i}.weight"].float().T + saved[f"{i}.bias"].float() for i, h in enumerate(before)
             ]
-            return [own.lm_head(norm(h)) for h in [*carried, given[0]]]
+            return [own.lm_head(norm(h)) for h in [*carried, inputs[0]]]
         jacobians = torch.load(folder / "lens.pt", weights_only=True)["J"]
         through = [jacobians[layer].float() @ h.T for layer, h in enumerate(before[1:])]
-        return [None, *(own.lm_head(norm(h.T)) for h in through), own.lm_head(norm(given[0]))]
+        return [None, *(own.lm_head(norm(h.T)) for h in through), own.lm_head(norm(inputs[0]))]
 
 
 @pytest.mark.parametrize("kind", ["tuned", "jacobian"])
 def test_a_lens_is_what_its_published_file_says(run: Run, kind: Kind) -> None:
     by = lens_of(run, kind)
-    found, token = logit_lens(run, by), run.tokenizer.to_single_token(" Mary")
+    lens, token = logit_lens(run, by), run.tokenizer.to_single_token(" Mary")
     expected = by_transformers(run, kind)
     final = Categorical(logits=expected[-1])
     followed, ranks = followed_probabilities(run, token, by).values, followed_ranks(run, token, by=by).values
     for state, logits in enumerate(expected):
         if logits is None:
-            assert (found.top_tokens.values[state] == -1).all()
-            assert found.kl_from_final.values[state].isnan().all()
+            assert (lens.top_tokens.values[state] == -1).all()
+            assert lens.kl_from_final.values[state].isnan().all()
             assert followed[state].isnan().all()
             assert (ranks[state] == -1).all()
             continue
         said = Categorical(logits=logits)
         # Two forward passes in float32, of logits up to 30; and a softmax in tiles instead of at once.
-        torch.testing.assert_close(found.kl_from_final.values[state], kl_divergence(final, said), rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(found.entropy.values[state], said.entropy(), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(lens.kl_from_final.values[state], kl_divergence(final, said), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(lens.entropy.values[state], said.entropy(), rtol=1e-4, atol=1e-4)
         torch.testing.assert_close(followed[state], said.probs[:, token], rtol=1e-3, atol=1e-6)
-        assert (found.top_tokens.values[state, :, 0] == logits.argmax(-1)).float().mean() > 0.9  # but for ties
+        assert (lens.top_tokens.values[state, :, 0] == logits.argmax(-1)).float().mean() > 0.9  # but for ties
         assert (ranks[state] - 1 - (logits > logits[:, token, None]).sum(-1)).abs().max() <= 2  # likewise
-    torch.testing.assert_close(mean_divergences(run, by).values, found.kl_from_final.values.mean(1), equal_nan=True)
+    torch.testing.assert_close(mean_divergences(run, by).values, lens.kl_from_final.values.mean(1), equal_nan=True)
 
 
 def test_the_last_state_is_read_as_the_logit_lens_reads_it(run: Run) -> None:
@@ -98,9 +98,9 @@ def test_an_identity_makes_either_lens_the_logit_lens(run: Run) -> None:
 
 def test_the_shipped_lenses_lose_less_than_the_logit_lens_held_out(run: Run) -> None:
     assert beside(run.source) == ("logit", "tuned", "jacobian")
-    held = read(home(run.source))
-    assert held is not None
-    tuned, jacobian, logit = (held.kl[kind] for kind in ("tuned", "jacobian", "logit"))
+    card = read(home(run.source))
+    assert card is not None
+    tuned, jacobian, logit = (card.kl[kind] for kind in ("tuned", "jacobian", "logit"))
     for state in range(run.cfg.n_layers):
         assert tuned[state] < logit[state] / 2
         assert state == 0 or tuned[state] < jacobian[state] < logit[state]
@@ -112,42 +112,42 @@ def test_the_cards_figures_are_measured_again() -> None:
     from headlight.recipes.lenses import HELD_OUT_ROWS, measured
 
     for name in MODELS:
-        again, held = measured(load(name), SHIPPED / name, "", HELD_OUT_ROWS), read(SHIPPED / name)
-        assert held is not None
-        assert again.n_tokens == held.n_tokens
-        for kind, values in held.kl.items():
+        again, card = measured(load(name), SHIPPED / name, "", HELD_OUT_ROWS), read(SHIPPED / name)
+        assert card is not None
+        assert again.n_tokens == card.n_tokens
+        for kind, values in card.kl.items():
             assert [value is None for value in again.kl[kind]] == [value is None for value in values]
-            found, known = ([value for value in each if value is not None] for each in (again.kl[kind], values))
+            actual, known = ([value for value in each if value is not None] for each in (again.kl[kind], values))
             # Another machine adds float32 in another order, and may have another version of the library's text.
-            assert found == pytest.approx(known, rel=0.05, abs=1e-4), (name, kind)
+            assert actual == pytest.approx(known, rel=0.05, abs=1e-4), (name, kind)
 
 
 def test_held_out_figures_are_means_over_tokens() -> None:
     model = load("mini")
     rows = torch.randint(0, model.cfg.d_vocab, (2, 9), generator=torch.Generator().manual_seed(0))
-    found = measure(model, [LOGIT], rows, "noise")
+    figures = measure(model, [LOGIT], rows, "noise")
     with torch.no_grad():
         logits, cache = model.run_with_cache(rows)
         said = Categorical(logits=model.to_logits(cache["blocks.2.hook_resid_pre"]))
         kl = kl_divergence(Categorical(logits=logits), said)
-    assert found.n_tokens == 18
-    assert found.kl["logit"][2] == pytest.approx(kl.mean().item(), rel=1e-4)  # a softmax in tiles
-    assert found.agreement["logit"][2] == pytest.approx((said.logits.argmax(-1) == logits.argmax(-1)).float().mean())
+    assert figures.n_tokens == 18
+    assert figures.kl["logit"][2] == pytest.approx(kl.mean().item(), rel=1e-4)  # a softmax in tiles
+    assert figures.agreement["logit"][2] == pytest.approx((said.logits.argmax(-1) == logits.argmax(-1)).float().mean())
 
 
-def published(folder: Path, d_model: int = 128, n_layers: int = 4, **told: object) -> Path:
+def published(folder: Path, d_model: int = 128, n_layers: int = 4, **changes: object) -> Path:
     """A tuned lens as the package that made the format writes it: a ModuleList's state dict, and the config."""
     folder.mkdir(parents=True, exist_ok=True)
     translators = torch.nn.ModuleList(torch.nn.Linear(d_model, d_model) for _ in range(n_layers))
     torch.save(translators.state_dict(), folder / "params.pt")
     config = {"base_model_name_or_path": "x", "d_model": d_model, "num_hidden_layers": n_layers, "bias": True}
-    (folder / "config.json").write_text(json.dumps(config | told))
+    (folder / "config.json").write_text(json.dumps(config | changes))
     return folder
 
 
-def jacobian_file(path: Path, d_model: int = 128, layers: tuple[object, ...] = (0, 1, 2), **told: object) -> Path:
+def jacobian_file(path: Path, d_model: int = 128, layers: tuple[object, ...] = (0, 1, 2), **changes: object) -> Path:
     J = {layer: torch.eye(d_model, dtype=torch.float16) for layer in layers}
-    torch.save({"J": J, "n_prompts": 3, "source_layers": list(layers), "d_model": d_model} | told, path)
+    torch.save({"J": J, "n_prompts": 3, "source_layers": list(layers), "d_model": d_model} | changes, path)
     return path
 
 
@@ -186,9 +186,9 @@ def test_the_hash_of_the_unembedding_is_the_published_one() -> None:
         weight = AutoModelForCausalLM.from_pretrained(MINI.parent / name).get_output_embeddings().weight
         import numpy as np
 
-        shown = np.array_str(weight.detach().numpy(), precision=1)
-        told = json.loads((SHIPPED / name / "tuned" / "config.json").read_text())
-        assert told["unembed_hash"] == sha256(shown.encode()).hexdigest()
+        text = np.array_str(weight.detach().numpy(), precision=1)
+        config = json.loads((SHIPPED / name / "tuned" / "config.json").read_text())
+        assert config["unembed_hash"] == sha256(text.encode()).hexdigest()
 
 
 def test_folded_weights_are_refused() -> None:

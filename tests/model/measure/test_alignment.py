@@ -108,7 +108,7 @@ def test_positions_that_stand_in_for_one_another_by_hand() -> None:
 
 @given(TOKENS, TOKENS)
 def test_matches_rise_on_both_sides_and_hold_a_longest_common_subsequence(a: list[int], b: list[int]) -> None:
-    found = match_positions(a, b)
-    assert all(i < k and j < m for (i, j), (k, m) in pairwise(found))
+    matches = match_positions(a, b)
+    assert all(i < k and j < m for (i, j), (k, m) in pairwise(matches))
     if len(a) != len(b):
-        assert sum(a[i] == b[j] for i, j in found) == common_length(a, b)
+        assert sum(a[i] == b[j] for i, j in matches) == common_length(a, b)

@@ -71,10 +71,10 @@ def test_normalisation_is_that_of_the_hooks() -> None:
         cache = model.run_with_cache(random_tokens(1))[1]
         norm, stream = _norm(model, 1), cache["resid_pre", 1][0]
         assert norm is not None
-        found = normalize(stream, norm)
+        step = normalize(stream, norm)
         theirs = torch.nn.functional.layer_norm(stream, (model.cfg.d_model,), norm.w, norm.b, norm.eps)
-    torch.testing.assert_close(found.sd.values, cache["scale", 1, "ln1"][0, :, 0], rtol=RTOL, atol=ATOL)
-    torch.testing.assert_close(found.values.values, theirs, rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(step.sd.values, cache["scale", 1, "ln1"][0, :, 0], rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(step.values.values, theirs, rtol=RTOL, atol=ATOL)
 
 
 def test_weights_are_transformers_own(tmp_path: Path) -> None:
@@ -87,8 +87,8 @@ def test_weights_are_transformers_own(tmp_path: Path) -> None:
         cache = model.run_with_cache(tokens)[1]
         for layer in range(model.cfg.n_layers):
             for head in range(model.cfg.n_heads):
-                found = _steps(model, cache, layer, head).weights.values
-                torch.testing.assert_close(found, attentions[layer][0, head, QUERY], rtol=RTOL, atol=ATOL)
+                weights = _steps(model, cache, layer, head).weights.values
+                torch.testing.assert_close(weights, attentions[layer][0, head, QUERY], rtol=RTOL, atol=ATOL)
 
 
 def test_two_keys_by_hand() -> None:
@@ -114,11 +114,11 @@ def test_two_keys_by_hand() -> None:
 
 
 def test_terms_are_the_largest_products_and_the_rest() -> None:
-    found = terms(torch.tensor([1.0, -2.0, 0.5, 3.0]), torch.tensor([1.0, 4.0, 2.0, 1.0]), 2)
-    assert found.largest == ((1, -2.0, 4.0), (3, 3.0, 1.0))
-    assert (found.n_rest, found.rest, found.total) == (2, 2.0, -3.0)
+    sum_terms = terms(torch.tensor([1.0, -2.0, 0.5, 3.0]), torch.tensor([1.0, 4.0, 2.0, 1.0]), 2)
+    assert sum_terms.largest == ((1, -2.0, 4.0), (3, 3.0, 1.0))
+    assert (sum_terms.n_rest, sum_terms.rest, sum_terms.total) == (2, 2.0, -3.0)
 
 
 def test_terms_of_a_short_sum_leave_no_rest() -> None:
-    found = terms(torch.tensor([2.0]), torch.tensor([3.0]), 3)
-    assert (found.largest, found.n_rest, found.rest) == (((0, 2.0, 3.0),), 0, 0.0)
+    sum_terms = terms(torch.tensor([2.0]), torch.tensor([3.0]), 3)
+    assert (sum_terms.largest, sum_terms.n_rest, sum_terms.rest) == (((0, 2.0, 3.0),), 0, 0.0)

@@ -44,7 +44,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Transfor
     return cache(lambda kind: open_tiny(kind, folder / kind))
 
 
-def of(kinds: list[str]) -> list[object]:
+def configs(kinds: list[str]) -> list[object]:
     """Most of what tells architectures apart is in a few; `make test-all` has the others too."""
     return [kind if kind in TELLING else pytest.param(kind, marks=pytest.mark.thorough) for kind in kinds]
 
@@ -68,8 +68,8 @@ class Theirs:
     def logits(self, layer: int, see: Callable[[Tensor], Tensor | None]) -> Tensor:
         """The logits where a layer's neurons are what `see` makes of them."""
 
-        def hook(module: nn.Module, given: tuple[Tensor]) -> tuple[Tensor] | None:
-            made = see(given[0])
+        def hook(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
+            made = see(inputs[0])
             return None if made is None else (made,)
 
         handle = self.outs[layer].register_forward_pre_hook(hook)
@@ -85,7 +85,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return run_prompt(load(request.param), "The cat sat on the mat and the dog sat on")
 
 
-def asked(run: Run) -> Question:
+def question_of(run: Run) -> Question:
     target, distractor = run.next_logits.topk(2).indices.tolist()
     return Question(target, distractor, run.prediction_position)
 
@@ -95,43 +95,43 @@ def test_activations_are_those_of_transformers(run: Run) -> None:
     with torch.no_grad():
         for layer in range(run.cfg.n_layers):
             theirs.logits(layer, lambda post: seen.append(post[0]))
-    found = activations_at(run, 4)
+    activations = activations_at(run, 4)
     for layer, post in enumerate(seen):
-        torch.testing.assert_close(found.values.values[layer], post[4], rtol=1e-4, atol=2e-5)
+        torch.testing.assert_close(activations.values.values[layer], post[4], rtol=1e-4, atol=2e-5)
         torch.testing.assert_close(over_prompt(run, (layer, 7)).values.values, post[:, 7], rtol=1e-4, atol=2e-5)
 
 
 def test_a_gates_parts_make_its_product() -> None:
     run = run_prompt(load("mini-llama"), "The cat sat")
-    found = activations_at(run, 2)
-    gate, up = (found.reads[name].values for name in ("gate", "up"))
-    torch.testing.assert_close(torch.nn.functional.silu(gate) * up, found.values.values, rtol=1e-5, atol=1e-6)
+    activations = activations_at(run, 2)
+    gate, up = (activations.reads[name].values for name in ("gate", "up"))
+    torch.testing.assert_close(torch.nn.functional.silu(gate) * up, activations.values.values, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("back", [0, 3])
 def test_gradients_are_those_of_autograd_in_transformers(run: Run, back: int) -> None:
     """Of the tokens before the last one, whose neurons act by attention alone, as of the last."""
-    theirs, question = Theirs(run), asked(run)
+    theirs, question = Theirs(run), question_of(run)
     at = question.position - back
-    found = gradient_effects(run, question, at).values
+    effects = gradient_effects(run, question, at).values
     for layer in (0, run.cfg.n_layers - 1):
         posts = list[Tensor]()
         theirs.logits(layer, posts.append)
         post = posts[0].detach().requires_grad_()
         logits = theirs.logits(layer, lambda _, post=post: post)[question.position]  # type: ignore[misc]
         (gradient,) = torch.autograd.grad(logits[question.target] - logits[question.distractor], post)
-        torch.testing.assert_close(found[layer], (gradient * post)[0, at].detach(), rtol=1e-3, atol=2e-5)
+        torch.testing.assert_close(effects[layer], (gradient * post)[0, at].detach(), rtol=1e-3, atol=2e-5)
 
 
 @pytest.mark.parametrize("back", [0, 3])
 def test_measured_effects_are_those_of_zeros_in_transformers(run: Run, back: int) -> None:
-    theirs, question = Theirs(run), asked(run)
+    theirs, question = Theirs(run), question_of(run)
     at, pair = question.position - back, [question.target, question.distractor]
     neurons = [(0, 3), (0, 11), (run.cfg.n_layers - 1, 5), (1, 2)]
-    found = measured_effects(run, neurons, question, at).values
+    effects = measured_effects(run, neurons, question, at).values
     with torch.no_grad():
         own = theirs.logits(0, lambda post: None)[question.position, pair]
-        for (layer, index), effect in zip(neurons, found.tolist(), strict=True):
+        for (layer, index), effect in zip(neurons, effects.tolist(), strict=True):
 
             def zero(post: Tensor, index: int = index) -> Tensor:
                 post = post.clone()
@@ -148,42 +148,42 @@ def pass_of(run: Run) -> ActivationCache:
     return run_with_edits(run.model, run.tokens[None], run.edits, lambda name: ".mlp." in name, run.bos)[1]
 
 
-@pytest.mark.parametrize("kind", of(DENSE))
+@pytest.mark.parametrize("kind", configs(DENSE))
 @pytest.mark.parametrize("edits", EDITS)
 def test_activations_are_those_of_a_pass(kind: str, edits: str, opened: Callable[[str], Transformer]) -> None:
     run = made(opened(kind), edits)
-    passed, found = pass_of(run), activations_at(run, POSITION)
+    passed, activations = pass_of(run), activations_at(run, POSITION)
     for layer in range(3):
-        torch.testing.assert_close(found.values.values[layer], passed["post", layer][0, POSITION], **CLOSE)
+        torch.testing.assert_close(activations.values.values[layer], passed["post", layer][0, POSITION], **CLOSE)
         torch.testing.assert_close(over_prompt(run, (layer, 5)).values.values, passed["post", layer][0, :, 5], **CLOSE)
 
 
-@pytest.mark.parametrize("kind", of(DENSE))
+@pytest.mark.parametrize("kind", configs(DENSE))
 @pytest.mark.parametrize("edits", EDITS)
 def test_direct_effects_add_up_to_that_of_the_mlps_write(
     kind: str, edits: str, opened: Callable[[str], Transformer]
 ) -> None:
     run = made(opened(kind), edits)
-    found, whole = direct_effects(run, QUESTION), logit_attribution(run, QUESTION)
+    effects, whole = direct_effects(run, QUESTION), logit_attribution(run, QUESTION)
     by_name = dict(zip(whole.names, whole.values.values.tolist(), strict=True))
-    sums = found.values.values.sum(-1) + found.bias.values + found.edited.values
+    sums = effects.values.values.sum(-1) + effects.bias.values + effects.edited.values
     for layer in range(3):
         assert float(sums[layer]) == pytest.approx(by_name[f"L{layer} MLP"], rel=1e-5, abs=2e-5)
     behind = edits == "an MLP"
-    torch.testing.assert_close(found.edited.values[[0, 2]], torch.zeros(2).double(), rtol=0, atol=1e-4)
-    assert (abs(float(found.edited.values[1])) > 0.01) == behind
+    torch.testing.assert_close(effects.edited.values[[0, 2]], torch.zeros(2).double(), rtol=0, atol=1e-4)
+    assert (abs(float(effects.edited.values[1])) > 0.01) == behind
 
 
-@pytest.mark.parametrize("kind", of(DENSE))
+@pytest.mark.parametrize("kind", configs(DENSE))
 @pytest.mark.parametrize("edits", EDITS)
 def test_gradients_are_those_of_a_pass(kind: str, edits: str, opened: Callable[[str], Transformer]) -> None:
     """By finite differences: a neuron is given a little more, and the difference of the logits moves by so much."""
     run = made(opened(kind), edits)
-    found = gradient_effects(run, QUESTION, POSITION - 1).values
+    effects = gradient_effects(run, QUESTION, POSITION - 1).values
     for layer, index in ((0, 2), (1, 7)):
         post = float(activations_at(run, POSITION - 1).values.values[layer, index])
         higher, lower = (_difference(run, layer, index, post + step) for step in (STEP, -STEP))
-        assert float(found[layer, index]) == pytest.approx(
+        assert float(effects[layer, index]) == pytest.approx(
             post * (higher - lower) / (2 * STEP), rel=0.02, abs=2e-3
         )  # cubes of a step, and 1e-5 of a logit over it
 

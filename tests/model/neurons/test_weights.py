@@ -21,25 +21,25 @@ def run(request: pytest.FixtureRequest) -> Run:
 def test_the_tokens_that_it_moves_are_those_of_one_more_unit_in_the_last_layer(run: Run) -> None:
     """The final stream with one unit more of W_out's row, read off by the model's own norm and unembedding."""
     layer = run.cfg.n_layers - 1
-    found = neuron_tokens(run, (layer, 7), POSITION).written
-    assert found is not None
+    tokens = neuron_tokens(run, (layer, 7), POSITION).written
+    assert tokens is not None
     stream, step = stream_at(run, POSITION), 1e-3
     row = run.model.block(layer).mlp.W_out[7]  # type: ignore[union-attr, index]
     both = torch.stack([stream, stream + step * row])[None].double()
     logits = run.model.to_logits(both.float())[0]
     moved = (logits[1] - logits[0]) / step
-    token = int(found.raised.values[0])
+    token = int(tokens.raised.values[0])
     # The scale moves too, by what the row and the stream have in common: less than a tenth here.
     assert moved.topk(5).indices.tolist().count(token) == 1
-    assert float(moved[token]) == pytest.approx(float(found.raised_by.values[0]), rel=0.15)
+    assert float(moved[token]) == pytest.approx(float(tokens.raised_by.values[0]), rel=0.15)
 
 
 @torch.inference_mode()
 def test_the_tokens_that_it_reads_are_the_rows_of_the_embedding(run: Run) -> None:
-    found, block = neuron_tokens(run, NEURON, POSITION).read, run.model.block(NEURON[0])
+    reads, block = neuron_tokens(run, NEURON, POSITION).read, run.model.block(NEURON[0])
     matrices = {"input": "W_in", "gate": "W_gate", "up": "W_in"}
-    assert set(found) == ({"gate", "up"} if run.cfg.gated_mlp else {"input"})
-    for name, tokens in found.items():
+    assert set(reads) == ({"gate", "up"} if run.cfg.gated_mlp else {"input"})
+    for name, tokens in reads.items():
         W = getattr(block.mlp, matrices[name])[:, NEURON[1]].double()
         gain = block.ln2.w.double()  # type: ignore[union-attr, operator]
         column = gain * W
@@ -51,10 +51,10 @@ def test_the_tokens_that_it_reads_are_the_rows_of_the_embedding(run: Run) -> Non
 @torch.inference_mode()
 def test_its_composition_is_that_of_a_head_of_rank_one(run: Run) -> None:
     """As `composition` has it of the neuron's own matrix W_in W_out, and 1/√d on the mean of squares at random."""
-    found, block = neuron_composition(run, NEURON), run.model.block(NEURON[0])
+    compositions, block = neuron_composition(run, NEURON), run.model.block(NEURON[0])
     layer, index = NEURON
     W_out = block.mlp.W_out[[index]]  # type: ignore[union-attr, index]
-    name = next(iter(found.writers))
+    name = next(iter(compositions.writers))
     W_in = (block.mlp.W_gate if run.cfg.gated_mlp else block.mlp.W_in)[:, [index]]  # type: ignore[union-attr, index]
     read = block.ln2.w[:, None] * W_in  # type: ignore[union-attr, index]
     read = read if run.cfg.gated_mlp else read - read.mean(0, keepdim=True)
@@ -62,10 +62,10 @@ def test_its_composition_is_that_of_a_head_of_rank_one(run: Run) -> None:
         heads = heads_of(run.model, at)
         if at <= layer:
             expected = composition(heads["value"], Product(read, W_out))
-            torch.testing.assert_close(found.writers[name].values[at], expected, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(compositions.writers[name].values[at], expected, rtol=1e-4, atol=1e-5)
         else:
-            assert found.writers[name].values[at].isnan().all()
-        for through, measure in found.readers.items():
+            assert compositions.writers[name].values[at].isnan().all()
+        for through, measure in compositions.readers.items():
             if at > layer:
                 expected = composition(Product(read, W_out), heads[through])
                 torch.testing.assert_close(measure.values[at], expected, rtol=1e-4, atol=1e-5)

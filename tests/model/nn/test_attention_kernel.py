@@ -59,9 +59,9 @@ def test_it_is_the_einsums_whatever_the_tap_looks_at(looks_at: tuple[str, ...]) 
         z = attend(q, k, v, visible(), SCALE, tap)
         exact = expected(q, k, v, visible())
     assert list(tap.kept) == list(looks_at)
-    for name, given in [*tap.kept.items(), ("z", z)]:
+    for name, activation in [*tap.kept.items(), ("z", z)]:
         # Sums of a few terms of size 1.
-        torch.testing.assert_close(given.double(), exact[name], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(activation.double(), exact[name], rtol=1e-5, atol=1e-5)
 
 
 def test_it_is_torchs_own_attention() -> None:

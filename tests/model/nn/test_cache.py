@@ -88,5 +88,5 @@ def test_patterns_are_computed_when_first_read_and_are_those_of_the_pass(
 def test_where_derivatives_are_asked_for_they_go_through_a_kept_pattern() -> None:
     model = random_model()
     logits, cache = model.run_with_cache(random_tokens())
-    (found,) = torch.autograd.grad(logits.sum(), cache["pattern", 0])
-    assert found.abs().sum() > 0
+    (grad,) = torch.autograd.grad(logits.sum(), cache["pattern", 0])
+    assert grad.abs().sum() > 0

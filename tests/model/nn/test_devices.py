@@ -42,11 +42,11 @@ def everything(model: Transformer) -> tuple[Tensor, ActivationCache]:
         return model.run_with_cache(TOKENS)
 
 
-def assert_equal(found: tuple[Tensor, ActivationCache], expected: tuple[Tensor, ActivationCache]) -> None:
-    assert torch.equal(back(found[0]), expected[0])
-    assert list(found[1]) == list(expected[1])
+def assert_equal(actual: tuple[Tensor, ActivationCache], expected: tuple[Tensor, ActivationCache]) -> None:
+    assert torch.equal(back(actual[0]), expected[0])
+    assert list(actual[1]) == list(expected[1])
     for name in expected[1]:
-        assert torch.equal(back(found[1][name]), expected[1][name]), name
+        assert torch.equal(back(actual[1][name]), expected[1][name]), name
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -100,22 +100,22 @@ def test_layers_fill_one_device_after_the_other_and_the_ends_are_with_their_neig
     layer = sum(parameter.nbytes for parameter in model.block(0).parameters())
     whole = sum(parameter.nbytes for parameter in model.parameters())
     room = {0: whole - layer, 1: whole}  # accelerate leaves room for a layer more on the first
-    found = device_map_of(model, room)
-    layers = [found[f"blocks.{at}"] for at in range(5)]
+    device_map = device_map_of(model, room)
+    layers = [device_map[f"blocks.{at}"] for at in range(5)]
     assert layers == sorted(layers)
     assert layers[0] == "cuda:0"
-    assert layers[-1] == found["ln_final"] == "cuda:1"
-    assert found["embed"] == "cuda:0"
-    assert found["unembed"] == ("cuda:0" if cfg.tie_word_embeddings else "cuda:1")
+    assert layers[-1] == device_map["ln_final"] == "cuda:1"
+    assert device_map["embed"] == "cuda:0"
+    assert device_map["unembed"] == ("cuda:0" if cfg.tie_word_embeddings else "cuda:1")
     for number, of_device in room.items():
-        names = [name for name in found if found[name] == f"cuda:{number}"]
+        names = [name for name in device_map if device_map[name] == f"cuda:{number}"]
         parameters = [parameter for name in names for parameter in model.get_submodule(name).parameters()]
         assert sum(parameter.nbytes for parameter in parameters) <= of_device
 
 
 def test_what_no_gpu_has_room_for_is_left_in_memory_or_in_its_files() -> None:
-    found = device_map_of(decoder(GPT2), {0: 1, "cpu": 1})
-    assert set(found.values()) == {"cpu"}
+    device_map = device_map_of(decoder(GPT2), {0: 1, "cpu": 1})
+    assert set(device_map.values()) == {"cpu"}
 
 
 def test_a_single_device_is_where_the_model_goes() -> None:

@@ -88,5 +88,5 @@ def test_a_product_with_half_precision_is_that_of_the_widened_matrix(
     monkeypatch.setattr(taken, "WIDENED", 64)  # a few columns at a time, the last ones fewer
     x, W, b = torch.randn(n_rows, 20), torch.randn(20, 31).bfloat16(), torch.randn(31)
     with torch.inference_mode(inference):
-        found = product(x, W, "row d_in, d_in d_out -> row d_out", b)
-    torch.testing.assert_close(found, x @ W.float() + b, rtol=1e-5, atol=1e-5)
+        actual = product(x, W, "row d_in, d_in d_out -> row d_out", b)
+    torch.testing.assert_close(actual, x @ W.float() + b, rtol=1e-5, atol=1e-5)

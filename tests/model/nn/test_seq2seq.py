@@ -90,10 +90,10 @@ def tokens(model: Seq2SeqTransformer, batch: int = 2) -> tuple[Tensor, Tensor]:
     return source, torch.randint(model.cfg.decoder.d_vocab, (batch, TARGETS), generator=generator)
 
 
-def embedded(stack: nn.Module, given: Tensor) -> Tensor:
+def embedded(stack: nn.Module, token_ids: Tensor) -> Tensor:
     """What enters the first block, by plain indexing."""
-    positions = stack.pos_embed(torch.arange(given.shape[1])[None])
-    return stack.embed.W_E[given] * stack.embed_scale + positions
+    positions = stack.pos_embed(torch.arange(token_ids.shape[1])[None])
+    return stack.embed.W_E[token_ids] * stack.embed_scale + positions
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -206,11 +206,11 @@ def test_shared_embeddings_are_one_parameter(shared: str, own: int) -> None:
 
 def test_dropout_is_for_training_alone() -> None:
     model = random_model(config(dropout=0.5))
-    given = tokens(model)
-    assert torch.equal(model(*given), model(*given))
-    assert torch.equal(model(*given), random_model(config())(*given))
+    inputs = tokens(model)
+    assert torch.equal(model(*inputs), model(*inputs))
+    assert torch.equal(model(*inputs), random_model(config())(*inputs))
     model.train()
-    assert not torch.equal(model(*given), model(*given))
+    assert not torch.equal(model(*inputs), model(*inputs))
 
 
 def test_hooks_reach_every_part_and_names_are_checked_first() -> None:

@@ -21,12 +21,12 @@ class Case:
     a: Tensor
     b: Tensor
 
-    def patching(self, asked: LogitDifference = ASKED, **choices: str) -> Patching:
-        return Patching(self.model, self.a, self.b, asked, **choices)  # type: ignore[arg-type]
+    def patching(self, question: LogitDifference = ASKED, **choices: str) -> Patching:
+        return Patching(self.model, self.a, self.b, question, **choices)  # type: ignore[arg-type]
 
-    def difference(self, logits: Tensor, asked: LogitDifference = ASKED) -> float:
-        row = logits[0, asked.position]
-        return float(row[asked.target] - row[asked.distractor])
+    def difference(self, logits: Tensor, question: LogitDifference = ASKED) -> float:
+        row = logits[0, question.position]
+        return float(row[question.target] - row[question.distractor])
 
 
 def case(variant: str = "plain") -> Case:

@@ -31,13 +31,13 @@ def cache_of(model: Transformer, tokens: Tensor) -> ActivationCache:
 @torch.inference_mode()
 def difference(model: Transformer, hooks: list[tuple[str, Callable[..., Tensor | None]]], tokens: Tensor = A) -> float:
     """Target less distractor before any soft cap."""
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
 
     def keep(logits: Tensor, hook: object) -> None:
-        found.append(logits[0, 7])
+        outputs.append(logits[0, 7])
 
     model.run_with_hooks(tokens, [*hooks, ("unembed.hook_out", keep)])
-    return float(found[0][40] - found[0][90])
+    return float(outputs[0][40] - outputs[0][90])
 
 
 def put(other: Tensor, *at: object) -> Callable[..., None]:
@@ -61,12 +61,12 @@ def test_a_patched_part_is_as_if_it_were_put_in_place(kind: str) -> None:
         Variant("z", 0, 2): ("blocks.0.attn.hook_z", (every, every, 2)),
         Variant("z", 2, 3, 7): ("blocks.2.attn.hook_z", (every, 7, 3)),
     }
-    found = patching.differences(list(variants)).tolist()
+    differences = patching.differences(list(variants)).tolist()
     expected = [difference(model, [(name, put(other[name], *at))]) for name, at in variants.values()]
-    assert found == pytest.approx(expected, abs=ATOL)
+    assert differences == pytest.approx(expected, abs=ATOL)
     assert patching.a == pytest.approx(difference(model, []), abs=ATOL)
-    assert found[0] == pytest.approx(difference(model, [], B), abs=ATOL)
-    assert found[0] == pytest.approx(patching.b, abs=ATOL)
+    assert differences[0] == pytest.approx(difference(model, [], B), abs=ATOL)
+    assert differences[0] == pytest.approx(patching.b, abs=ATOL)
 
 
 @pytest.mark.parametrize("through_mlps", [False, True])
@@ -80,15 +80,15 @@ def test_a_path_is_one_on_which_all_else_is_held(kind: str, read: str, through_m
     def keep(activation: Tensor, hook: object) -> None:
         reached.append(activation.clone())
 
-    held = [f"blocks.{layer}.attn.hook_z" for layer in range(2)]
-    held += [] if through_mlps else [f"blocks.{layer}.hook_mlp_out" for layer in range(2)]
-    hooks: list[tuple[str, Callable[..., Tensor | None]]] = [(name, put(own[name], ...)) for name in held]
+    frozen = [f"blocks.{layer}.attn.hook_z" for layer in range(2)]
+    frozen += [] if through_mlps else [f"blocks.{layer}.hook_mlp_out" for layer in range(2)]
+    hooks: list[tuple[str, Callable[..., Tensor | None]]] = [(name, put(own[name], ...)) for name in frozen]
     name = f"blocks.2.attn.hook_{read}"
     hooks += [("blocks.0.attn.hook_z", put(other["z", 0], slice(None), slice(None), 1)), (name, keep)]
     difference(model, hooks)
     expected = difference(model, [(name, put(reached[0], slice(None), slice(None), slot))])
-    (found,) = path_differences(patching, [sender], receiver, read, through_mlps).tolist()
-    assert found == pytest.approx(expected, abs=ATOL)
+    (effect,) = path_differences(patching, [sender], receiver, read, through_mlps).tolist()
+    assert effect == pytest.approx(expected, abs=ATOL)
 
 
 def test_an_estimate_is_the_gradient_times_the_change(kind: str) -> None:

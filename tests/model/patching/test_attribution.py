@@ -30,7 +30,7 @@ def test_it_is_exact_for_a_linear_model(into: str) -> None:
             block.get_parameter(f"attn.{name}").zero_()
     patching = type(each)(linear, each.a, each.b).patching(into=into)
     for kind in ("resid_pre", "attn_out", "z", "z_by_position"):
-        estimate, exact = (of(patching, kind, layer=1) for of in (attribution_map, patching_map))  # type: ignore[operator]
+        estimate, exact = (compute(patching, kind, layer=1) for compute in (attribution_map, patching_map))  # type: ignore[operator]
         torch.testing.assert_close(estimate.values, exact.values, **TOLERANCE)
 
 

@@ -21,7 +21,9 @@ KINDS: tuple[Kind, ...] = ("resid_pre", "attn_out", "mlp_out", "z", "z_by_positi
 MODELS = [name for name in VARIANTS if name != "other output vocabulary"] + ["other output vocabulary"]
 
 
-def one_run(each: Case, variant: Variant, into: str, there: ActivationCache, asked: LogitDifference = ASKED) -> float:
+def one_run(
+    each: Case, variant: Variant, into: str, there: ActivationCache, question: LogitDifference = ASKED
+) -> float:
     """The logit difference of one variant, by a whole run with one hook that puts in what is `there` in the other."""
     base = each.a if into == "A" else each.b
     name = f"blocks.{variant.layer}.{'attn.' if variant.part == 'z' else ''}hook_{variant.part}"
@@ -33,7 +35,7 @@ def one_run(each: Case, variant: Variant, into: str, there: ActivationCache, ask
         else:
             activation[:, positions, variant.head] = there[name][:, positions, variant.head]
 
-    return each.difference(each.model.run_with_hooks(base, [(name, put)]), asked)
+    return each.difference(each.model.run_with_hooks(base, [(name, put)]), question)
 
 
 @pytest.mark.parametrize("variant", MODELS)
@@ -45,25 +47,25 @@ def test_every_map_is_what_one_run_for_each_patch_gives(variant: str, into: str)
     for kind in KINDS:
         if kind == "mlp_out" and each.model.cfg.attn_only:
             continue
-        found = patching_map(each.patching(into=into), kind, layer=1)
+        cells_map = patching_map(each.patching(into=into), kind, layer=1)
         cells = grid(kind, each.model.cfg, N_POS, layer=1)
         expected = [(one_run(each, cell, into, there) - a) / (b - a) for cell in cells.variants]
-        torch.testing.assert_close(found.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
-        assert found.axes == cells.axes
-        assert found.unit == "share"
+        torch.testing.assert_close(cells_map.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
+        assert cells_map.axes == cells.axes
+        assert cells_map.unit == "share"
 
 
 @pytest.mark.parametrize("position", [0, 3])
 def test_a_difference_in_the_middle_of_the_prompt_needs_only_what_comes_before(position: int) -> None:
-    each, asked = case(), LogitDifference(2, 7, position)
-    patching = each.patching(asked)
-    a, b = (each.difference(each.model(tokens), asked) for tokens in (each.a, each.b))
+    each, question = case(), LogitDifference(2, 7, position)
+    patching = each.patching(question)
+    a, b = (each.difference(each.model(tokens), question) for tokens in (each.a, each.b))
     _, there = each.model.run_with_cache(each.b)
     for kind in KINDS:
         cells = grid(kind, each.model.cfg, position + 1, layer=1)
-        expected = [(one_run(each, cell, "A", there, asked) - a) / (b - a) for cell in cells.variants]
-        found = patching_map(patching, kind, layer=1)
-        torch.testing.assert_close(found.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
+        expected = [(one_run(each, cell, "A", there, question) - a) / (b - a) for cell in cells.variants]
+        cells_map = patching_map(patching, kind, layer=1)
+        torch.testing.assert_close(cells_map.values.flatten(), torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -86,9 +88,9 @@ def test_all_heads_of_a_layer_are_its_attention() -> None:
 
 def test_the_two_directions_meet_where_one_state_is_all_that_differs() -> None:
     """Of one token every state is all there is: patched with B's the run is B's, and the other way round."""
-    each, asked = case(), LogitDifference(2, 7, 0)
-    assert (patching_map(each.patching(asked), "resid_pre").values - 1).abs().max() < 1e-12  # rounding
-    assert patching_map(each.patching(asked, into="B"), "resid_pre").values.abs().max() < 1e-12
+    each, question = case(), LogitDifference(2, 7, 0)
+    assert (patching_map(each.patching(question), "resid_pre").values - 1).abs().max() < 1e-12  # rounding
+    assert patching_map(each.patching(question, into="B"), "resid_pre").values.abs().max() < 1e-12
 
 
 @pytest.mark.filterwarnings("ignore")  # TransformerLens's own
@@ -116,8 +118,8 @@ def test_against_transformer_lens(variant: str) -> None:
         # TransformerLens collects its results in float32
         torch.testing.assert_close(patching_map(patching, kind).values, expected, rtol=1e-5, atol=1e-5)
     by_position = lens.get_act_patch_attn_head_out_by_pos(twin, each.a, source, metric)[1].T.double()
-    found = patching_map(patching, "z_by_position", layer=1).values
-    torch.testing.assert_close(found, patching.share(by_position), rtol=1e-5, atol=1e-5)
+    shares = patching_map(patching, "z_by_position", layer=1).values
+    torch.testing.assert_close(shares, patching.share(by_position), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5])
@@ -156,7 +158,7 @@ def test_operations_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "asked", "told"),
+    ("a", "b", "question", "message"),
     [
         (7, 6, ASKED, "A has 7 tokens and B 6"),
         (7, 7, LogitDifference(3, 5, 7), "There is no position 7"),
@@ -165,11 +167,11 @@ def test_operations_by_hand() -> None:
         (7, 7, LogitDifference(3, 3, 6), "are the same token"),
     ],
 )
-def test_what_cannot_be_patched(a: int, b: int, asked: LogitDifference, told: str) -> None:
+def test_what_cannot_be_patched(a: int, b: int, question: LogitDifference, message: str) -> None:
     model = case().model
     tokens = random_tokens()
-    with pytest.raises(InputError, match=told):
-        Patching(model, tokens[:1, :a], tokens[1:, :b], asked)
+    with pytest.raises(InputError, match=message):
+        Patching(model, tokens[:1, :a], tokens[1:, :b], question)
 
 
 def test_two_runs_that_agree_leave_nothing_to_share() -> None:
@@ -179,7 +181,7 @@ def test_two_runs_that_agree_leave_nothing_to_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variant", "told"),
+    ("variant", "message"),
     [
         (Variant("z", 3, 0), "There is no head L3H0"),
         (Variant("z", 0, 3), "There is no head L0H3"),
@@ -187,8 +189,8 @@ def test_two_runs_that_agree_leave_nothing_to_share() -> None:
         (Variant("resid_pre", 0, position=7), "Position 7 has no say"),
     ],
 )
-def test_variants_that_there_are_not(variant: Variant, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_variants_that_there_are_not(variant: Variant, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         case().patching().differences([variant])
 
 

@@ -21,7 +21,7 @@ def two_runs(each: Case, sender: Head, receiver: Head, read: ReadAs, through_mlp
     """Everything but the sender held at A's, the receiver's input kept, and A run with that input."""
     _, a = each.model.run_with_cache(each.a)
     _, b = each.model.run_with_cache(each.b)
-    held = ("attn.hook_z",) if through_mlps else ("attn.hook_z", "hook_mlp_out")
+    frozen = ("attn.hook_z",) if through_mlps else ("attn.hook_z", "hook_mlp_out")
 
     def hold(activation: Tensor, hook: HookPoint) -> Tensor:
         frozen = a[hook.name].clone()
@@ -38,7 +38,7 @@ def two_runs(each: Case, sender: Head, receiver: Head, read: ReadAs, through_mlp
         activation[:, :, receiver[1]] = kept["input"]
 
     name = f"blocks.{receiver[0]}.attn.hook_{read}"
-    each.model.run_with_hooks(each.a, [(lambda name: name.endswith(held), hold), (name, keep)])
+    each.model.run_with_hooks(each.a, [(lambda name: name.endswith(frozen), hold), (name, keep)])
     return each.difference(each.model.run_with_hooks(each.a, [(name, put)]))
 
 
@@ -49,21 +49,21 @@ def test_every_path_is_what_two_runs_give(variant: str, through_mlps: bool) -> N
     senders = [(1, 2), (0, 0), (1, 0), (0, 2)]
     read: ReadAs
     for read in ("q", "k", "v"):
-        found = path_differences(each.patching(), senders, (2, 1), read, through_mlps)
+        differences = path_differences(each.patching(), senders, (2, 1), read, through_mlps)
         expected = [two_runs(each, sender, (2, 1), read, through_mlps) for sender in senders]
-        torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
+        torch.testing.assert_close(differences, torch.tensor(expected, dtype=torch.float64), **TOLERANCE)
 
 
 def test_a_map_of_paths_is_a_share_of_all_earlier_heads() -> None:
     each = case()
     patching = each.patching()
-    found = path_map(patching, (1, 2), "v")
-    assert found.axes == ("layer", "head")
-    assert found.unit == "share"
+    shares = path_map(patching, (1, 2), "v")
+    assert shares.axes == ("layer", "head")
+    assert shares.unit == "share"
     expected = [
         (two_runs(each, (0, head), (1, 2), "v", False) - patching.a) / (patching.b - patching.a) for head in range(3)
     ]
-    torch.testing.assert_close(found.values, torch.tensor([expected], dtype=torch.float64), **TOLERANCE)
+    torch.testing.assert_close(shares.values, torch.tensor([expected], dtype=torch.float64), **TOLERANCE)
 
 
 def test_few_senders_at_once_give_what_all_at_once_give() -> None:
@@ -89,15 +89,15 @@ def test_the_induction_head_reads_the_previous_token_head_as_its_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sender", "receiver", "told"),
+    ("sender", "receiver", "message"),
     [
         ((2, 0), (2, 1), "Nothing goes to L2H1 from L2H0"),
         ((0, 0), (3, 0), "There is no head L3H0"),
         ((0, 5), (1, 0), "There is no head L0H5"),
     ],
 )
-def test_paths_that_there_are_not(sender: Head, receiver: Head, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_paths_that_there_are_not(sender: Head, receiver: Head, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         path_differences(case().patching(), [sender], receiver, "q")
 
 

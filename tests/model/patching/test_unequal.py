@@ -78,8 +78,8 @@ def check(patching: Patching, a: Side, b: Side, matches: tuple[tuple[int, int], 
             else (one_run(base, source, pairs, cell) - ends[0]) / (ends[1] - ends[0])
             for cell in cells.variants
         ]
-        found = patching_map(patching, kind, layer=1).values.flatten()
-        torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), equal_nan=True, **TOLERANCE)
+        shares = patching_map(patching, kind, layer=1).values.flatten()
+        torch.testing.assert_close(shares, torch.tensor(expected, dtype=torch.float64), equal_nan=True, **TOLERANCE)
 
 
 @pytest.mark.parametrize("into", ["A", "B"])
@@ -154,7 +154,7 @@ def test_the_estimate_goes_through_edits_and_leaves_out_what_is_not_matched() ->
     with torch.no_grad():
         editing = tap(model, tokens, [AblateHeads(((0, 1),)), FreezePatterns((1,))])
     patching = Patching(model, tokens, tokens, ASKED, "B", tap_b=editing, matches=[(i, i) for i in range(3, N_POS)])
-    exact, estimated = (of(patching, "attn_out").values for of in (patching_map, attribution_map))
+    exact, estimated = (compute(patching, "attn_out").values for compute in (patching_map, attribution_map))
     torch.testing.assert_close(estimated, exact, equal_nan=True, **TOLERANCE)
     assert exact[:, :3].isnan().all()
     assert rank_correlation(exact, estimated) == pytest.approx(1)

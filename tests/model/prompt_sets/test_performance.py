@@ -22,11 +22,11 @@ def test_a_set_of_many_lengths_is_as_each_prompt_alone(monkeypatch: pytest.Monke
         PromptPair(clean, clean[::-1] if at % 2 else None, (at, 70), (at + 9,) if at else ())
         for at, clean in enumerate(ids)
     ]
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     class Telling(Host):
         def tell(self, done: int, total: int) -> None:
-            told.append((done, total))
+            progress.append((done, total))
 
     result = performance(model, to_tokens(PromptSet("random", tuple(pairs)), tokenizer), host=Telling())
     assert result.numbers == (1, 2, 3, 4, 5, 6, 7)
@@ -43,7 +43,7 @@ def test_a_set_of_many_lengths_is_as_each_prompt_alone(monkeypatch: pytest.Monke
         rank = 1 + int((logits > max(logits[at], logits[70])).sum())
         assert int(result.rank[at]) == rank
         assert bool(result.is_correct[at]) == (float(result.clean[at]) > 0 if at else rank == 1)
-    assert (told[0], told[-1]) == ((0, 7), (7, 7))
+    assert (progress[0], progress[-1]) == ((0, 7), (7, 7))
     assert result.accuracy == sum(result.is_correct.tolist()) / 7
     assert result.correct_numbers == tuple(at + 1 for at in range(7) if result.is_correct[at])
 

@@ -19,14 +19,14 @@ def model() -> Transformer:
 
 
 def test_a_repeat_is_different_tokens_twice_and_its_seeds_tell_it_from_others(model: Transformer) -> None:
-    found = random_repeat(model, True, seed=3, number=1, repeat_length=HALF)
+    repeat = random_repeat(model, True, seed=3, number=1, repeat_length=HALF)
     assert model.tokenizer is not None
-    assert found.tokens[0] == model.tokenizer.bos_token_id
-    first, second = found.tokens[found.start :].split(HALF)
+    assert repeat.tokens[0] == model.tokenizer.bos_token_id
+    first, second = repeat.tokens[repeat.start :].split(HALF)
     assert first.tolist() == second.tolist()
     assert len(set(first.tolist())) == HALF
-    assert random_repeat(model, True, 3, 1, HALF).tokens.tolist() == found.tokens.tolist()
-    assert random_repeat(model, True, 3, 2, HALF).tokens.tolist() != found.tokens.tolist()
+    assert random_repeat(model, True, 3, 1, HALF).tokens.tolist() == repeat.tokens.tolist()
+    assert random_repeat(model, True, 3, 2, HALF).tokens.tolist() != repeat.tokens.tolist()
     assert (
         len(random_repeat(model, True, 0, 0, 10**6).tokens) == 1 + 2 * max_repeat_length(model, True) <= model.cfg.n_ctx
     )
@@ -44,7 +44,7 @@ def test_edits_that_name_a_place_or_another_prompts_length_are_of_one_prompt_alo
 
 def test_losses_are_those_of_passes_with_a_heads_output_replaced(model: Transformer) -> None:
     repeat, head = random_repeat(model, True, seed=0, number=0, repeat_length=HALF), (1, 2)
-    found = ablation_losses(repeat, [head, (3, 0)])[head]
+    losses = ablation_losses(repeat, [head, (3, 0)])[head]
 
     def zeroed(z: Tensor, hook: object) -> None:
         z[:, :, head[1]] = 0
@@ -60,14 +60,14 @@ def test_losses_are_those_of_passes_with_a_heads_output_replaced(model: Transfor
         return float(F.cross_entropy(logits[first:-1], tokens[0, first + 1 :]))
 
     z = f"blocks.{head[0]}.attn.hook_z"
-    assert found.untouched == pytest.approx(loss(), abs=1e-4)
-    assert found.ablated["zero"] == pytest.approx(loss((z, zeroed)), abs=1e-4)
-    assert found.ablated["mean"] == pytest.approx(loss((z, averaged)), abs=1e-4)
+    assert losses.untouched == pytest.approx(loss(), abs=1e-4)
+    assert losses.ablated["zero"] == pytest.approx(loss((z, zeroed)), abs=1e-4)
+    assert losses.ablated["mean"] == pytest.approx(loss((z, averaged)), abs=1e-4)
 
 
 def test_differences_of_effects_are_taken_repeat_by_repeat() -> None:
     a = [Losses(1.0, {"zero": 1.5, "mean": 2.0}), Losses(3.0, {"zero": 3.5, "mean": 3.0})]
     b = [Losses(1.0, {"zero": 2.5, "mean": 2.0}), Losses(2.0, {"zero": 4.5, "mean": 2.0})]
-    found = effect_differences(zip(a, b, strict=True))
-    assert float(found["zero"].mean.values) == pytest.approx((1.0 + 2.0) / 2)
-    assert float(found["mean"].mean.values) == pytest.approx(0.0)
+    effects = effect_differences(zip(a, b, strict=True))
+    assert float(effects["zero"].mean.values) == pytest.approx((1.0 + 2.0) / 2)
+    assert float(effects["mean"].mean.values) == pytest.approx(0.0)

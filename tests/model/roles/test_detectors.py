@@ -37,13 +37,13 @@ NONE = torch.zeros(9, dtype=torch.bool)
 def scores_of(model: Transformer, rows: Tensor) -> list[dict[Kind, Measure]]:
     """Each row's scores, by layer and head; no token is punctuation."""
     _, cache = model.run_with_cache(rows, lambda name: name.endswith("hook_pattern"))
-    found = []
+    scores = []
     for row, tokens in enumerate(rows):
         layers = [
             detector_scores(cache["pattern", layer][row], tokens, torch.zeros(len(tokens), dtype=torch.bool))
             for layer in range(model.cfg.n_layers)
         ]
-        found.append(
+        scores.append(
             {
                 kind: Measure(
                     kind, "probability", ("layer", "head"), torch.stack([each[kind].values for each in layers])
@@ -51,7 +51,7 @@ def scores_of(model: Transformer, rows: Tensor) -> list[dict[Kind, Measure]]:
                 for kind in KINDS
             }
         )
-    return found
+    return scores
 
 
 def labels_of(model: Transformer, rows: Tensor) -> dict[tuple[int, int], tuple[Kind, ...]]:
@@ -59,9 +59,9 @@ def labels_of(model: Transformer, rows: Tensor) -> dict[tuple[int, int], tuple[K
     n_pos = rows.shape[1]
     visible, none = torch.ones(n_pos, n_pos, dtype=torch.bool).tril(), torch.zeros(n_pos, dtype=torch.bool)
     chances = [chance_scores(visible, row, none) for row in rows]
-    found = scores_of(model, rows)
+    scores = scores_of(model, rows)
     return head_labels(
-        {kind: estimate([each[kind] for each in found]) for kind in KINDS},
+        {kind: estimate([each[kind] for each in scores]) for kind in KINDS},
         {kind: float(estimate([each[kind] for each in chances]).mean.values) for kind in KINDS},
     )
 
@@ -88,8 +88,8 @@ def test_the_heads_on_minis_card_are_found() -> None:
     rows = repeated_halves(10, 25, symbols, np.random.default_rng(0))
     labels = labels_of(model, rows)
     assert {head for head, kinds in labels.items() if "induction" in kinds} == {(1, 0), (1, 1)}
-    found = scores_of(model, rows)
-    previous = estimate([each["previous_token"] for each in found]).mean.values
+    scores = scores_of(model, rows)
+    previous = estimate([each["previous_token"] for each in scores]).mean.values
     assert previous.max() > 0.97  # the card's figure is 0.985, of other rows
     assert "previous_token" in labels[divmod(int(previous.argmax()), model.cfg.n_heads)]
 
@@ -160,14 +160,14 @@ def test_students_t_is_that_of_the_tables() -> None:
 
 def test_the_interval_of_a_mean_is_students() -> None:
     values = [torch.tensor([1.0, 0.5]), torch.tensor([2.0, math.nan]), torch.tensor([6.0, math.nan])]
-    found = estimate([Measure("score", "probability", ("head",), each) for each in values])
+    summary = estimate([Measure("score", "probability", ("head",), each) for each in values])
     reach = 4.302653 * math.sqrt(7) / math.sqrt(3)  # the sample's variance of 1, 2, 6 is 7
-    assert found.count.tolist() == [3, 1]
-    assert found.mean.values.tolist() == [3, 0.5]
-    assert found.low.values[0].item() == pytest.approx(3 - reach, rel=1e-6)
-    assert found.high.values[0].item() == pytest.approx(3 + reach, rel=1e-6)
-    assert found.low.values[1].isnan()
-    assert found.high.values[1].isnan()
+    assert summary.count.tolist() == [3, 1]
+    assert summary.mean.values.tolist() == [3, 0.5]
+    assert summary.low.values[0].item() == pytest.approx(3 - reach, rel=1e-6)
+    assert summary.high.values[0].item() == pytest.approx(3 + reach, rel=1e-6)
+    assert summary.low.values[1].isnan()
+    assert summary.high.values[1].isnan()
 
 
 def test_ranks_count_from_the_largest_and_share_the_better_place() -> None:
@@ -193,10 +193,14 @@ def test_a_label_takes_the_whole_interval_and_twice_what_is_chance() -> None:
 
 
 def test_a_head_of_the_previous_token_is_not_called_local_too() -> None:
-    found: dict[Kind, Estimate] = {"local_window": sure(0.99), "previous_token": sure(0.9), "first_token": sure(0.1)}
+    estimates: dict[Kind, Estimate] = {
+        "local_window": sure(0.99),
+        "previous_token": sure(0.9),
+        "first_token": sure(0.1),
+    }
     chance: dict[Kind, float] = {"local_window": 0.2, "previous_token": 0.1, "first_token": 0.1}
-    assert head_labels(found, chance) == {(0, 0): ("previous_token",)}
-    assert head_labels(found | {"previous_token": sure(0.3)}, chance) == {(0, 0): ("local_window",)}
+    assert head_labels(estimates, chance) == {(0, 0): ("previous_token",)}
+    assert head_labels(estimates | {"previous_token": sure(0.3)}, chance) == {(0, 0): ("local_window",)}
 
 
 def test_an_ablation_supports_a_label_if_the_loss_rises_in_every_way_that_it_was_done() -> None:

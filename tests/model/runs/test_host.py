@@ -27,27 +27,31 @@ class Named:
 
 
 @kept
-def told(of: Kept, cell: Cell | None = None, by: Named | None = None) -> list[object]:
+def arguments(keeper: Kept, cell: Cell | None = None, by: Named | None = None) -> list[object]:
     return [cell, by and by.identity]
 
 
 @kept
-def told_too(of: Kept, cell: Cell | None = None) -> str:
+def told_too(keeper: Kept, cell: Cell | None = None) -> str:
     return "another function"
 
 
 def test_a_result_is_kept_however_its_arguments_are_given() -> None:
-    of = Kept()
-    assert told(of, Cell(0, 1, 2, 3)) is told(of, cell=Cell(0, 1, 2, 3)) is told(of, Cell(0, 1, 2, 3), None)
-    assert told(of) is told(of, None)
-    assert told(of, None, Named("a")) is told(of, by=Named("a"))
-    assert len(of.results) == 3
+    keeper = Kept()
+    assert (
+        arguments(keeper, Cell(0, 1, 2, 3))
+        is arguments(keeper, cell=Cell(0, 1, 2, 3))
+        is arguments(keeper, Cell(0, 1, 2, 3), None)
+    )
+    assert arguments(keeper) is arguments(keeper, None)
+    assert arguments(keeper, None, Named("a")) is arguments(keeper, by=Named("a"))
+    assert len(keeper.results) == 3
 
 
 def test_no_result_stands_for_another() -> None:
-    of = Kept()
+    keeper = Kept()
     cells = [None, Cell(0, 1, 2, 3), Cell(0, 0, 2, 3), Cell(0, 1, 1, 3), Cell(1, 1, 2, 3), Cell(0, 1, 2, 2)]
-    assert [told(of, cell) for cell in cells] == [[cell, None] for cell in cells]
-    assert told(of, None, Named("a")) != told(of, None, Named("b"))
-    assert told_too(of, cells[1]) == "another function"
-    assert told(Kept(), cells[1]) is not told(of, cells[1])
+    assert [arguments(keeper, cell) for cell in cells] == [[cell, None] for cell in cells]
+    assert arguments(keeper, None, Named("a")) != arguments(keeper, None, Named("b"))
+    assert told_too(keeper, cells[1]) == "another function"
+    assert arguments(Kept(), cells[1]) is not arguments(keeper, cells[1])

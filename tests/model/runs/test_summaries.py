@@ -130,8 +130,8 @@ def test_a_run_waits_for_no_other_runs_summaries() -> None:
     with torch.inference_mode():
         waiting, other = replace(make_run(model, "", False, ids), host=Waiting()), make_run(model, "", False, ids[:9])
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(lambda: waiting.scores)
+        future = pool.submit(lambda: waiting.scores)
         assert begun.wait(20)
         assert other.scores
         is_read.set()
-        assert asked.result(20)
+        assert future.result(20)

@@ -46,10 +46,10 @@ def sentence_piece() -> Backend:
     backend = Backend(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
     backend.pre_tokenizer = pre_tokenizers.Metaspace()  # for training alone, lest its few lines become tokens
     backend.train_from_iterator([text.replace("日本語 🤔", "") for text in TEXT * 3], trainer)
-    told = json.loads(backend.to_str())
-    n_words = len(told["model"]["vocab"])
-    told["model"]["vocab"] |= {f"<0x{byte:02X}>": n_words + byte for byte in range(256)}
-    backend = Backend.from_str(json.dumps(told | {"pre_tokenizer": None}))
+    config = json.loads(backend.to_str())
+    n_words = len(config["model"]["vocab"])
+    config["model"]["vocab"] |= {f"<0x{byte:02X}>": n_words + byte for byte in range(256)}
+    backend = Backend.from_str(json.dumps(config | {"pre_tokenizer": None}))
     backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     backend.decoder = decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]

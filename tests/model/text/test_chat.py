@@ -25,8 +25,8 @@ CHAT = Conversation(tuple(MESSAGES))
 @pytest.fixture(params=["setting", "list", "file"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     several = [{"name": "tool_use", "template": "no"}, {"name": "default", "template": TEMPLATE}]
-    told = {"setting": TEMPLATE, "list": several}
-    settings = TOLD | ({"chat_template": told[request.param]} if request.param in told else {})
+    templates = {"setting": TEMPLATE, "list": several}
+    settings = TOLD | ({"chat_template": templates[request.param]} if request.param in templates else {})
     write(tmp_path, sentence_piece(), **settings)
     if request.param == "file":
         (tmp_path / "chat_template.jinja").write_text(TEMPLATE)

@@ -91,9 +91,9 @@ def test_a_template_without_an_end_of_turn_adds_none(template: str, folder: Path
     assert load(folder).stop_tokens == ()
 
 
-@pytest.mark.parametrize("given", [None, "2", True, [None, "x", 10**9, -1], {}, 2.5])
-def test_an_end_that_is_no_token_is_none(given: Any, tmp_path: Path) -> None:
-    settle(tmp_path, "generation_config.json", eos_token_id=given)
+@pytest.mark.parametrize("value", [None, "2", True, [None, "x", 10**9, -1], {}, 2.5])
+def test_an_end_that_is_no_token_is_none(value: Any, tmp_path: Path) -> None:
+    settle(tmp_path, "generation_config.json", eos_token_id=value)
     assert end_tokens(tmp_path, 300) == ()
     (tmp_path / "generation_config.json").write_text("{")
     settle(tmp_path, "config.json", eos_token_id=[7, 7, 8], text_config={"eos_token_id": 9})
@@ -119,7 +119,7 @@ def test_an_encoder_decoder_ends_at_each_of_its_ends(tmp_path: Path) -> None:
     (free,) = greedy(load_seq2seq(tmp_path), source, max_new_tokens=6, stop_tokens=())
     settle(tmp_path, "generation_config.json", eos_token_id=[1, int(free.tokens[2])])
     model, t5 = load_seq2seq(tmp_path), T5ForConditionalGeneration.from_pretrained(tmp_path)
-    (found,) = greedy(model, source, max_new_tokens=6)
+    (translation,) = greedy(model, source, max_new_tokens=6)
     expected = t5.generate(source, max_new_tokens=6, do_sample=False)[0, 1:].tolist()
-    assert found.tokens.tolist() == expected
+    assert translation.tokens.tolist() == expected
     assert len(expected) <= 3

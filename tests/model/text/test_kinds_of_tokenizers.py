@@ -31,8 +31,8 @@ TEXTS = ["The cat sat on the mat.", " the  then", "naïve café — 日本語 �
 
 @pytest.fixture(params=KINDS, scope="module")
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    make, told = KINDS[request.param]
-    return write(tmp_path_factory.mktemp("kind"), make(), tokenizer_class="PreTrainedTokenizerFast", **told)
+    make, settings = KINDS[request.param]
+    return write(tmp_path_factory.mktemp("kind"), make(), tokenizer_class="PreTrainedTokenizerFast", **settings)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -58,8 +58,8 @@ def test_ids_are_those_of_transformers_with_special_tokens_and_without(folder: P
 def test_spaces_bytes_and_parts_of_words_are_labelled_as_what_they_are(
     kind: str, text: str, labels: list[str], tmp_path: Path
 ) -> None:
-    make, told = KINDS[kind]
-    tokenizer = Tokenizer.from_folder(write(tmp_path, make(), **told))
+    make, settings = KINDS[kind]
+    tokenizer = Tokenizer.from_folder(write(tmp_path, make(), **settings))
     assert tokenizer.labels(tokenizer.to_tokens(text)) == labels
     assert "".join(tokenizer.to_str_tokens("the")).replace("##", "").strip() == "the"
 
@@ -68,15 +68,15 @@ def test_what_is_split_between_tokens_is_whole_together(tmp_path: Path) -> None:
     for number, (kind, text, label) in enumerate(
         [("SentencePiece BPE", "🤔", "␣🤔"), ("WordPiece", "cati", "cati"), ("byte-level", "🤔", "🤔")]
     ):
-        make, told = KINDS[kind]
+        make, settings = KINDS[kind]
         (tmp_path / str(number)).mkdir()
-        tokenizer = Tokenizer.from_folder(write(tmp_path / str(number), make(), **told))
+        tokenizer = Tokenizer.from_folder(write(tmp_path / str(number), make(), **settings))
         assert tokenizer.label_together(tokenizer.to_tokens(text)) == label
 
 
-@pytest.mark.parametrize("told", [KINDS["WordPiece"][1], {}], ids=["told", "as older folders leave it out"])
-def test_a_masked_token_can_be_typed(tmp_path: Path, told: dict[str, str]) -> None:
-    tokenizer = Tokenizer.from_folder(write(tmp_path, word_piece(), **told))
+@pytest.mark.parametrize("settings", [KINDS["WordPiece"][1], {}], ids=["told", "as older folders leave it out"])
+def test_a_masked_token_can_be_typed(tmp_path: Path, settings: dict[str, str]) -> None:
+    tokenizer = Tokenizer.from_folder(write(tmp_path, word_piece(), **settings))
     assert tokenizer.labels(tokenizer.to_tokens("the [MASK]", prepend_bos=True)) == ["[CLS]", "the", "[MASK]", "[SEP]"]
     assert tokenizer.mask_token_id == 4
     assert tokenizer.unknown_words("the [MASK] ж cat") == ["ж"]

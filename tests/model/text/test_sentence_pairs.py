@@ -78,11 +78,11 @@ def test_types_are_those_of_the_tokenizer(text: str, folder: Path, model: Transf
     """A separator with nothing behind it parts no texts: alone, a text has one behind it."""
     theirs = AutoTokenizer.from_pretrained(folder)
     first, separator, second = text.partition("[SEP]")
-    found = theirs(first, second) if separator and second else theirs(text)
+    encoding = theirs(first, second) if separator and second else theirs(text)
     tokens = model.to_tokens(text, prepend_bos=True)
-    assert tokens[0].tolist() == found["input_ids"]
-    assert model.token_types(tokens)[0].tolist() == found["token_type_ids"]
-    assert list(reference_ids(folder, text, True, model.token_types(tokens)[0].tolist())) == found["input_ids"]
+    assert tokens[0].tolist() == encoding["input_ids"]
+    assert model.token_types(tokens)[0].tolist() == encoding["token_type_ids"]
+    assert list(reference_ids(folder, text, True, model.token_types(tokens)[0].tolist())) == encoding["input_ids"]
 
 
 def test_padding_is_no_second_text(folder: Path, model: Transformer) -> None:
@@ -90,8 +90,8 @@ def test_padding_is_no_second_text(folder: Path, model: Transformer) -> None:
     tokens, mask = model.tokenizer.to_batch([A, TYPED], prepend_bos=True)
     theirs = AutoTokenizer.from_pretrained(folder)
     expected = [theirs(A)["token_type_ids"], theirs(A, B)["token_type_ids"]]
-    found = model.token_types(tokens, mask)
-    assert [row[: len(types)].tolist() for row, types in zip(found, expected, strict=True)] == expected
+    types = model.token_types(tokens, mask)
+    assert [row[: len(types)].tolist() for row, types in zip(types, expected, strict=True)] == expected
 
 
 def test_a_separator_that_is_literal_parts_nothing(model: Transformer) -> None:

@@ -260,17 +260,17 @@ def test_a_tokenizer_that_multiplies_texts_is_refused_before_it_is_tried(
     part: str, steps: dict[str, Any], tmp_path: Path
 ) -> None:
     """Where memory does not suffice the library ends the process, for an added token as it opens the file."""
-    told = json.loads((MINI / "tokenizer.json").read_text())
-    added = [*told["added_tokens"], ADDED | {"id": len(told["model"]["vocab"]) + 9}]
-    (tmp_path / "tokenizer.json").write_text(json.dumps({**told, part: steps, "added_tokens": added}))
+    config = json.loads((MINI / "tokenizer.json").read_text())
+    added = [*config["added_tokens"], ADDED | {"id": len(config["model"]["vocab"]) + 9}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**config, part: steps, "added_tokens": added}))
     for opened in (Tokenizer.from_folder, lambda folder: Tokenizer.from_file(folder / "tokenizer.json")):
         with pytest.raises(CheckpointError, match=r"bytes of one byte of a text.*at most 1,024"):
             opened(tmp_path)
 
 
 def test_a_text_that_may_become_too_long_is_refused(tmp_path: Path) -> None:
-    told = json.loads((MINI / "tokenizer.json").read_text())
-    (tmp_path / "tokenizer.json").write_text(json.dumps({**told, "normalizer": {**FOUR, "content": "a" * 500}}))
+    config = json.loads((MINI / "tokenizer.json").read_text())
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**config, "normalizer": {**FOUR, "content": "a" * 500}}))
     tokenizer = Tokenizer.from_file(tmp_path / "tokenizer.json")
     assert len(tokenizer.to_string(tokenizer.to_tokens("a"))) == 500
     with pytest.raises(InputError, match="more than 33,554 bytes, the most that this tokenizer accepts"):
@@ -318,17 +318,17 @@ def test_a_pattern_that_takes_exponential_time_ends_in_a_message(kind: str, patt
 
 def slow_tokenizer(folder: Path, added: dict[str, Any]) -> Path:
     """A folder whose tokenizer is slow for the tokens that are added to it, which are split as the file is opened."""
-    told = json.loads((MINI / "tokenizer.json").read_text())
+    config = json.loads((MINI / "tokenizer.json").read_text())
     slow = {"type": "Replace", "pattern": {"Regex": r"(?:.|.){22}\d"}, "content": "b"}
-    (folder / "tokenizer.json").write_text(json.dumps({**told, "normalizer": slow} | added))
+    (folder / "tokenizer.json").write_text(json.dumps({**config, "normalizer": slow} | added))
     return folder
 
 
 def test_a_pattern_that_is_slow_for_the_tokenizers_own_tokens_is_refused_by_its_file(tmp_path: Path) -> None:
-    told = json.loads((MINI / "tokenizer.json").read_text())
-    token = ADDED | {"content": STUCK, "id": len(told["model"]["vocab"]) + 9}
+    config = json.loads((MINI / "tokenizer.json").read_text())
+    token = ADDED | {"content": STUCK, "id": len(config["model"]["vocab"]) + 9}
     (tmp_path / "beside").mkdir()
-    slow_tokenizer(tmp_path, {"added_tokens": [*told["added_tokens"], token]})
+    slow_tokenizer(tmp_path, {"added_tokens": [*config["added_tokens"], token]})
     slow_tokenizer(tmp_path / "beside", {})
     (tmp_path / "beside" / "tokenizer_config.json").write_text(json.dumps({"extra_special_tokens": [STUCK]}))
     for read in (

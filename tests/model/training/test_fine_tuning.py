@@ -227,7 +227,7 @@ def test_a_head_is_refused_on_another_body(body: Transformer, tmp_path: Path) ->
 
 def test_damaged_files_are_refused(body: Transformer, tmp_path: Path) -> None:
     head = {"unembed.W_U": torch.zeros(16, 2), "unembed.b_U": torch.zeros(2)}
-    told = {"classifier": '{"classes": ["no", "yes"], "body": null}'}
+    metadata = {"classifier": '{"classes": ["no", "yes"], "body": null}'}
 
     def refused(tensors: dict[str, torch.Tensor], metadata: dict[str, str], message: str) -> None:
         save_file(tensors, tmp_path / FILE, metadata=metadata)
@@ -236,10 +236,10 @@ def test_damaged_files_are_refused(body: Transformer, tmp_path: Path) -> None:
 
     refused(head, {}, "is no classifier's file: it does not name its classes")
     refused(head, {"classifier": "[]"}, "does not name its classes")
-    refused(head | {"unembed.b_U": torch.tensor([0, torch.nan])}, told, r"NaN or infinite values in unembed\.b_U")
-    refused({"unembed.b_U": torch.zeros(2)}, told, r"lacks the tensors unembed\.W_U")
-    refused(head | {"unembed.W_U": torch.zeros(8, 2)}, told, r"unembed\.W_U is \[8, 2\], not \[16, 2\]")
-    refused(head | {"embed.W_E": torch.zeros(11, 16)}, told, "lacks the tensors")
+    refused(head | {"unembed.b_U": torch.tensor([0, torch.nan])}, metadata, r"NaN or infinite values in unembed\.b_U")
+    refused({"unembed.b_U": torch.zeros(2)}, metadata, r"lacks the tensors unembed\.W_U")
+    refused(head | {"unembed.W_U": torch.zeros(8, 2)}, metadata, r"unembed\.W_U is \[8, 2\], not \[16, 2\]")
+    refused(head | {"embed.W_E": torch.zeros(11, 16)}, metadata, "lacks the tensors")
     (tmp_path / FILE).write_bytes(b"{}")
     with pytest.raises(CheckpointError, match="cannot be read as safetensors"):
         load_classifier(tmp_path, body)

@@ -92,7 +92,7 @@ def test_mixed_precision_computes_products_in_bfloat16_and_keeps_parameters_in_f
         monkeypatch.setattr(loop, "MIXED_ON", devices)
         trained[kind], recipe, seen = new_model(), TinyRecipe(steps=4), []
         loss = recipe.loss
-        recipe.loss = lambda *given, loss=loss, seen=seen: seen.append(loss(*given)) or seen[-1]  # type: ignore[method-assign,misc]
+        recipe.loss = lambda *args, loss=loss, seen=seen: seen.append(loss(*args)) or seen[-1]  # type: ignore[method-assign,misc]
         train(trained[kind], recipe, tmp_path / kind)
         assert {each.dtype for each in seen} == {torch.float32}
         assert {parameter.dtype for parameter in trained[kind].parameters()} == {torch.float32}

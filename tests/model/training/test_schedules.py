@@ -12,12 +12,12 @@ def optimizer(rate: float) -> torch.optim.Optimizer:
 
 
 def rates(scheduler: torch.optim.lr_scheduler.LRScheduler, n_steps: int) -> list[float]:
-    found = []
+    learning_rates = []
     for _ in range(n_steps):
-        found.append(float(scheduler.get_last_lr()[0]))
+        learning_rates.append(float(scheduler.get_last_lr()[0]))
         scheduler.optimizer.step()
         scheduler.step()
-    return found
+    return learning_rates
 
 
 def test_both_rise_in_a_straight_line_to_the_peak() -> None:

@@ -29,11 +29,11 @@ def rows(folder: Path) -> list[dict[str, str]]:
 def log_probabilities(seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Each pair alone, without padding: log-probabilities [target, d_vocab] and the tokens that they foretell."""
     model = new_model(replace(CFG, dropout=0.0), seed)
-    found = []
+    pairs = []
     for source, target in copies(6):
         inputs = torch.tensor([[0, *target[:-1]]])
-        found.append((model(torch.tensor([source]), inputs)[0].log_softmax(-1), torch.tensor(target)))
-    return found
+        pairs.append((model(torch.tensor([source]), inputs)[0].log_softmax(-1), torch.tensor(target)))
+    return pairs
 
 
 def test_the_loss_is_smoothed_cross_entropy_over_the_real_target_tokens() -> None:
@@ -49,8 +49,8 @@ def test_the_loss_is_smoothed_cross_entropy_over_the_real_target_tokens() -> Non
 def test_held_out_pairs_are_measured_without_smoothing_and_without_padding() -> None:
     model = new_model(replace(CFG, dropout=0.0), seed=3)
     loss, accuracy = held_out_scores(model, Bucketed([], copies(6), 4, seed=0))
-    found = log_probabilities(3)
-    logs, targets = torch.cat([logs for logs, _ in found]), torch.cat([target for _, target in found])
+    pairs = log_probabilities(3)
+    logs, targets = torch.cat([logs for logs, _ in pairs]), torch.cat([target for _, target in pairs])
     assert loss == pytest.approx(-logs.gather(1, targets[:, None]).mean().item(), rel=1e-5)
     assert accuracy == pytest.approx((logs.argmax(1) == targets).float().mean().item())
 

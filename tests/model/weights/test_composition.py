@@ -58,12 +58,12 @@ def test_the_gain_and_the_centring_are_those_of_a_layer_norm(through: Through) -
         "key": norm @ W_K @ W_Q.T @ norm.T,
         "value": norm @ W_V @ W_O,
     }[through]
-    found = composition(earlier(model, 0), reading(through, model, 1, 0, Norm(1e-5, gain)))
+    scores = composition(earlier(model, 0), reading(through, model, 1, 0, Norm(1e-5, gain)))
     _, _, W_V, W_O = (each.double().numpy() for each in parameters(model, 0))
     for head in range(model.cfg.n_heads):
         first = W_V[head] @ W_O[head]
         expected = np.linalg.norm(first @ second) / np.linalg.norm(first) / np.linalg.norm(second)
-        assert found[head].item() == pytest.approx(expected, rel=1e-5)  # float32 of a float64 result
+        assert scores[head].item() == pytest.approx(expected, rel=1e-5)  # float32 of a float64 result
 
 
 def test_heads_in_one_direction_score_one_and_heads_at_right_angles_nothing() -> None:
@@ -89,8 +89,8 @@ def test_random_heads_score_one_over_the_root_of_d_model(through: Through, d_mod
     """Turned at random, a matrix loses 1/d_model of its squared size in any other: with every gain."""
     gain = torch.rand(d_model, generator=torch.Generator().manual_seed(1)) + 0.5
     for read_by in (None, Norm(1e-5, gain)):
-        found = random_composition(through, d_model, 4, 3, read_by, n=4000)
-        mean, sd = found.mean.values, found.sd.values
+        baseline = random_composition(through, d_model, 4, 3, read_by, n=4000)
+        mean, sd = baseline.mean.values, baseline.sd.values
         # The mean of 4000 squares, none of which strays from it by more than twice its size: within 4 in the root of
         # their number.
         assert (mean**2 + sd**2).sqrt().item() == pytest.approx(d_model**-0.5, rel=0.03)

@@ -25,9 +25,9 @@ def test_the_pairs_are_those_of_the_whole_matrix_sorted(folded: bool, settings: 
         for circuit, matrix in zip(
             both(model, layer, index, folded), explicit(model, layer, index, folded), strict=True
         ):
-            n, found = matrix.size, outermost_pairs(circuit, 12)
-            assert_same(table(found.highest), largest(matrix, 12))
-            assert_same(table(found.lowest), [(i, j, -value) for i, j, value in largest(-matrix, 12)])
+            n, pairs = matrix.size, outermost_pairs(circuit, 12)
+            assert_same(table(pairs.highest), largest(matrix, 12))
+            assert_same(table(pairs.lowest), [(i, j, -value) for i, j, value in largest(-matrix, 12)])
             assert_same(table(outermost_pairs(circuit, n + 5).highest), largest(matrix, n))
 
 
@@ -47,11 +47,11 @@ def factors(shape: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return A, B
 
 
-def assert_outermost(found: Pairs, expected: torch.Tensor, product: torch.Tensor) -> None:
+def assert_outermost(pairs: Pairs, expected: torch.Tensor, product: torch.Tensor) -> None:
     """The values expected, each where it stands, and no pair twice."""
     near = 1e-5 * float(product.abs().max())  # float32 sums of 20 products, of factors that may have been balanced
-    torch.testing.assert_close(found.values.values.double(), expected, atol=near, rtol=0)
-    places = found.rows.values, found.columns.values
+    torch.testing.assert_close(pairs.values.values.double(), expected, atol=near, rtol=0)
+    places = pairs.rows.values, pairs.columns.values
     torch.testing.assert_close(product[places], expected, atol=near, rtol=0)
     assert len(set(zip(*(each.tolist() for each in places), strict=True))) == len(expected)
 
@@ -67,17 +67,17 @@ def test_blocks_of_any_size_find_the_same_as_the_whole(shape: str, seed: int, mo
         monkeypatch.setattr(pair_search, "BLOCK_COLUMNS", columns)
         monkeypatch.setattr(pair_search, "LEADING", leading)
         for circuit in (made, balanced(made)):
-            found = outermost_pairs(circuit, 40)
-            assert_outermost(found.highest, product.flatten().topk(40).values, product)
-            assert_outermost(found.lowest, product.flatten().topk(40, largest=False).values, product)
+            pairs = outermost_pairs(circuit, 40)
+            assert_outermost(pairs.highest, product.flatten().topk(40).values, product)
+            assert_outermost(pairs.lowest, product.flatten().topk(40, largest=False).values, product)
 
 
 def test_pairs_of_a_difference_are_those_of_the_difference_of_the_matrices() -> None:
     (A, B), (C, D) = factors("even", 0), factors("a few long rows", 1)
     one, other = (Circuit("c", "nats", ("row", "column"), *each) for each in ((A, B), (C, D)))
     product = C.double() @ D.double() - A.double() @ B.double()
-    found = outermost_pairs(balanced(difference(one, other)), 30)
-    assert_outermost(found.highest, product.flatten().topk(30).values, product)
+    pairs = outermost_pairs(balanced(difference(one, other)), 30)
+    assert_outermost(pairs.highest, product.flatten().topk(30).values, product)
 
 
 def made_entries(A: torch.Tensor, B: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -116,10 +116,10 @@ def test_a_search_is_gone_on_with_from_what_was_found(monkeypatch: pytest.Monkey
     circuit = Circuit("c", "nats", ("row", "column"), *factors("even", 3))
     first, second = pair_search.pair_search(circuit, 5), pair_search.pair_search(circuit, 5)
     assert (first.n_blocks, len(first.ends(first.empty).highest.values.values)) == (4, 0)
-    found = first.look(first.look(first.empty, 0), 1)
-    found = second.look(second.look(found, 2), 3)
+    state = first.look(first.look(first.empty, 0), 1)
+    state = second.look(second.look(state, 2), 3)
     product = circuit.A.double() @ circuit.B.double()
-    assert_outermost(second.ends(found).lowest, product.flatten().topk(5, largest=False).values, product)
+    assert_outermost(second.ends(state).lowest, product.flatten().topk(5, largest=False).values, product)
 
 
 PEAK = """

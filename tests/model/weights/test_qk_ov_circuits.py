@@ -70,10 +70,10 @@ def largest(matrix: np.ndarray, k: int) -> list[tuple[int, int, float]]:
     return [(*divmod(int(at), matrix.shape[1]), float(matrix.flat[at])) for at in order]
 
 
-def assert_same(found: list[tuple[int, int, float]], expected: list[tuple[int, int, float]]) -> None:
+def assert_same(actual: list[tuple[int, int, float]], expected: list[tuple[int, int, float]]) -> None:
     """The same pairs in the same order, with values that differ by rounding."""
-    assert [pair[:2] for pair in found] == [pair[:2] for pair in expected]
-    np.testing.assert_allclose([pair[2] for pair in found], [pair[2] for pair in expected], atol=ATOL, rtol=RTOL)
+    assert [pair[:2] for pair in actual] == [pair[:2] for pair in expected]
+    np.testing.assert_allclose([pair[2] for pair in actual], [pair[2] for pair in expected], atol=ATOL, rtol=RTOL)
 
 
 def test_the_circuits_say_what_they_hold() -> None:
@@ -84,8 +84,12 @@ def test_the_circuits_say_what_they_hold() -> None:
         "logits",
         ("source token", "promoted token"),
     )
-    found = partners(ov, 2, 3)
-    assert (found.rows.unit, found.columns.name, found.values.unit) == ("token id", "promoted token", "logits")
+    partner_pairs = partners(ov, 2, 3)
+    assert (partner_pairs.rows.unit, partner_pairs.columns.name, partner_pairs.values.unit) == (
+        "token id",
+        "promoted token",
+        "logits",
+    )
 
 
 def test_the_difference_of_two_models_circuits_is_that_of_their_matrices() -> None:
@@ -93,12 +97,12 @@ def test_the_difference_of_two_models_circuits_is_that_of_their_matrices() -> No
     for one, other, first, second in zip(
         both(a, 0, 1, True), both(b, 0, 1, True), explicit(a, 0, 1, True), explicit(b, 0, 1, True), strict=True
     ):
-        found = difference(one, other)
+        circuit = difference(one, other)
         expected = second - first[: len(second), : second.shape[1]]
-        np.testing.assert_allclose(found.A @ found.B, expected, atol=ATOL, rtol=RTOL)
-        assert (found.unit, found.axes) == (one.unit, one.axes)
+        np.testing.assert_allclose(circuit.A @ circuit.B, expected, atol=ATOL, rtol=RTOL)
+        assert (circuit.unit, circuit.axes) == (one.unit, one.axes)
         at = torch.tensor([3, 0, 16]), torch.tensor([1, 16, 4])
-        np.testing.assert_allclose(entries(found, *at).values, expected[at], atol=ATOL, rtol=RTOL)
+        np.testing.assert_allclose(entries(circuit, *at).values, expected[at], atol=ATOL, rtol=RTOL)
 
 
 @pytest.mark.parametrize("settings", [{}, {"d_vocab_out": 7}])
@@ -118,12 +122,12 @@ def test_the_partners_of_a_token_are_its_row_or_its_column_sorted(settings: dict
 def test_the_strengths_are_numpys_singular_values_and_the_directions_add_up_to_the_matrix(folded: bool) -> None:
     model = random_model()
     for circuit, matrix in zip(both(model, 1, 0, folded), explicit(model, 1, 0, folded), strict=True):
-        found = directions(circuit, 99, len(matrix))
+        svd = directions(circuit, 99, len(matrix))
         singular = np.linalg.svd(matrix, compute_uv=False)
-        np.testing.assert_allclose(found.strengths.values, singular[:5], rtol=1e-5)  # rank d_head = 5; float32 factors
-        np.testing.assert_allclose(found.shares.values, singular[:5] ** 2 / (matrix**2).sum(), rtol=1e-5)
-        left, right = (loads(end.tokens.values, end.loads.values) for end in (found.rows, found.columns))
-        np.testing.assert_allclose((left * found.strengths.values.numpy()) @ right.T, matrix, atol=ATOL, rtol=RTOL)
+        np.testing.assert_allclose(svd.strengths.values, singular[:5], rtol=1e-5)  # rank d_head = 5; float32 factors
+        np.testing.assert_allclose(svd.shares.values, singular[:5] ** 2 / (matrix**2).sum(), rtol=1e-5)
+        left, right = (loads(end.tokens.values, end.loads.values) for end in (svd.rows, svd.columns))
+        np.testing.assert_allclose((left * svd.strengths.values.numpy()) @ right.T, matrix, atol=ATOL, rtol=RTOL)
 
 
 def loads(tokens: Tensor, values: Tensor) -> np.ndarray:
@@ -134,16 +138,16 @@ def loads(tokens: Tensor, values: Tensor) -> np.ndarray:
 
 def test_the_ends_of_a_direction_are_its_outermost_tokens_and_its_longest_load_is_up() -> None:
     circuit = both(random_model(), 0, 1, folded=True)[1]
-    found = directions(circuit, 3, 4)
+    svd = directions(circuit, 3, 4)
     every = directions(circuit, 3, 19)
-    assert found.rows.tokens.axes == ("direction", "end", "token")
-    for end in (found.rows, found.columns):
+    assert svd.rows.tokens.axes == ("direction", "end", "token")
+    for end in (svd.rows, svd.columns):
         up, down = end.loads.values[:, 0], end.loads.values[:, 1]
         assert (up.diff(dim=-1) <= 0).all()
         assert (down.diff(dim=-1) >= 0).all()
-    assert torch.equal(every.rows.tokens.values[:, 0, :4], found.rows.tokens.values[:, 0])
-    assert torch.equal(every.rows.tokens.values[:, 0].flip(-1)[:, :4], found.rows.tokens.values[:, 1])
-    assert (found.rows.loads.values[:, 0, 0] >= -found.rows.loads.values[:, 1, 0]).all()
+    assert torch.equal(every.rows.tokens.values[:, 0, :4], svd.rows.tokens.values[:, 0])
+    assert torch.equal(every.rows.tokens.values[:, 0].flip(-1)[:, :4], svd.rows.tokens.values[:, 1])
+    assert (svd.rows.loads.values[:, 0, 0] >= -svd.rows.loads.values[:, 1, 0]).all()
 
 
 def test_balanced_factors_make_the_same_matrix() -> None:

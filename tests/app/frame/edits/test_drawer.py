@@ -254,11 +254,11 @@ def test_beside_a_prompt_b_the_measured_change_is_that_of_runs_with_hooks(settin
     for side, run in comparison.sides.items():
         with torch.inference_mode():
             after = run.model.run_with_hooks(run.tokens[None], fwd_hooks=[("blocks.1.attn.hook_z", zero)])[0, -1]
-        told = effect.measured(comparison, chosen, side, comparisons.edited(chosen, side))
+        sentence = effect.measured(comparison, chosen, side, comparisons.edited(chosen, side))
         for logits, share, difference in zip(
             (run.next_logits, after),
-            re.findall(r"([\d.]+)%", told),
-            re.findall(r"[+−]?[\d.]+(?= →)|(?<=→ )[+−]?[\d.]+(?=\.$)", told),
+            re.findall(r"([\d.]+)%", sentence),
+            re.findall(r"[+−]?[\d.]+(?= →)|(?<=→ )[+−]?[\d.]+(?=\.$)", sentence),
             strict=True,
         ):
             expected = float(logits.double().softmax(-1)[pair.target])

@@ -39,7 +39,7 @@ def test_a_lesson_has_steps_with_a_page_a_text_and_a_question() -> None:
     assert first[-1] == ("", ". They go on here.")
     assert point == (("", "- a point"),)
     assert step.check == Check(Quantity("probability", (" key",), "B"), 0.02)
-    assert [fact.shown for fact in step.facts] == ["96%", "0.1%"]
+    assert [fact.text for fact in step.facts] == ["96%", "0.1%"]
     assert len(step.answer) == 2
 
 

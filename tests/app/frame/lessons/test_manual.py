@@ -19,7 +19,7 @@ def test_its_example_is_a_lesson_and_true() -> None:
     (step,) = lesson.steps
     chosen, view = pane.page_of(lesson, step, VIEWS)
     runs = view.kind.runs_for(chosen)
-    assert all(is_shown_as(fact.shown, compute(fact.quantity, runs, chosen)) for fact in step.facts)
+    assert all(is_shown_as(fact.text, compute(fact.quantity, runs, chosen)) for fact in step.facts)
 
 
 def test_it_names_every_quantity_and_every_lesson() -> None:

@@ -133,8 +133,8 @@ def test_a_teacher_adds_the_present_page_as_a_step(page: AppTest, drawn: Pane, f
     drawn.say(page, "add", "", "", "", "", "", "", "")
     assert drawn.props["error"] == "Give the step a title."
     drawn.say(page, "try")
-    shown = drawn.props["lesson"]["steps"][0]
-    assert (shown["asks"], shown["part"]) == ("token", "All heads")
+    first_step = drawn.props["lesson"]["steps"][0]
+    assert (first_step["asks"], first_step["part"]) == ("token", "All heads")
     assert library.open_lesson(library.in_link(_draft(page))).lesson.steps == (step,)
 
 

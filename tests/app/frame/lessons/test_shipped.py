@@ -44,7 +44,7 @@ def test_what_it_says_is_what_the_model_computes(path: Path, request: pytest.Fix
         assert view.kind.within(chosen, runs) == chosen or view.slug == "translate", step.title
         for fact in step.facts:
             value = compute(fact.quantity, runs, chosen)
-            assert is_shown_as(fact.shown, value), (step.title, fact.shown, value)
+            assert is_shown_as(fact.text, value), (step.title, fact.text, value)
             facts += 1
         if step.check is not None:
             assert pane.value_of(lesson, step, VIEWS) is not None

@@ -30,14 +30,14 @@ def test_pinned_tokens_have_their_sum_or_of_scores_their_mean(run: Run, show: Sh
     alone, how = Comparison(run), How(show)
     axis = axis_of(alone, "token", "tokens")
     cells = fields.on_axis(alone, "a", HEAD, how, axis).numpy()
-    what, of = ("sum", np.nansum) if show == "weight" else ("mean", np.nanmean)
+    what, combine = ("sum", np.nansum) if show == "weight" else ("mean", np.nanmean)
     of_keys = with_sums(cells, axis, how, (), (0, 1))
     assert list(of_keys)[1] == f"{what} of 2 keys"
-    np.testing.assert_allclose(of_keys[f"{what} of 2 keys"], of(cells[:, :2], axis=1), rtol=1e-6)  # float32
+    np.testing.assert_allclose(of_keys[f"{what} of 2 keys"], combine(cells[:, :2], axis=1), rtol=1e-6)  # float32
     of_queries = with_sums(cells, axis, how, (2, 3), ())
     assert of_queries[""][0] == f"{what} of 2 queries"
     row = np.array([values[0] for values in list(of_queries.values())[1:]], dtype=float)
-    np.testing.assert_allclose(row[:4], of(cells[2:4, :4], axis=0), rtol=1e-6)
+    np.testing.assert_allclose(row[:4], combine(cells[2:4, :4], axis=0), rtol=1e-6)
     assert np.isnan(row[4:]).all()  # masked for both
     assert with_sums(cells, axis, how, (2,), (1,))[""] == of_queries[""][1:]
 

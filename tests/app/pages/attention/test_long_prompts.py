@@ -24,9 +24,9 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     steps: list[str] = []
 
     def noting(name: str, do: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*of: Any, **named: Any) -> Any:
+        def noted(*args: Any, **named: Any) -> Any:
             steps.append(name)
-            return do(*of, **named)
+            return do(*args, **named)
 
         return noted
 

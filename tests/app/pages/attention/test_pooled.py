@@ -100,7 +100,7 @@ def test_a_pinned_cell_is_the_largest_of_its_block(
     made: Run, theirs: tuple[Path, np.ndarray, torch.Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen: dict[str, tuple[int, ...]] = {}
-    monkeypatch.setattr(selection, "choose", lambda **of: chosen.update(of))
+    monkeypatch.setattr(selection, "choose", lambda **fields: chosen.update(fields))
     pooled.choose(made, HEAD, Pin((3,), (1,)))
     row, column = np.unravel_index(theirs[1][12:16, 4:8].argmax(), (4, 4))
     assert chosen == {"queries": (12 + row,), "keys": (4 + column,)}

@@ -21,10 +21,10 @@ def scans(settings: dict[str, object], run: Run, tmp_path: Path) -> Path:
     """A models folder with two scans of one training, and one of another model."""
     shape = run.cfg.n_layers, run.cfg.n_heads
     tokens = [run.tokenizer.to_string([each]) for each in run.tokenizer.to_tokens(TEXT, prepend_bos=True)[0].tolist()]
-    told = {"version": 1, "model": run.source.name, "corpus": "held-out", "n_documents": 12, "loss": 2.5}
+    config = {"version": 1, "model": run.source.name, "corpus": "held-out", "n_documents": 12, "loss": 2.5}
     folder = tmp_path / "models"
-    write_tree(folder / "early", run.source.name, shape, told={**told, "step": 100}, tokens=tokens)
-    write_tree(folder / "late", run.source.name, shape, told={**told, "step": 900}, tokens=tokens, figures=later)
+    write_tree(folder / "early", run.source.name, shape, settings={**config, "step": 100}, tokens=tokens)
+    write_tree(folder / "late", run.source.name, shape, settings={**config, "step": 900}, tokens=tokens, figures=later)
     export = write_tree(folder / "other" / "headvis" / "pile", HOSTILE, (2, 2))
     write(export / "heads" / "L0H0.json", {"sequences": [{"interval": 1, "tokens": 3}]})
     settings["models_folder"] = str(folder)

@@ -29,20 +29,22 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str, scans: Path) -> None:
     selection = chosen(folder, **fields)
-    found = comparisons.for_selection(selection)
-    compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
-    assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
+    comparison = comparisons.for_selection(selection)
+    compare(run_here(EXPORT.script(comparison, selection)), EXPORT, fields, folder)
+    assert archive(comparison, EXPORT.data(comparison, selection)) == archive(
+        comparison, EXPORT.data(comparison, selection)
+    )
 
 
 def test_picture_figure_and_page_hold_the_heads_and_no_markup(run: Run, scans: Path) -> None:
     for fields in CASES:
-        found, selection = Comparison(run), selection_of(**fields)
-        picture = style.file(lambda f=found, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
+        comparison, selection = Comparison(run), selection_of(**fields)
+        picture = style.file(lambda f=comparison, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
         assert "Induction" in picture
         assert "<b>" not in picture
         assert EXPORT.plots is not None
-        assert b"Induction" in files.as_json(EXPORT.plots(found, selection), False)
-        page = EXPORT.page(found, selection).decode()
+        assert b"Induction" in files.as_json(EXPORT.plots(comparison, selection), False)
+        page = EXPORT.page(comparison, selection).decode()
         outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
         named = outside.replace("https://e.example/p.png", "")  # by the tree itself, as text
         assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", named)
@@ -51,10 +53,10 @@ def test_picture_figure_and_page_hold_the_heads_and_no_markup(run: Run, scans: P
 def test_the_change_of_a_figure_is_the_difference_of_its_two_rows(run: Run, scans: Path) -> None:
     tables = EXPORT.data(Comparison(run), selection_of(**CASES[1])).tables["figures"]
     rows = list(zip(*tables.values(), strict=True))
-    of = {(side, head, figure): value for side, head, figure, _, value, *_ in rows}
-    for (side, head, figure), value in of.items():
+    values = {(side, head, figure): value for side, head, figure, _, value, *_ in rows}
+    for (side, head, figure), value in values.items():
         if side == "B - A":
-            assert value == pytest.approx(of["B", head, figure] - of["A", head, figure])
+            assert value == pytest.approx(values["B", head, figure] - values["A", head, figure])
 
 
 @pytest.mark.thorough

@@ -28,7 +28,7 @@ from tests.headvis_tree import figures, write_tree
 pytestmark = pytest.mark.usefixtures("scans")
 
 
-def found(run: Run, **chosen: object) -> ScanView:
+def scan_view(run: Run, **chosen: object) -> ScanView:
     there = find(Comparison(run), selection_of(**{"scan": "early", **chosen}))
     assert there is not None
     return there
@@ -58,7 +58,7 @@ def test_a_row_of_the_finder_chooses_the_head_on_all_pages(run: Run, monkeypatch
 
 
 def test_two_scans_are_held_against_each_other_head_by_head(run: Run) -> None:
-    both = found(run, scan_b="late")
+    both = scan_view(run, scan_b="late")
     expected = {h: later(*h)["induction_score"] - figures(*h)["induction_score"] for h in both.listed}
     assert both.order()[0] == max(expected, key=lambda head: abs(expected[head]))
     assert both.ordering.values[0, 0] == pytest.approx(expected[0, 0])
@@ -77,7 +77,7 @@ def test_the_scan_of_bs_model_stands_beside_and_its_name_is_in_the_options(
 
 
 def test_the_scans_of_a_training_are_followed_step_by_step(run: Run) -> None:
-    plot = plots.over_steps(found(run, heads=((1, 2),)))
+    plot = plots.over_steps(scan_view(run, heads=((1, 2),)))
     assert plot is not None
     (line,) = plot.traces
     assert (line["x"], line["name"]) == ([100, 900], "L1H2")
@@ -88,11 +88,11 @@ def test_beside_a_model_stand_the_scans_of_its_training_and_when_each_head_grew(
     run: Run, scans: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape = run.cfg.n_layers, run.cfg.n_heads
-    told = {"version": 1, "model": run.source.name, "corpus": "held-out"}
-    write_tree(scans / "now", run.source.name, shape, told=told, figures=later)
-    write_tree(scans / "unlike", "another", shape, told={**told, "model": "another"})
-    assert [tree.provenance and tree.provenance.step for tree in found(run, scan="now").series] == [100, 900]
-    assert not found(run, scan="unlike").series
+    config = {"version": 1, "model": run.source.name, "corpus": "held-out"}
+    write_tree(scans / "now", run.source.name, shape, settings=config, figures=later)
+    write_tree(scans / "unlike", "another", shape, settings={**config, "model": "another"})
+    assert [tree.provenance and tree.provenance.step for tree in scan_view(run, scan="now").series] == [100, 900]
+    assert not scan_view(run, scan="unlike").series
     drawn: list[list[Column]] = []
     monkeypatch.setattr(training, "row_table", lambda table, **_: drawn.append(table.columns) or 1)
     at = page("corpus", Comparison(run), scan="now", heads=((0, 0),))
@@ -109,8 +109,8 @@ def test_a_head_is_half_way_once_it_stays_nearer_to_its_end(scans: Path, run: Ru
 
     trees = []
     for step in values:
-        told = {"version": 1, "model": "m", "corpus": "c", "step": step}
-        trees.append(read_tree(write_tree(tmp_path / str(step), "m", (1, 2), told=told, figures=grown(step))))
+        config = {"version": 1, "model": "m", "corpus": "c", "step": step}
+        trees.append(read_tree(write_tree(tmp_path / str(step), "m", (1, 2), settings=config, figures=grown(step))))
     np.testing.assert_array_equal(half_way(trees, "induction_score"), [[40, np.nan]])
 
 
@@ -148,24 +148,24 @@ def test_only_what_is_offered_opens_where_no_path_may_be_typed(
 
 
 def test_a_sequence_opens_as_the_tokens_it_was_with_its_strongest_cell(run: Run) -> None:
-    of = found(run)
-    sequence = of.dashboard().sequences[0]
+    view = scan_view(run)
+    sequence = view.dashboard().sequences[0]
     ids = run.tokenizer.to_tokens(TEXT, prepend_bos=True)[0].tolist()
     for token_ids in ((), tuple(ids)):
-        prompt = opening.prompt_of(of, replace(sequence, token_ids=token_ids), run)
+        prompt = opening.prompt_of(view, replace(sequence, token_ids=token_ids), run)
         assert (prompt.text, prompt.bos, prompt.exact) == (TEXT, True, True)
     spelled = "one <|endoftext|> two"  # a document of a scan is text throughout
     literal = run.tokenizer.to_tokens(spelled, prepend_bos="bos_literal")[0].tolist()
     tokens = tuple(run.tokenizer.to_str_tokens(literal))
-    prompt = opening.prompt_of(of, replace(sequence, token_ids=tuple(literal), tokens=tokens), run)
+    prompt = opening.prompt_of(view, replace(sequence, token_ids=tuple(literal), tokens=tokens), run)
     assert (prompt.text, prompt.bos, prompt.exact) == (spelled, "bos_literal", True)
     shifted = replace(sequence, token_ids=tuple(each + 1 for each in ids))  # those of another tokenizer
-    assert opening.prompt_of(of, shifted, run).text == TEXT
+    assert opening.prompt_of(view, shifted, run).text == TEXT
     far = replace(sequence, token_ids=(10**9,) * len(ids))
-    assert opening.prompt_of(of, far, run).text == TEXT
+    assert opening.prompt_of(view, far, run).text == TEXT
     chosen = opening._with_cell(selection_of(queries=(7,), edits_off=(1,)), (1, 2), sequence)
     assert (chosen.heads, chosen.queries, chosen.keys, chosen.position) == (((1, 2),), (4,), (2,), 4)
-    other = opening.prompt_of(found(run, scan="other/headvis/pile", scan_heads=((1, 1),)), sequence, run)
+    other = opening.prompt_of(scan_view(run, scan="other/headvis/pile", scan_heads=((1, 1),)), sequence, run)
     assert (other.model, other.exact) == (HOSTILE, None)
 
 

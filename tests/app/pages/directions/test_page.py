@@ -63,8 +63,8 @@ def test_the_numbers_are_the_librarys_and_the_scripts(at: AppTest, comparison: C
     assert "after,accuracy,AUROC,shuffled labels" in printed
     own = data.tables["held out"]["accuracy"]
     rows = [line.split(",") for line in printed.split("\n\n")[0].splitlines()[1:]]
-    told = [np.nan if each is None else each for each in own]  # nothing at the embedding of one last token
-    np.testing.assert_allclose([float(row[1] or "nan") for row in rows], told, atol=1e-6)
+    expected = [np.nan if each is None else each for each in own]  # nothing at the embedding of one last token
+    np.testing.assert_allclose([float(row[1] or "nan") for row in rows], expected, atol=1e-6)
     dose = next(part for part in printed.split("\n\n") if part.startswith("factor,logit difference"))
     values = [float(line.split(",")[1]) for line in dose.splitlines()[1:]]
     np.testing.assert_allclose(values, data.tables["dose"]["logit difference"], atol=1e-4)

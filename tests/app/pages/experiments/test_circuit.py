@@ -42,7 +42,7 @@ def pairs(tmp_path: Path) -> str:
     return str(path)
 
 
-def asked(folder: str, pairs: str, **more: object) -> tuple[CircuitView, Selection, Comparison]:
+def circuit_view(folder: str, pairs: str, **more: object) -> tuple[CircuitView, Selection, Comparison]:
     """What the page has of a circuit, without the page."""
     options = {"exp_circuit": True, "exp_circ_method": "eap", "exp_circ_share": 0.1, **more}
     chosen = selection_of(model=folder, prompt="one two three one", prompt_set=pairs, **options)
@@ -76,7 +76,7 @@ def test_a_circuit_without_edges_offers_the_smallest_that_has_some(
     assert circuit.NONE_LEFT in said(page)
     assert "exp_circ_clear" not in options.drawn
     options.change(page, "exp_circ_larger", "")
-    result = asked(folder, pairs)[0].whole().evaluation
+    result = circuit_view(folder, pairs)[0].whole().evaluation
     share, count = next((share, count) for share, count in zip(result.shares, result.n_edges, strict=True) if count)
     assert re.search(rf"{100 * share:g}% of the edges \(.*{count} of them on a way", said(page))
     assert "exp_circ_larger" not in options.drawn
@@ -85,9 +85,9 @@ def test_a_circuit_without_edges_offers_the_smallest_that_has_some(
 def test_another_size_scores_nothing_anew_and_a_method_beside_only_its_own(
     settings: dict[str, object], folder: str, pairs: str
 ) -> None:
-    view, *_ = asked(folder, pairs)
+    view, *_ = circuit_view(folder, pairs)
     view.whole()
-    larger, *_ = asked(folder, pairs, exp_circ_share=0.2, exp_circ_beside="clean_corrupted")
+    larger, *_ = circuit_view(folder, pairs, exp_circ_share=0.2, exp_circ_beside="clean_corrupted")
     left = [piece for piece in larger.pieces if not circuits.is_done(piece)]
     assert {(piece.stage, piece.question.settings.method) for piece in left} == {
         ("resample", "eap"),
@@ -96,7 +96,7 @@ def test_another_size_scores_nothing_anew_and_a_method_beside_only_its_own(
 
 
 def test_what_is_taken_along_is_what_the_script_prints(settings: dict[str, object], folder: str, pairs: str) -> None:
-    view, chosen, comparison = asked(folder, pairs, exp_circ_beside="clean_corrupted")
+    view, chosen, comparison = circuit_view(folder, pairs, exp_circ_beside="clean_corrupted")
     known = [prompt_sets.named(pairs, "")]
     assert exports.circuit_exports.export(known, chosen) is None  # nothing is done yet
     study = view.whole()
@@ -122,22 +122,22 @@ def test_what_is_taken_along_is_what_the_script_prints(settings: dict[str, objec
 def test_a_saved_circuit_is_compared_and_one_of_another_model_refused(
     settings: dict[str, object], folder: str, pairs: str, suffix: str
 ) -> None:
-    view, *_ = asked(folder, pairs)
+    view, *_ = circuit_view(folder, pairs)
     saved = circuits.file_of(view.whole(), folder, suffix)
     key = circuits.add_file(f"mine{suffix}", saved, folder)
-    compared, *_ = asked(folder, pairs, exp_circ_file=key)
+    compared, *_ = circuit_view(folder, pairs, exp_circ_file=key)
     assert circuit.overlap_rows(compared.whole())[-1] == (f"mine{suffix}", 1.0)
     with pytest.raises(HeadlightError, match="circuit of another model"):
         circuits.add_file(f"mine{suffix}", saved, "mini")
     with pytest.raises(HeadlightError, match=r"circuits end in .json or .pt"):
         circuits.add_file("mine.csv", saved, folder)
-    lost, *_ = asked(folder, pairs, exp_circ_file="gone.json#0")
+    lost, *_ = circuit_view(folder, pairs, exp_circ_file="gone.json#0")
     assert "not open on this server" in " ".join(lost.notes)
 
 
 def test_nodes_and_neurons_are_drawn_without_edges(settings: dict[str, object], folder: str, pairs: str) -> None:
     for unit in ("nodes", "neurons"):
-        view, *_ = asked(folder, pairs, exp_circ_unit=unit, exp_circ_share=0.5)
+        view, *_ = circuit_view(folder, pairs, exp_circ_unit=unit, exp_circ_share=0.5)
         study = view.whole()
         marks = next(trace for trace in circuit.picture(study).traces if trace.get("mode") == "markers")
         kept = study.chosen if unit == "nodes" else study.chosen.any(-1)
@@ -152,8 +152,8 @@ def test_what_has_no_circuit_is_refused_in_words(
     alone = tmp_path / "alone.jsonl"
     alone.write_text('{"clean": "one two three one", "answers": " two", "wrong_answers": " four"}\n' * 4)
     with pytest.raises(HeadlightError, match="choose the baseline 'mean' or 'zero'"):
-        asked(folder, str(alone))
-    view, *_ = asked(folder, str(alone), exp_circ_baseline="zero", exp_circ_beside="flow")
+        circuit_view(folder, str(alone))
+    view, *_ = circuit_view(folder, str(alone), exp_circ_baseline="zero", exp_circ_beside="flow")
     assert view.question.settings.baseline == "zero"
     page = opened(prompt_set=str(alone), **OPTIONS)
     assert "choose the baseline 'mean' or 'zero'" in said(page) + " ".join(each.value for each in page.error)

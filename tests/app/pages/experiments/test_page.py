@@ -140,8 +140,8 @@ def test_the_finding_is_the_largest_certain_cell_and_the_map_has_every_mean(
     low, high = interval.low[layer, head], interval.high[layer, head]
     (sentence,) = (text.value for text in page.text if text.value.startswith("Over 4 "))
     assert f"the output of L{layer}H{head} by zeros" in sentence
-    found = [float(number) for number in re.findall(r"[−-]?\d+\.\d+", sentence.replace("−", "-").replace("95%", ""))]
-    assert found == pytest.approx([mean[layer, head], low, high], rel=0.06)  # two digits of the interval's half width
+    numbers = [float(number) for number in re.findall(r"[−-]?\d+\.\d+", sentence.replace("−", "-").replace("95%", ""))]
+    assert numbers == pytest.approx([mean[layer, head], low, high], rel=0.06)  # two digits of the interval's half width
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_the_script_prints_the_pages_numbers(
 ) -> None:
     known = prompt_sets.named(pairs, "")
     chosen = selection_of(model=folder, prompt="one two", **fields)
-    runs, export = comparisons.for_selection(chosen), exports.of((known,))
+    runs, export = comparisons.for_selection(chosen), exports.make_export((known,))
     printed = {name: table for name, table in export.data(runs, chosen).tables.items() if not name.startswith("set ")}
     compare_tables(run_here(export.script(runs, chosen)), printed)
     assert archive(runs, export.data(runs, chosen))

@@ -92,8 +92,8 @@ def test_twenty_pairs_lead_from_a_csv_to_the_row_that_deviates_most(
     values = effects(model, layer, head)
     interval = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert maps[-1].values[row, column] == pytest.approx(values.mean(), abs=1e-4)  # float32, in other batches
-    for end, of in (("95% from", interval.low), ("95% to", interval.high)):
-        assert maps[-1].details[end][row, column] == pytest.approx(of, abs=1e-4)
+    for end, bound in (("95% from", interval.low), ("95% to", interval.high)):
+        assert maps[-1].details[end][row, column] == pytest.approx(bound, abs=1e-4)
     numbers = list(tables[-1].columns[0].cells)
     assert numbers[0] == int(np.abs(values - values.mean()).argmax()) + 1
     options.change(page, "why", None)

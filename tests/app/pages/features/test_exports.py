@@ -35,9 +35,11 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str, saved: Path) -> None:
     selection = chosen(folder, **fields)
-    found = comparisons.for_selection(selection)
-    compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
-    assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
+    comparison = comparisons.for_selection(selection)
+    compare(run_here(EXPORT.script(comparison, selection)), EXPORT, fields, folder)
+    assert archive(comparison, EXPORT.data(comparison, selection)) == archive(
+        comparison, EXPORT.data(comparison, selection)
+    )
 
 
 def test_a_script_of_another_page_makes_the_edits_of_features(folder: str, saved: Path) -> None:
@@ -51,8 +53,10 @@ def test_a_script_of_another_page_makes_the_edits_of_features(folder: str, saved
 def test_the_parts_of_the_table_add_up_to_the_activation(folder: str, saved: Path) -> None:
     selection = chosen(folder, **CASES[0])
     tables = EXPORT.data(comparisons.for_selection(selection), selection).tables
-    of = zip(tables["features"]["feature"], tables["features"]["place"], tables["features"]["activation"], strict=True)
-    activation = {(feature, place): value for feature, place, value in of}.get((7, 5), 0.0)
+    rows = zip(
+        tables["features"]["feature"], tables["features"]["place"], tables["features"]["activation"], strict=True
+    )
+    activation = {(feature, place): value for feature, place, value in rows}.get((7, 5), 0.0)
     total = sum(value for value in tables["made by"]["activation"] if isinstance(value, float))
     assert max(total, 0.0) == pytest.approx(activation, abs=1e-5)  # sums of 40 products of float32
 
@@ -60,10 +64,10 @@ def test_the_parts_of_the_table_add_up_to_the_activation(folder: str, saved: Pat
 def test_picture_and_page_hold_the_features_and_no_markup(folder: str, saved: Path) -> None:
     for fields in CASES[:2]:
         selection = chosen(folder, **fields)
-        found = comparisons.for_selection(selection)
-        picture = style.file(lambda f=found, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
+        comparison = comparisons.for_selection(selection)
+        picture = style.file(lambda f=comparison, s=selection: EXPORT.picture(f, s, LIGHT), LIGHT, "svg").decode()
         assert "Features of blocks" in picture
-        page = EXPORT.page(found, selection).decode()
+        page = EXPORT.page(comparison, selection).decode()
         outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
         assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", outside)
 
@@ -101,12 +105,12 @@ def test_features_of_every_kind_of_model_are_shown(kind: str, tmp_path: Path, se
     for more in ({}, {"prompt_b": SHORTER}):
         fields = {"model": model, "prompt": PROMPT, "dictionary": str(tmp_path / "d"), **more}
         selection = chosen(model, **fields)
-        found = comparisons.for_selection(selection)
-        assert not next(view for view in VIEWS if view.slug == "features").needs(found)
+        comparison = comparisons.for_selection(selection)
+        assert not next(view for view in VIEWS if view.slug == "features").needs(comparison)
         for table in (False, True):
-            at = page("features", found, table=table, **fields)
+            at = page("features", comparison, table=table, **fields)
             assert not at.exception
-        assert archive(found, EXPORT.data(found, selection))
-        assert EXPORT.picture(found, selection, LIGHT)
-        assert EXPORT.page(found, selection)
-        assert EXPORT.script(found, selection)
+        assert archive(comparison, EXPORT.data(comparison, selection))
+        assert EXPORT.picture(comparison, selection, LIGHT)
+        assert EXPORT.page(comparison, selection)
+        assert EXPORT.script(comparison, selection)

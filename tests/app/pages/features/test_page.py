@@ -27,14 +27,14 @@ from tests.app.pages.test_sides import page
 pytestmark = pytest.mark.usefixtures("saved")
 
 
-def found(run: Run, **chosen: object) -> FeatureView:
+def feature_view(run: Run, **chosen: object) -> FeatureView:
     there = find(Comparison(run), selection_of(**{"dictionary": "sae", **chosen}))
     assert there is not None
     return there
 
 
 def test_the_map_has_the_strongest_features_of_the_prompt(run: Run) -> None:
-    its = found(run, position=3)
+    its = feature_view(run, position=3)
     with torch.inference_mode():
         _, cache = run.model.run_with_cache(run.tokens[None], HOOK)
         acts = its.dictionary.encode(cache[HOOK][0])
@@ -51,7 +51,7 @@ def test_what_the_dictionary_is_worth_is_always_said(run: Run) -> None:
         said = " ".join(each.value for each in at.text)
         assert "explained variance" in said
         assert "nats with the dictionary spliced in" in said
-    assert "explained variance" in worth(found(run))[0]
+    assert "explained variance" in worth(feature_view(run))[0]
 
 
 def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:
@@ -63,7 +63,7 @@ def test_a_layer_of_several_is_chosen(run: Run, options: Options) -> None:
 
 
 def test_what_an_mlp_reads_is_read_by_the_gain_of_the_models_norm(run: Run) -> None:
-    its = found(run, dictionary="behind", feature=(2, 3))
+    its = feature_view(run, dictionary="behind", feature=(2, 3))
     block = run.model.block(2)
     with torch.inference_mode():
         hook = "blocks.2.ln2.hook_normalized"
@@ -104,14 +104,14 @@ def test_only_what_is_offered_opens_where_no_path_may_be_typed(saved: Path, sett
 def test_the_button_ablates_the_feature_on_every_page(run: Run, folder: str, options: Options) -> None:
     at = page("features", Comparison(run), model=folder, prompt=run.prompt, dictionary="sae", position=3)
     options.change(at, "ablate_feature", None)
-    asked = at.session_state["headlight"].pending
-    edit = EditFeature("sae", HOOK, found(run, position=3).feature)
-    assert asked.edits == (edit,)
-    assert from_query(to_query(asked))[0].edits == (edit,)
-    both = comparisons.for_selection(asked)
+    pending = at.session_state["headlight"].pending
+    edit = EditFeature("sae", HOOK, feature_view(run, position=3).feature)
+    assert pending.edits == (edit,)
+    assert from_query(to_query(pending))[0].edits == (edit,)
+    both = comparisons.for_selection(pending)
     assert both.b is not None
     assert both.b.edits == (edit,)
-    its = find(both, asked)
+    its = find(both, pending)
     assert its is not None
     sides: Mapping[str, np.ndarray] = maps.active(its)
     row = its.listed.index(edit.feature)
@@ -135,10 +135,10 @@ def test_who_made_a_feature_is_told_at_the_tokens_place(run: Run, folder: str, m
 
 
 def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[object, str]] = []
-    monkeypatch.setattr(options.selection, "ask", lambda chosen, slug: asked.append((chosen, slug)))
+    requests: list[tuple[object, str]] = []
+    monkeypatch.setattr(options.selection, "ask", lambda chosen, slug: requests.append((chosen, slug)))
     monkeypatch.setattr(options.selection, "current", lambda: selection_of(heads=((0, 1), (1, 2)), keys=(1,)))
     options.show_head("why", (0, 3), 5)
-    ((chosen, slug),) = asked
+    ((chosen, slug),) = requests
     assert slug == "why"
     assert (chosen.heads, chosen.queries, chosen.keys) == (((0, 3), (0, 1), (1, 2)), (5,), ())  # type: ignore[attr-defined]

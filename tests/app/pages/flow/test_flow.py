@@ -67,10 +67,10 @@ def from_the_model(run: Run, start: int, threshold: float) -> Flow:
 
 def test_the_graph_is_that_of_the_models_own_activations(run: Run) -> None:
     start = len(run.tokens) - 2
-    found, expected = flow_of(run, start, 0.0005), from_the_model(run, start, 0.0005)
-    assert found.start == Place(2 * run.cfg.n_layers, start)
-    assert [node.place for node in found.nodes] == [node.place for node in expected.nodes]
-    for one, other in zip(found.edges, expected.edges, strict=True):
+    actual, expected = flow_of(run, start, 0.0005), from_the_model(run, start, 0.0005)
+    assert actual.start == Place(2 * run.cfg.n_layers, start)
+    assert [node.place for node in actual.nodes] == [node.place for node in expected.nodes]
+    for one, other in zip(actual.edges, expected.edges, strict=True):
         assert (one.source, one.target, one.kind) == (other.source, other.target, other.kind)
         assert one.share == pytest.approx(other.share, abs=SAME)
         assert dict(one.heads) == pytest.approx(dict(other.heads), abs=SAME)
@@ -79,11 +79,11 @@ def test_the_graph_is_that_of_the_models_own_activations(run: Run) -> None:
 def test_a_nodes_tokens_are_the_logit_lens(run: Run) -> None:
     lens = logit_lens(run)
     for layer in range(run.cfg.n_layers):
-        found = readout_of(run, Place(2 * layer + 2, 3))
-        assert found.tokens.values.tolist() == lens.top_tokens.values[layer + 1, 3].tolist()
+        tokens = readout_of(run, Place(2 * layer + 2, 3))
+        assert tokens.tokens.values.tolist() == lens.top_tokens.values[layer + 1, 3].tolist()
         # The lens adds up its softmax by tiles of the vocabulary.
         torch.testing.assert_close(
-            found.probabilities.values, lens.top_probs.values[layer + 1, 3], rtol=1e-4, atol=1e-7
+            tokens.probabilities.values, lens.top_probs.values[layer + 1, 3], rtol=1e-4, atol=1e-7
         )
     columns = tokens_of(run, Place(2, 3))
     assert list(columns)[3:] == ["Rank in L0 attention", "Risen by"]
@@ -95,10 +95,10 @@ def test_a_nodes_tokens_are_the_logit_lens(run: Run) -> None:
 
 def test_what_edits_added_to_the_stream_is_told(run: Run, folder: str) -> None:
     edited = runs.run(folder, run.prompt, run.bos, (Steer(1, "one two", "two", 40.0),))
-    found = flow_of(edited, len(run.tokens) - 1, 0.0)
-    assert max(node.rest for node in found.nodes) > 0.1
-    incoming = {node.place: node.bias + node.rest for node in found.nodes}
-    for edge in found.edges:
+    graph = flow_of(edited, len(run.tokens) - 1, 0.0)
+    assert max(node.rest for node in graph.nodes) > 0.1
+    incoming = {node.place: node.bias + node.rest for node in graph.nodes}
+    for edge in graph.edges:
         incoming[edge.target] += edge.share
     assert all(total == pytest.approx(1, abs=SAME) for place, total in incoming.items() if place.depth)
 
@@ -115,20 +115,20 @@ def test_places_and_positions_are_told_apart(both: Comparison) -> None:
 
 
 def test_tables_hold_the_graph(run: Run) -> None:
-    found = flow_in(Comparison(run), "A", selection_of(flow_threshold=0.0))
+    graph = flow_in(Comparison(run), "A", selection_of(flow_threshold=0.0))
     alone = Comparison(run)
-    edges, nodes = edges_of(alone, run, found), nodes_of(alone, run, found)
-    assert {len(column) for column in edges.values()} == {len(found.edges)}
-    assert {len(column) for column in nodes.values()} == {len(found.nodes)}
-    attended = [edge for edge in found.edges if edge.kind == "attention"]
+    edges, nodes = edges_of(alone, run, graph), nodes_of(alone, run, graph)
+    assert {len(column) for column in edges.values()} == {len(graph.edges)}
+    assert {len(column) for column in nodes.values()} == {len(graph.nodes)}
+    attended = [edge for edge in graph.edges if edge.kind == "attention"]
     ends = (attended[0].target.depth, attended[0].target.position, attended[0].source.position)
-    edge = edge_of(found.edges, ends)
+    edge = edge_of(graph.edges, ends)
     assert isinstance(edge, Edge)
     heads = heads_of(run, edge)
     assert sum(heads["Share of the line"]) == pytest.approx(1, abs=SAME)
     assert sum(heads["Share of the node"]) == pytest.approx(edge.share, abs=SAME)
-    assert edge_of(found.edges, (1, 0)) is None
-    assert f"{found.traced:.1%} of the final state back to embeddings" in spelled(found)
+    assert edge_of(graph.edges, (1, 0)) is None
+    assert f"{graph.traced:.1%} of the final state back to embeddings" in spelled(graph)
 
 
 def test_the_change_is_between_the_runs_own_shares(both: Comparison) -> None:

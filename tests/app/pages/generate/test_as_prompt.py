@@ -69,12 +69,12 @@ def test_blocks_of_steps_give_what_all_at_once_gives(
     a, b = (run_prompt(made.model, made.prompt) for made in both.runs)
     pair = replace(both, a=a, b=b)
     for b_writes in ("same", "own"):
-        found = {}
+        by_block_size = {}
         for n in (64, 5):
             monkeypatch.setattr(continued, "STEPS_AT_ONCE", n)
             monkeypatch.setattr(compared, "STEPS_AT_ONCE", n)
-            found[n] = _numbers(generate_steps(pair, HOW, b_writes))
-        for one, other in zip(found[64], found[5], strict=True):
+            by_block_size[n] = _numbers(generate_steps(pair, HOW, b_writes))
+        for one, other in zip(by_block_size[64], by_block_size[5], strict=True):
             torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)  # products over other shapes
 
 

@@ -43,12 +43,12 @@ def chosen() -> Selection:
     return alone.updated(Choices, n_new=6, stop=False, seed=3)
 
 
-def found(chosen: Selection) -> Continuations:
+def continuations(chosen: Selection) -> Continuations:
     return generation.both(comparisons.for_selection(chosen), chosen)
 
 
 def test_b_made_to_write_as_tokens_is_one_full_pass_over_them(chosen: Selection) -> None:
-    both = found(chosen)
+    both = continuations(chosen)
     assert both.b is not None
     assert both.b.tokens.tolist() == both.a.tokens.tolist()
     model = load("mini")
@@ -61,21 +61,21 @@ def test_b_made_to_write_as_tokens_is_one_full_pass_over_them(chosen: Selection)
 
 
 def test_b_by_itself_draws_what_the_library_draws_with_the_same_seed(chosen: Selection) -> None:
-    both = found(chosen.updated(Choices, b_writes="own", temperature=0.8))
+    both = continuations(chosen.updated(Choices, b_writes="own", temperature=0.8))
     assert both.b is both.own
     assert both.own is not None
     model, generator = load("mini"), torch.Generator().manual_seed(3)
     prompt = model.to_tokens(OTHER, prepend_bos=True)
     (drawn,) = sample(model, prompt, sampling=Sampling(temperature=0.8), generator=generator, max_new_tokens=6)
     assert both.own.tokens.tolist() == drawn.tokens.tolist()
-    assert found(chosen).own is not None
+    assert continuations(chosen).own is not None
     unequal = [i for i, (a, b) in enumerate(zip(both.a.tokens, both.own.tokens, strict=True)) if a != b]
     assert both.first_difference == (unequal[0] if unequal else None)
 
 
 def test_two_equal_runs_differ_by_nothing_at_all(chosen: Selection) -> None:
     for b_writes in ("same", "own"):
-        both = found(chosen.updated(Choices, prompt_b=PROMPT, b_writes=b_writes))  # type: ignore[arg-type]
+        both = continuations(chosen.updated(Choices, prompt_b=PROMPT, b_writes=b_writes))  # type: ignore[arg-type]
         assert not both.divergence().any()
         steps = written.steps_of(both)
         assert steps["A"][2].choices == steps["B"][2].choices
@@ -86,8 +86,8 @@ def test_two_equal_runs_differ_by_nothing_at_all(chosen: Selection) -> None:
 
 def test_swapped_runs_differ_by_the_opposite(chosen: Selection) -> None:
     """B made to write the same tokens as A, so that either may be called A."""
-    one = found(chosen.updated(Choices, written=(300, 77, 300, 12, 7, 8)))
-    other = found(chosen.updated(Choices, prompt=OTHER, prompt_b=PROMPT, written=(300, 77, 300, 12, 7, 8)))
+    one = continuations(chosen.updated(Choices, written=(300, 77, 300, 12, 7, 8)))
+    other = continuations(chosen.updated(Choices, prompt=OTHER, prompt_b=PROMPT, written=(300, 77, 300, 12, 7, 8)))
     # The mean of two numbers does not depend on their order, nor does anything else but the sign.
     assert torch.equal(one.divergence(), other.divergence())
     cells = [on_axis(both.comparison, "difference", (1, 2), How(), written.axis(both)) for both in (one, other)]
@@ -102,7 +102,7 @@ def test_swapped_runs_differ_by_the_opposite(chosen: Selection) -> None:
 
 
 def test_the_divergence_is_jensens_and_shannons_by_hand(chosen: Selection) -> None:
-    both = found(chosen.updated(Choices, temperature=0.7, top_k=30))
+    both = continuations(chosen.updated(Choices, temperature=0.7, top_k=30))
     assert both.b is not None
     for when, values in zip(("before", "after"), both.divergence().tolist(), strict=True):
         for step, value in enumerate(values):
@@ -116,7 +116,7 @@ def test_the_divergence_is_jensens_and_shannons_by_hand(chosen: Selection) -> No
 
 
 def test_every_step_lists_the_likeliest_of_either_and_what_either_wrote(chosen: Selection) -> None:
-    both = found(chosen.updated(Choices, b_writes="own", written=(4000,)))
+    both = continuations(chosen.updated(Choices, b_writes="own", written=(4000,)))
     assert both.b is not None
     steps = written.steps_of(both)
     for step, (a, b) in enumerate(zip(steps["A"], steps["B"], strict=True)):
@@ -134,7 +134,7 @@ def test_every_step_lists_the_likeliest_of_either_and_what_either_wrote(chosen: 
 
 def test_steps_stand_under_each_other_and_each_at_its_own_query(chosen: Selection) -> None:
     for align in ("tokens", "position"):
-        both = found(replace(chosen, align=align))  # type: ignore[arg-type]
+        both = continuations(replace(chosen, align=align))  # type: ignore[arg-type]
         assert both.b is not None
         axis = written.axis(both)
         for step in range(6):
@@ -150,7 +150,7 @@ def test_steps_stand_under_each_other_and_each_at_its_own_query(chosen: Selectio
 def test_an_edit_acts_at_every_step_as_in_one_pass_over_all(chosen: Selection, kind: str) -> None:
     """Were it only done to the prompt, or anew to each token alone, a step's logits would be others."""
     edits = EDITS[kind]
-    both = found(chosen.updated(Choices, prompt_b=None, edits=edits, b_writes="own"))
+    both = continuations(chosen.updated(Choices, prompt_b=None, edits=edits, b_writes="own"))
     assert both.own is not None
     model = load("mini")
     prompt = model.to_tokens(PROMPT, prepend_bos=True)[0]
@@ -168,7 +168,9 @@ def test_an_edit_acts_at_every_step_as_in_one_pass_over_all(chosen: Selection, k
 
 def test_without_edits_nothing_is_drawn_otherwise(chosen: Selection) -> None:
     """A steering by nothing goes the way of edits, a step a whole pass; the keys and values kept give the same."""
-    both = found(chosen.updated(Choices, prompt_b=None, edits=(Steer(1, "one two", "three", 0.0),), b_writes="own"))
+    both = continuations(
+        chosen.updated(Choices, prompt_b=None, edits=(Steer(1, "one two", "three", 0.0),), b_writes="own")
+    )
     assert both.own is not None
     assert both.own.tokens.tolist() == both.a.tokens.tolist()
     assert both.divergence().amax() < 1e-5  # float32 sums over 4096 tokens
@@ -176,7 +178,7 @@ def test_without_edits_nothing_is_drawn_otherwise(chosen: Selection) -> None:
 
 def test_a_full_context_of_b_leaves_only_as_many_steps(chosen: Selection, folder: str) -> None:
     almost = " one" * 95  # and the beginning: room for 4
-    both = found(replace(chosen, model=folder, prompt_b=almost))
+    both = continuations(replace(chosen, model=folder, prompt_b=almost))
     assert (both.n_compared, len(both.a.labels)) == (4, 6)
     steps = written.steps_of(both)
     assert (len(steps["A"]), len(steps["B"])) == (6, 4)

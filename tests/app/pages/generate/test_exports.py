@@ -29,13 +29,13 @@ def fields(alone: Comparison, **more: object) -> dict[str, object]:
 def test_arrays_are_the_distributions_and_the_rows_of_the_heads(alone: Comparison, folder: str) -> None:
     selection = chosen(folder, **fields(alone, step=6))
     arrays = GENERATE.data(alone, selection).arrays
-    found = generation.continuation_of(alone.a, selection.choices_of(Choices))
+    continuation = generation.continuation_of(alone.a, selection.choices_of(Choices))
     before, after = (arrays[f"A probabilities {when}"].values for when in ("before", "after"))
     assert float(before.sum()) == pytest.approx(1, abs=1e-5)  # float32, over 4096 tokens
     assert float(after.sum()) == pytest.approx(1, abs=1e-5)
     assert 0 < int((after > 0).sum()) < len(before)
-    assert float(before[found.tokens[6]].log()) == pytest.approx(float(found.log_probs[6]), abs=1e-5)
-    rows = attend(found.run, 1, 2).pattern[found.n_prompt - 1 : -1]
+    assert float(before[continuation.tokens[6]].log()) == pytest.approx(float(continuation.log_probs[6]), abs=1e-5)
+    rows = attend(continuation.run, 1, 2).pattern[continuation.n_prompt - 1 : -1]
     np.testing.assert_array_equal(arrays["A attention"].values[0].nan_to_num(0), rows)
 
 
@@ -43,9 +43,9 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
     """Dollars are no mathematics, angle brackets no markup: warnings are errors."""
     selection = chosen(folder, **fields(alone))
     svg = style.file(lambda: GENERATE.picture(alone, selection, LIGHT), LIGHT, "svg")
-    found = generation.continuation_of(alone.a, selection.choices_of(Choices))
-    assert found.labels[:2] == ("$", "</")
-    assert set(found.labels) <= set(texts(svg))
+    continuation = generation.continuation_of(alone.a, selection.choices_of(Choices))
+    assert continuation.labels[:2] == ("$", "</")
+    assert set(continuation.labels) <= set(texts(svg))
     assert any(text.startswith("◆ </") for text in texts(svg))
 
 
@@ -53,12 +53,12 @@ def test_the_figure_is_of_one_pass_over_all_that_was_written(two: Comparison, fo
     """B is made to write A's tokens."""
     selection = chosen(folder, prompt_b=OTHER, **fields(two, temperature=1.3))
     likely, undecided = (plot for (plot,) in GENERATE.plots(two, selection))
-    found = generation.both(two, selection)
+    continuations = generation.both(two, selection)
     expected = []
     for side, line, entropy in zip("AB", likely.traces, undecided.traces, strict=False):
-        run, n_prompt = found.sides[side].run, found.sides[side].n_prompt
+        run, n_prompt = continuations.sides[side].run, continuations.sides[side].n_prompt
         chances = run.model(run.tokens[None])[0, n_prompt - 1 : -1].double().softmax(-1)
-        expected.append(chances.gather(1, found.a.tokens[:, None])[:, 0].numpy())
+        expected.append(chances.gather(1, continuations.a.tokens[:, None])[:, 0].numpy())
         np.testing.assert_allclose(line["y"], expected[-1], atol=1e-5)  # float32, over 4096 tokens
         np.testing.assert_allclose(entropy["y"], -(chances * chances.log()).sum(-1), atol=1e-4)
         assert (line["name"], entropy["name"]) == (side, side)
@@ -112,13 +112,13 @@ def test_a_script_of_two_prints_a_b_and_the_difference(fields: dict[str, object]
 def test_the_differences_are_those_of_the_two(two: Comparison, folder: str) -> None:
     selection = chosen(folder, prompt_b=OTHER, n_new=6, stop=False, step=2, written=(300, 77, 5))
     data = GENERATE.data(two, selection)
-    found = generation.both(two, selection)
+    continuations = generation.both(two, selection)
     choices = data.tables["choices"]
     by_run = {run: [] for run in ("A", "B", "B - A")}
     for run, share in zip(choices["run"], choices["probability"], strict=True):
         by_run[run].append(share)
     np.testing.assert_allclose(np.subtract(by_run["B"], by_run["A"]), by_run["B - A"], rtol=0, atol=0)
-    assert torch.equal(data.arrays["divergence"].values, found.divergence())
+    assert torch.equal(data.arrays["divergence"].values, continuations.divergence())
     attention = {name: data.arrays[f"{name} attention"].values[0] for name in ("A", "B", "B-A")}
     both = attention["A"].isfinite() & attention["B"].isfinite()
     torch.testing.assert_close(attention["B-A"][both], (attention["B"] - attention["A"])[both])

@@ -35,16 +35,16 @@ OPTIONS = Choices(n_new=12, temperature=0.8, top_k=50, top_p=0.9, seed=5, stop=F
 
 
 @pytest.fixture(scope="module")
-def found(run: Run) -> Written:
+def continuation(run: Run) -> Written:
     return generation.continuation_of(run, OPTIONS)
 
 
-def steps_of(found: Written) -> list[WritingStep]:
+def steps_of(continuation: Written) -> list[WritingStep]:
     """The steps of a run alone."""
-    return written.steps_of(Continuations(found))["A"]
+    return written.steps_of(Continuations(continuation))["A"]
 
 
-def test_a_seed_draws_what_the_library_draws(run: Run, folder: str, found: Written) -> None:
+def test_a_seed_draws_what_the_library_draws(run: Run, folder: str, continuation: Written) -> None:
     model = load(folder)
     (drawn,) = sample(
         model,
@@ -53,12 +53,12 @@ def test_a_seed_draws_what_the_library_draws(run: Run, folder: str, found: Writt
         generator=torch.Generator().manual_seed(5),
         max_new_tokens=12,
     )
-    assert found.tokens.tolist() == drawn.tokens.tolist()
-    assert found.reason == drawn.reason == "length"
+    assert continuation.tokens.tolist() == drawn.tokens.tolist()
+    assert continuation.reason == drawn.reason == "length"
     # The same products over all positions at once instead of one at a time: float32's rounding of sums of size 10.
-    torch.testing.assert_close(found.log_probs, drawn.log_probs, rtol=0, atol=2e-5)
+    torch.testing.assert_close(continuation.log_probs, drawn.log_probs, rtol=0, atol=2e-5)
     other = generation.continuation_of(run, replace(OPTIONS, seed=6))
-    assert other.tokens.tolist() != found.tokens.tolist()
+    assert other.tokens.tolist() != continuation.tokens.tolist()
 
 
 def test_greedy_writes_what_transformers_writes(run: Run, folder: str) -> None:
@@ -67,19 +67,19 @@ def test_greedy_writes_what_transformers_writes(run: Run, folder: str) -> None:
     theirs = GPT2LMHeadModel.from_pretrained(folder).eval()
     settings = {"max_new_tokens": 20, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     expected = theirs.generate(run.tokens[None], attention_mask=torch.ones(1, len(run.tokens)), **settings)
-    found = generation.continuation_of(run, replace(OPTIONS, temperature=0, n_new=20))
-    assert found.run.tokens.tolist() == expected[0].tolist()
-    assert torch.equal(found.chances().after.amax(1), torch.ones(20))
-    assert not found.entropies[1].any()
+    continuation = generation.continuation_of(run, replace(OPTIONS, temperature=0, n_new=20))
+    assert continuation.run.tokens.tolist() == expected[0].tolist()
+    assert torch.equal(continuation.chances().after.amax(1), torch.ones(20))
+    assert not continuation.entropies[1].any()
 
 
-def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder: str, found: Written) -> None:
-    given = (*found.tokens[:3].tolist(), 77, 77)
-    changed = generation.continuation_of(run, replace(OPTIONS, written=given))
-    assert tuple(changed.tokens[:5].tolist()) == given
+def test_a_replaced_token_stays_and_the_seed_goes_on_behind_it(run: Run, folder: str, continuation: Written) -> None:
+    tokens = (*continuation.tokens[:3].tolist(), 77, 77)
+    changed = generation.continuation_of(run, replace(OPTIONS, written=tokens))
+    assert tuple(changed.tokens[:5].tolist()) == tokens
     assert (changed.n_given, len(changed.labels)) == (5, 12)
     model = load(folder)
-    begun = torch.cat([run.tokens, torch.tensor(given)])[None]
+    begun = torch.cat([run.tokens, torch.tensor(tokens)])[None]
     sampling, generator = generation.writing_of(OPTIONS).sampling, torch.Generator().manual_seed(5)
     (drawn,) = sample(model, begun, sampling=sampling, generator=generator, max_new_tokens=7)
     assert changed.tokens[5:].tolist() == drawn.tokens.tolist()
@@ -91,24 +91,28 @@ def test_only_as_many_as_asked_for_are_kept(run: Run) -> None:
     assert (short.tokens.tolist(), short.n_given, short.reason) == ([7, 8], 2, "length")
 
 
-def test_numbers_are_those_of_one_forward_pass_and_a_softmax_by_hand(run: Run, folder: str, found: Written) -> None:
-    logits = load(folder)(found.run.tokens[None])[0, len(run.tokens) - 1 : -1]
+def test_numbers_are_those_of_one_forward_pass_and_a_softmax_by_hand(
+    run: Run, folder: str, continuation: Written
+) -> None:
+    logits = load(folder)(continuation.run.tokens[None])[0, len(run.tokens) - 1 : -1]
     # One product over other shapes: float32's rounding of sums of size 10.
-    torch.testing.assert_close(found.logits(), logits, rtol=0, atol=2e-5)
-    for step, row in enumerate(found.logits().double().numpy()):
+    torch.testing.assert_close(continuation.logits(), logits, rtol=0, atol=2e-5)
+    for step, row in enumerate(continuation.logits().double().numpy()):
         before = np.exp(row - row.max())
         before /= before.sum()
         after = _cut(row, temperature=0.8, top_k=50, top_p=0.9)
-        choices = steps_of(found)[step].choices
+        choices = steps_of(continuation)[step].choices
         ids = [choice.token for choice in choices]
         assert ids[:-1] == np.argsort(-row, kind="stable")[: len(ids) - 1].tolist()
-        assert int(found.tokens[step]) in ids
+        assert int(continuation.tokens[step]) in ids
         assert [choice.rank for choice in choices] == [int((row > row[token]).sum()) + 1 for token in ids]
         # Probabilities are kept in float32.
         np.testing.assert_allclose([choice.before for choice in choices], before[ids], rtol=1e-5)
         np.testing.assert_allclose([choice.after for choice in choices], after[ids], rtol=1e-5)
-        assert float(found.log_probs[step]) == pytest.approx(math.log(before[found.tokens[step]]), abs=1e-5)
-        for own, expected in zip(found.entropies[:, step].tolist(), (before, after), strict=True):
+        assert float(continuation.log_probs[step]) == pytest.approx(
+            math.log(before[continuation.tokens[step]]), abs=1e-5
+        )
+        for own, expected in zip(continuation.entropies[:, step].tolist(), (before, after), strict=True):
             assert own == pytest.approx(-sum(p * math.log(p) for p in expected if p > 0), abs=1e-4)
 
 
@@ -128,25 +132,27 @@ def _cut(logits: np.ndarray, temperature: float, top_k: int, top_p: float) -> np
 
 def test_the_written_token_is_listed_however_unlikely(run: Run) -> None:
     unlikely = int(run.next_logits.argmin())
-    found = generation.continuation_of(run, replace(OPTIONS, written=(unlikely,)))
-    last = steps_of(found)[0].choices[-1]
+    continuation = generation.continuation_of(run, replace(OPTIONS, written=(unlikely,)))
+    last = steps_of(continuation)[0].choices[-1]
     assert (last.token, last.rank, last.after) == (unlikely, run.cfg.d_vocab, 0)
 
 
-def test_attention_is_that_of_the_written_tokens_and_not_of_the_prompts_cached_run(run: Run, found: Written) -> None:
+def test_attention_is_that_of_the_written_tokens_and_not_of_the_prompts_cached_run(
+    run: Run, continuation: Written
+) -> None:
     """The run of prompt and tokens has the prompt's text: its pictures must not be taken for the prompt's."""
     short = panels.panel(Comparison(run), (1, 2), axis_of(Comparison(run), "token", "tokens"), "token").a
-    coded = written.panel(Continuations(found), (1, 2)).a
+    coded = written.panel(Continuations(continuation), (1, 2)).a
     assert short.weights.cells.shape == (len(run.tokens),) * 2
-    assert coded.weights.cells.shape == (len(found.run.tokens),) * 2
-    pattern = attend(found.run, 1, 2).pattern[: len(run.tokens), : len(run.tokens)]
+    assert coded.weights.cells.shape == (len(continuation.run.tokens),) * 2
+    pattern = attend(continuation.run, 1, 2).pattern[: len(run.tokens), : len(run.tokens)]
     # Sums of other lengths: float32's rounding.
     torch.testing.assert_close(pattern, attend(run, 1, 2).pattern, rtol=1e-4, atol=1e-6)
 
 
-def test_a_step_was_written_at_the_position_before_its_token(run: Run, found: Written) -> None:
-    assert found.query(0) == len(run.tokens) - 1
-    assert found.run.labels[found.query(4) + 1] == found.labels[4]
+def test_a_step_was_written_at_the_position_before_its_token(run: Run, continuation: Written) -> None:
+    assert continuation.query(0) == len(run.tokens) - 1
+    assert continuation.run.labels[continuation.query(4) + 1] == continuation.labels[4]
 
 
 def test_the_end_of_the_text_ends_it_unless_it_is_told_not_to(run: Run) -> None:
@@ -163,16 +169,19 @@ def test_a_drawn_end_of_the_text_ends_it(run: Run, monkeypatch: pytest.MonkeyPat
     greedy = replace(OPTIONS, temperature=0, n_new=7)
     second = int(generation.continuation_of(run, greedy).tokens[1])
     monkeypatch.setattr(run.model, "end_tokens", (second,))
-    found = generation.continuation_of(run, replace(greedy, stop=True))
-    assert int(found.tokens[-1]) == second
-    assert (found.reason, len(found.labels)) == ("stop token", found.tokens.tolist().index(second) + 1)
+    continuation = generation.continuation_of(run, replace(greedy, stop=True))
+    assert int(continuation.tokens[-1]) == second
+    assert (continuation.reason, len(continuation.labels)) == (
+        "stop token",
+        continuation.tokens.tolist().index(second) + 1,
+    )
 
 
 def test_a_full_context_ends_it(folder: str) -> None:
     almost = runs.run(folder, " one" * (N_CTX - 4), True)
     assert len(almost.tokens) == N_CTX - 3
-    found = generation.continuation_of(almost, OPTIONS)
-    assert (len(found.labels), found.reason) == (3, "context")
+    continuation = generation.continuation_of(almost, OPTIONS)
+    assert (len(continuation.labels), continuation.reason) == (3, "context")
     full = runs.run(folder, " one" * (N_CTX - 1), True)
     assert generation.continuation_of(full, OPTIONS).labels == ()
     at = view("generate", Comparison(full))
@@ -238,14 +247,14 @@ def _button(at: AppTest, label: str) -> None:
 
 def test_the_tables_hold_the_same_numbers(run: Run, options: Options) -> None:
     at = _generate(run, table=True, step=2, temperature=0.5, top_k=3)
-    found = generation.continuation_of(run, _chosen(at))
+    continuation = generation.continuation_of(run, _chosen(at))
     steps, choices, weights = (table.value for table in at.dataframe)
-    assert steps["Token"].tolist() == list(found.labels)
-    np.testing.assert_array_equal(steps["Log-probability (nats)"], found.log_probs)
-    np.testing.assert_array_equal(choices["Drawn with"], [choice.after for choice in steps_of(found)[2].choices])
+    assert steps["Token"].tolist() == list(continuation.labels)
+    np.testing.assert_array_equal(steps["Log-probability (nats)"], continuation.log_probs)
+    np.testing.assert_array_equal(choices["Drawn with"], [choice.after for choice in steps_of(continuation)[2].choices])
     assert (choices["Drawn with"] > 0).sum() == 3
     np.testing.assert_array_equal(
-        weights["L1H2"], attend(found.run, 1, 2).pattern[found.query(2), : found.query(2) + 1]
+        weights["L1H2"], attend(continuation.run, 1, 2).pattern[continuation.query(2), : continuation.query(2) + 1]
     )
     options.change(at, "step", 5)
     assert _chosen(at).step == 4

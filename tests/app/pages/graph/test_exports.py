@@ -27,17 +27,19 @@ CASES: list[dict[str, object]] = [
 @pytest.mark.parametrize("fields", CASES)
 def test_the_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    found = comparisons.for_selection(selection)
-    compare(run_here(EXPORT.script(found, selection)), EXPORT, fields, folder)
-    assert archive(found, EXPORT.data(found, selection)) == archive(found, EXPORT.data(found, selection))
+    comparison = comparisons.for_selection(selection)
+    compare(run_here(EXPORT.script(comparison, selection)), EXPORT, fields, folder)
+    assert archive(comparison, EXPORT.data(comparison, selection)) == archive(
+        comparison, EXPORT.data(comparison, selection)
+    )
 
 
 @pytest.mark.thorough
 def test_tokens_stay_text(folder: str) -> None:
     selection = chosen(folder, **SMALL)
-    found = comparisons.for_selection(selection)
-    picture = style.file(lambda: EXPORT.picture(found, selection, LIGHT), LIGHT, "svg").decode()
+    comparison = comparisons.for_selection(selection)
+    picture = style.file(lambda: EXPORT.picture(comparison, selection, LIGHT), LIGHT, "svg").decode()
     assert "of the influence" in picture
-    page = EXPORT.page(found, selection).decode()
+    page = EXPORT.page(comparison, selection).decode()
     outside = re.sub(r'(?<=id="data">)[A-Za-z0-9+/=]+', "", page)
     assert not re.findall(r"https?:|\bsrc=|\bhref=|@import|url\(|\bfetch\(|<b>", outside)

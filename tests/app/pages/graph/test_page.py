@@ -38,16 +38,16 @@ SMALL = {"graph_most": 40}
 
 def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
     at = page("graph", Comparison(run), **SMALL)
-    found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
+    view = sides_of(Comparison(run), selection_of(**SMALL))["A"]
     texts = [each.value for each in at.text]
-    assert any(f"{found.pruned.node_share:.1%} of the influence" in each for each in texts)
+    assert any(f"{view.pruned.node_share:.1%} of the influence" in each for each in texts)
     assert any(re.match("The graph (holds:|holds only|does not hold:)", each) for each in texts)
     (spelled,) = [each for each in texts if each.startswith("Kept edges ")]
     parts = re.findall(r"(?:edges|bias|total) (\S+?)(?:[,:]|\. |$)", spelled)
     *inputs, together = [float(part.replace("−", "-")) for part in parts]
     assert len(inputs) == 2  # this model has no biases
     assert sum(inputs) == pytest.approx(together, abs=0.0016)  # three numbers of four digits, all below 10
-    assert together == pytest.approx(float(found.graph.activations[found.chosen]), abs=0.0006)
+    assert together == pytest.approx(float(view.graph.activations[view.chosen]), abs=0.0006)
 
 
 def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,21 +60,21 @@ def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(node_panel, "row_table", picked)
     at = page("graph", Comparison(run), **SMALL)
     chosen = at.session_state["headlight"].active.choices_of(Choices).graph_node
-    found = sides_of(Comparison(run), selection_of(**SMALL, graph_node=chosen))["A"]
-    assert found.called(found.chosen) == rows[0][0]
-    assert found.chosen != found.graph.logit
+    view = sides_of(Comparison(run), selection_of(**SMALL, graph_node=chosen))["A"]
+    assert view.called(view.chosen) == rows[0][0]
+    assert view.chosen != view.graph.logit
 
 
 def test_a_nodes_buttons_ask_for_its_page_and_its_edit(run: Run, options: Options) -> None:
     comparison = Comparison(run)
-    found = sides_of(comparison, selection_of(**SMALL))["A"]
-    head = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "head")
-    neuron = next(place for place, node in enumerate(found.graph.nodes) if node.kind == "neuron")
-    now = node_panel._on_page(selection_of(), found.graph.nodes[head], 3)
-    assert now.heads == ((found.graph.nodes[head].layer, found.graph.nodes[head].index),)
+    view = sides_of(comparison, selection_of(**SMALL))["A"]
+    head = next(place for place, node in enumerate(view.graph.nodes) if node.kind == "head")
+    neuron = next(place for place, node in enumerate(view.graph.nodes) if node.kind == "neuron")
+    now = node_panel._on_page(selection_of(), view.graph.nodes[head], 3)
+    assert now.heads == ((view.graph.nodes[head].layer, view.graph.nodes[head].index),)
     assert now.queries == (3,)
-    node = found.graph.nodes[neuron]
-    assert node_panel._edit(found, node) == AblateNeurons(((node.layer or 0, node.index or 0),))
+    node = view.graph.nodes[neuron]
+    assert node_panel._edit(view, node) == AblateNeurons(((node.layer or 0, node.index or 0),))
 
 
 def test_of_two_runs_the_difference_is_shown(both: Comparison) -> None:
@@ -98,37 +98,37 @@ def shifted(run: Run, folder: str) -> Comparison:
 
 @pytest.mark.parametrize("side", "AB")
 def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> None:
-    found = sides_of(shifted, selection_of(graph_nodes=0.95, **SMALL))[side]
-    numbered = [f"{place} {label}" for place, label in zip(PLACES[side], found.graph.tokens, strict=True)]
-    expected = [numbered[node.position] for node in found.graph.nodes]
+    view = sides_of(shifted, selection_of(graph_nodes=0.95, **SMALL))[side]
+    numbered = [f"{place} {label}" for place, label in zip(PLACES[side], view.graph.tokens, strict=True)]
+    expected = [numbered[node.position] for node in view.graph.nodes]
     slots = range(len(expected))
-    assert [found.called(slot).partition(" at ")[2] for slot in slots] == expected
-    assert [mark.lines[0] for mark in marks_of(found)] == [found.called(slot) for slot in found.kept]
+    assert [view.called(slot).partition(" at ")[2] for slot in slots] == expected
+    assert [mark.lines[0] for mark in marks_of(view)] == [view.called(slot) for slot in view.kept]
     places = [each.split()[0] for each in expected]
-    assert [each.rpartition("_")[2] for each in found.ids] == places
-    nodes = node_rows(found.graph, found.pruned, found.n_layers, found.places)
+    assert [each.rpartition("_")[2] for each in view.ids] == places
+    nodes = node_rows(view.graph, view.pruned, view.n_layers, view.places)
     assert {f"{row[3]} {row[4]}" for row in nodes} <= set(expected)
-    assert {row[0] for row in nodes} <= set(found.ids)
-    edges = edge_rows(found.graph, found.pruned, found.n_layers, found.places)
-    assert {name for row in edges for name in row[:2]} <= set(found.ids)
-    checked = [found.called(slot).rpartition(" ")[0] for slot in found.nodes_checked]
-    assert [row[0] for row in check_rows(found.graph, found.check, found.places)][:-2] == checked
+    assert {row[0] for row in nodes} <= set(view.ids)
+    edges = edge_rows(view.graph, view.pruned, view.n_layers, view.places)
+    assert {name for row in edges for name in row[:2]} <= set(view.ids)
+    checked = [view.called(slot).rpartition(" ")[0] for slot in view.nodes_checked]
+    assert [row[0] for row in check_rows(view.graph, view.check, view.places)][:-2] == checked
     table = graph_tables(shifted, settings=GraphSettings(most=40, nodes=0.95))["nodes"]
     in_file = zip(table["run"], table["position"], table["token"], strict=True)
     assert {f"{place} {token}" for name, place, token in in_file if name == side} <= set(expected)
-    written = json.loads(graph_json(found.graph, found.pruned))["nodes"]
-    own = [node.position for node, kept in zip(found.graph.nodes, found.pruned.nodes.tolist(), strict=True) if kept]
+    written = json.loads(graph_json(view.graph, view.pruned))["nodes"]
+    own = [node.position for node, kept in zip(view.graph.nodes, view.pruned.nodes.tolist(), strict=True) if kept]
     assert [each["ctx_idx"] for each in written] == own  # as the tools that open it count
 
 
 def test_a_nodes_page_opens_at_its_place(shifted: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[tuple[int, ...]] = []
     monkeypatch.setattr(node_panel.selection, "current", selection_of)
-    monkeypatch.setattr(node_panel.selection, "ask", lambda asked, slug: opened.append(asked.queries))
-    for side, found in sides_of(shifted, selection_of(**SMALL)).items():
-        tokens = [node for node in found.graph.nodes if node.kind == "token"]
+    monkeypatch.setattr(node_panel.selection, "ask", lambda request, slug: opened.append(request.queries))
+    for side, view in sides_of(shifted, selection_of(**SMALL)).items():
+        tokens = [node for node in view.graph.nodes if node.kind == "token"]
         for node in tokens:
-            (link,) = node_panel._links(found, node)
+            (link,) = node_panel._links(view, node)
             link.change(None)
         assert opened == [(PLACES[side][node.position],) for node in tokens]
         opened.clear()
@@ -179,14 +179,14 @@ def test_groups_are_made_by_hand_and_travel_in_the_address() -> None:
 
 
 def test_a_file_is_shown_as_it_was_written(run: Run) -> None:
-    found = sides_of(Comparison(run), selection_of(**SMALL))["A"]
-    file = files.OpenFile.read("x.json", graph_json(found.graph, prune(found.graph, 0.9, 0.9)).encode())
+    view = sides_of(Comparison(run), selection_of(**SMALL))["A"]
+    file = files.OpenFile.read("x.json", graph_json(view.graph, prune(view.graph, 0.9, 0.9)).encode())
     again = files.view_of(file, "")
     assert again.pruned is files.view_of(file, again.ids[0]).pruned  # it is computed once, and not at each drawing
-    assert set(again.ids) <= set(found.ids)
-    assert again.called(again.chosen) == f'Output␣"{found.graph.target_text}"'.replace(" ", "␣") + (
-        f"␣(p={found.graph.target.probability:.3f}) at {found.graph.target.position} "
-        f"{found.graph.tokens[found.graph.target.position]}"
+    assert set(again.ids) <= set(view.ids)
+    assert again.called(again.chosen) == f'Output␣"{view.graph.target_text}"'.replace(" ", "␣") + (
+        f"␣(p={view.graph.target.probability:.3f}) at {view.graph.target.position} "
+        f"{view.graph.tokens[view.graph.target.position]}"
     )
 
 
@@ -210,30 +210,30 @@ def test_a_circuit_is_held_against_means_without_b_or_where_that_is_chosen(
     run: Run, both: Comparison, against: str | None
 ) -> None:
     comparison = Comparison(run) if against is None else both
-    asked = CIRCUIT if against is None else {**CIRCUIT, "circuit_against": against}
-    at = page("graph", comparison, **asked)
+    fields = CIRCUIT if against is None else {**CIRCUIT, "circuit_against": against}
+    at = page("graph", comparison, **fields)
     (said,) = (each.value for each in at.text if "faithfulness" in each.value)
     assert "with every edge at its mean over A's positions" in said
-    assert circuit.find(comparison, selection_of(**asked)).scored.circuit.b == pytest.approx(
+    assert circuit.find(comparison, selection_of(**fields)).scored.circuit.b == pytest.approx(
         _of_mean(comparison), abs=2e-3
     )
 
 
 def _of_mean(comparison: Comparison) -> float:
     """Target less distractor of the mean of A's final streams."""
-    asked = circuit.measured_of(comparison, selection_of(circuit_against="mean"))
+    question = circuit.measured_of(comparison, selection_of(circuit_against="mean"))
     *_, final = comparison.a.streams()
-    mean = final[: asked.position + 1].mean(0)
+    mean = final[: question.position + 1].mean(0)
     logits = comparison.a.model.to_logits(mean[None, None])[0, 0]
-    return float(logits[asked.target] - logits[asked.distractor])
+    return float(logits[question.target] - logits[question.distractor])
 
 
 def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
     at = page("graph", both, **CIRCUIT)
     (said,) = (each.value for each in at.text if "faithfulness" in each.value)
-    found = circuit.find(both, selection_of(**CIRCUIT)).scored
-    assert f"{found.circuit.n_edges:,} of {found.wires.n_edges:,} edges" in said
-    assert f"faithfulness {found.circuit.faithfulness:.2f}" in said
+    result = circuit.find(both, selection_of(**CIRCUIT)).scored
+    assert f"{result.circuit.n_edges:,} of {result.wires.n_edges:,} edges" in said
+    assert f"faithfulness {result.circuit.faithfulness:.2f}" in said
 
 
 def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) -> None:
@@ -266,8 +266,8 @@ def test_a_label_in_a_picture_is_text_beside_its_mark(both: Comparison) -> None:
 def test_any_method_and_size_can_be_chosen(both: Comparison) -> None:
     """At most so many edges, with the faithfulness of the edges that are drawn, by whichever way they are scored."""
     for method in get_args(Method):
-        asked = {**CIRCUIT, "circuit_method": method, "circuit_most": 12, "circuit_against": "zero"}
-        found = circuit.find(both, selection_of(**asked)).scored
-        assert found.circuit.n_edges <= 12
+        fields = {**CIRCUIT, "circuit_method": method, "circuit_most": 12, "circuit_against": "zero"}
+        result = circuit.find(both, selection_of(**fields)).scored
+        assert result.circuit.n_edges <= 12
         alone = Comparison(both.a)
-        assert torch.equal(circuit.find(alone, selection_of(**asked)).scored.circuit.edges, found.circuit.edges)
+        assert torch.equal(circuit.find(alone, selection_of(**fields)).scored.circuit.edges, result.circuit.edges)

@@ -50,8 +50,8 @@ def compare(selection: Selection) -> tuple[dict[str, HeadRanking], Change]:
     for subject in sides.values():
         for fed in subject.sequences:
             detection.look(fed)
-    found = {side: each for side, subject in sides.items() if (each := find(subject, selection)) is not None}
-    return found, changed(found["A"], found["B"])
+    rankings = {side: each for side, subject in sides.items() if (each := find(subject, selection)) is not None}
+    return rankings, changed(rankings["A"], rankings["B"])
 
 
 def choose(a: str, b: str = "", **fields: Any) -> Selection:
@@ -61,9 +61,9 @@ def choose(a: str, b: str = "", **fields: Any) -> Selection:
 
 def test_nothing_changes_between_a_model_and_its_copy(others: tuple[str, str], folder: str) -> None:
     for kind in KINDS:
-        found, change = compare(choose(folder, others[0], finder_score=kind))
+        rankings, change = compare(choose(folder, others[0], finder_score=kind))
         assert not np.nan_to_num(change.values).any()
-        np.testing.assert_array_equal(found["A"].values, found["B"].values)
+        np.testing.assert_array_equal(rankings["A"].values, rankings["B"].values)
         measured = np.isfinite(change.low)
         assert measured.any() or kind == "punctuation"  # of which random tokens hold little
         assert not change.low[measured].any()  # the same from sequence to sequence, so surely nothing
@@ -73,13 +73,13 @@ def test_nothing_changes_between_a_model_and_its_copy(others: tuple[str, str], f
 
 
 def test_the_other_way_round_every_change_has_the_other_sign(others: tuple[str, str], folder: str) -> None:
-    found, forth = compare(choose(folder, others[1]))
+    rankings, forth = compare(choose(folder, others[1]))
     _, back = compare(choose(others[1], folder))
     assert np.abs(forth.values).max() > 1e-3
     np.testing.assert_array_equal(forth.values, -back.values)
     np.testing.assert_array_equal(forth.low, -back.high)
     # The mean of differences is the difference of means, up to float32's rounding.
-    np.testing.assert_allclose(forth.values, found["B"].values - found["A"].values, atol=1e-6)
+    np.testing.assert_allclose(forth.values, rankings["B"].values - rankings["A"].values, atol=1e-6)
     assert forth.order() == back.order()
     largest = forth.order()[0]
     assert abs(forth.values[largest]) == np.abs(forth.values).max()
@@ -88,16 +88,20 @@ def test_the_other_way_round_every_change_has_the_other_sign(others: tuple[str, 
     assert [float(str(b)) - float(str(a)) for a, b in zip(table["A"], table["B"], strict=True)] == pytest.approx(
         table["B − A"], abs=1e-6
     )
-    assert "B − A" not in caption(found["A"], largest)
-    assert f"A {found['A'].values[largest]:.2f}, B {found['B'].values[largest]:.2f}" in caption(forth, largest)
+    assert "B − A" not in caption(rankings["A"], largest)
+    assert f"A {rankings['A'].values[largest]:.2f}, B {rankings['B'].values[largest]:.2f}" in caption(forth, largest)
 
 
 def test_an_interval_is_that_of_the_differences(others: tuple[str, str], folder: str) -> None:
     """Four sequences: Student's t of three degrees is 3.182 (any table)."""
-    found, change = compare(choose(folder, others[1]))
+    rankings, change = compare(choose(folder, others[1]))
     a, b = (
         torch.stack(
-            [each.scores["induction"].values for fed in found[side].subject.sequences if (each := detection.seen(fed))]
+            [
+                each.scores["induction"].values
+                for fed in rankings[side].subject.sequences
+                if (each := detection.seen(fed))
+            ]
         )
         for side in "AB"
     )
@@ -108,11 +112,11 @@ def test_an_interval_is_that_of_the_differences(others: tuple[str, str], folder:
 
 def test_edits_are_made_on_every_sequence(folder: str) -> None:
     edits = (AblateHeads(((0, 1), (0, 3)), "zero"), CutEdge((1, 0), 3, 1))
-    found, change = compare(choose(folder, edits=edits))
-    assert found["B"].subject.edits == edits[:1]
+    rankings, change = compare(choose(folder, edits=edits))
+    assert rankings["B"].subject.edits == edits[:1]
     assert not change.values[0].any()  # what a head looks at in the first layer is not changed by its output
     assert np.abs(change.values[1:]).max() > 1e-4
-    fed = found["B"].subject.sequences[0]
+    fed = rankings["B"].subject.sequences[0]
     looked_at = sequence_of(fed)
     model, tokens = looked_at.model, looked_at.tokens
 
@@ -137,12 +141,12 @@ def test_with_patterns_frozen_no_head_looks_elsewhere(folder: str) -> None:
 
 
 def test_a_head_is_ablated_in_the_edited_model(folder: str) -> None:
-    found, _ = compare(choose(folder, edits=(Drop(1, "MLP"),)))
-    subjects_ = {side: each.subject for side, each in found.items()}
+    rankings, _ = compare(choose(folder, edits=(Drop(1, "MLP"),)))
+    subjects_ = {side: each.subject for side, each in rankings.items()}
     for subject in subjects_.values():
         for job in detection.ablation_jobs(subject.repeats, [(2, 4), (0, 1)]):
             detection.ablate(job)
-    found, change = compare(choose(folder, edits=(Drop(1, "MLP"),), finder_score="effect"))
+    rankings, change = compare(choose(folder, edits=(Drop(1, "MLP"),), finder_score="effect"))
     fed = subjects_["B"].repeats[0]
     repeat = sequence_of(fed)
     model, tokens, start = repeat.model, repeat.tokens, repeat.start
@@ -159,8 +163,8 @@ def test_a_head_is_ablated_in_the_edited_model(folder: str) -> None:
     measured = detection.effects(subjects_["B"].repeats[:1], (2, 4))["zero"]
     # Float32 in a batch of another size.
     assert float(measured.mean.values) == pytest.approx(loss(("blocks.2.attn.hook_z", zero)) - loss(), abs=1e-5)
-    of_both = changed_effects(found["A"], found["B"])[2, 4]["mean"]
-    means = [float(each.effects[2, 4]["mean"].mean.values) for each in found.values()]
+    of_both = changed_effects(rankings["A"], rankings["B"])[2, 4]["mean"]
+    means = [float(each.effects[2, 4]["mean"].mean.values) for each in rankings.values()]
     assert float(of_both.mean.values) == pytest.approx(means[1] - means[0], abs=1e-6)
     assert float(change.values[2, 4]) == pytest.approx(means[1] - means[0], abs=1e-6)
     assert np.isnan(change.values[1, 1])
@@ -183,10 +187,10 @@ def test_a_head_is_ablated_in_the_edited_model(folder: str) -> None:
 )
 def test_what_names_tokens_of_a_prompt_is_made_on_no_other(edits: tuple[Any, ...], left_out: int, folder: str) -> None:
     selection = choose(folder, edits=edits)
-    found = comparisons.for_selection(selection)
-    assert len(edits_left_out(found)) == left_out
-    assert bool(why_alone(found, selection)) == (left_out == len(edits))
-    assert set(subjects((), found, selection)) == ({"A"} if left_out == len(edits) else {"A", "B"})
+    comparison = comparisons.for_selection(selection)
+    assert len(edits_left_out(comparison)) == left_out
+    assert bool(why_alone(comparison, selection)) == (left_out == len(edits))
+    assert set(subjects((), comparison, selection)) == ({"A"} if left_out == len(edits) else {"A", "B"})
 
 
 def test_the_estimate_counts_the_runs_that_edits_take_from(folder: str) -> None:
@@ -200,39 +204,39 @@ def test_the_estimate_counts_the_runs_that_edits_take_from(folder: str) -> None:
 
 def test_two_prompts_of_one_model_are_compared_on_themselves_alone(folder: str) -> None:
     selection = choose(folder, prompt_b="two two two")
-    found = comparisons.for_selection(selection)
-    assert "do not depend on the prompt" in why_alone(found, selection)
-    assert set(subjects(("other",), found, selection)) == {"A"}
+    comparison = comparisons.for_selection(selection)
+    assert "do not depend on the prompt" in why_alone(comparison, selection)
+    assert set(subjects(("other",), comparison, selection)) == {"A"}
     on_prompts = selection.updated(Choices, finder_data="prompts")
-    assert prompt_against_prompt(found, on_prompts)
+    assert prompt_against_prompt(comparison, on_prompts)
     sides, change = compare(on_prompts)
     assert [fed.prompt for fed in sides["A"].subject.sequences] == [PROMPT]
     assert [fed.prompt for fed in sides["B"].subject.sequences] == ["two two two"]
-    expected = found.runs[1].scores["duplicate_token"].values - found.a.scores["duplicate_token"].values
+    expected = comparison.runs[1].scores["duplicate_token"].values - comparison.a.scores["duplicate_token"].values
     both = changed(*(found_by(each, on_prompts, "duplicate_token") for each in sides.values()))
     np.testing.assert_allclose(both.values, expected, atol=1e-6)
     assert np.isnan(change.low).all()
     assert not sides["A"].labels
 
 
-def found_by(found: HeadRanking, selection: Selection, score: Any) -> HeadRanking:
-    again = find(found.subject, selection.updated(Choices, finder_score=score))
+def found_by(ranking: HeadRanking, selection: Selection, score: Any) -> HeadRanking:
+    again = find(ranking.subject, selection.updated(Choices, finder_score=score))
     assert again is not None
     return again
 
 
 def test_other_models_are_shown_the_same_sequences(others: tuple[str, str], folder: str) -> None:
     selection = choose(folder, others[1], finder_count=7, finder_half=500)
-    found = comparisons.for_selection(selection)
-    assert drawn(found, selection) == Repeats(0, 7, 49)  # what a context of 100 holds twice behind one token
-    sides = subjects((), found, selection)
+    comparison = comparisons.for_selection(selection)
+    assert drawn(comparison, selection) == Repeats(0, 7, 49)  # what a context of 100 holds twice behind one token
+    sides = subjects((), comparison, selection)
     for one, other in zip(sides["A"].repeats, sides["B"].repeats, strict=True):
         assert torch.equal(sequence_of(one).tokens, sequence_of(other).tokens)
-    lists = subjects(("list", PROMPT), found, selection.updated(Choices, finder_data="prompts"))
+    lists = subjects(("list", PROMPT), comparison, selection.updated(Choices, finder_data="prompts"))
     assert (
         [fed.prompt for fed in lists["A"].sequences] == [fed.prompt for fed in lists["B"].sequences] == ["list", PROMPT]
     )
-    alone = subjects((), Comparison(found.a), selection)
+    alone = subjects((), Comparison(comparison.a), selection)
     assert list(alone) == ["A"]
     assert Path(alone["A"].model).name == "random"
 

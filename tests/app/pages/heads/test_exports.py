@@ -82,11 +82,11 @@ def test_the_script_of_two_sides_prints_the_change_too(fields: dict[str, object]
 def test_a_picture_and_a_page_have_all_three_maps(browser: Browser, tmp_path: Path, folder: str) -> None:
     fields = {"finder_count": 3, "finder_half": 6, **SIDES[0]}
     selection = chosen(folder, **fields)
-    found = comparisons.for_selection(selection)
-    svg = style.file(lambda: HEADS.picture(found, selection, LIGHT), LIGHT, "svg")
+    comparison = comparisons.for_selection(selection)
+    svg = style.file(lambda: HEADS.picture(comparison, selection, LIGHT), LIGHT, "svg")
     assert {"A", "B", "B − A"} <= set(texts(svg))
     window = Opened(browser, tmp_path / "page.html")
-    page = window.open(HEADS.page(found, selection))
+    page = window.open(HEADS.page(comparison, selection))
     expect(page.locator(".board")).to_have_count(3)
     expect(page.get_by_role("columnheader", name="B − A", exact=True)).to_be_visible()
     window.page.context.close()

@@ -65,10 +65,10 @@ def test_each_row_of_the_picture_is_one_step(models: tuple[str, str]) -> None:
             side, step = axes.get_title().split(":  ", 2)[:2]
             rows.setdefault(spec.rowspan.start, {}).setdefault(step, []).append(side)
     assert all(len(steps) == 1 for steps in rows.values())
-    sides = {step: found for steps in rows.values() for step, found in steps.items()}
+    sides = {step: names for steps in rows.values() for step, names in steps.items()}
     norms, turned = ("LayerNorm", "RMSNorm")[:: 1 if models[0] == "mini" else -1], "B" if models[0] == "mini" else "A"
     assert (sides["Turned"], sides[norms[0]], sides[norms[1]]) == ([turned], ["A"], ["B"])
-    assert all(found == ["A", "B", "B − A"] for step, found in sides.items() if step not in ("Turned", *norms))
+    assert all(names == ["A", "B", "B − A"] for step, names in sides.items() if step not in ("Turned", *norms))
 
 
 def test_the_file_tells_its_numbers_and_follows_a_click(

@@ -27,9 +27,9 @@ HEAD = (1, 2)
 
 
 def _at(comparison: Comparison, side: str = "A", **chosen: object) -> Inside:
-    found = inside_of(comparison, selection_of(**{"heads": (HEAD,), **chosen}), side)
-    assert found is not None
-    return found
+    view = inside_of(comparison, selection_of(**{"heads": (HEAD,), **chosen}), side)
+    assert view is not None
+    return view
 
 
 def test_steps_are_those_of_the_attention_page(run: Run) -> None:
@@ -135,9 +135,9 @@ def test_the_arithmetic_that_is_spelled_out_is_right(run: Run, key: int) -> None
     for step in steps_of(at, "row"):
         for line in step.spelled:
             if re.search(r"[×/]|exp", line):
-                found, told = _evaluated(line.removeprefix(f"Key {key}: "))
+                value, expected = _evaluated(line.removeprefix(f"Key {key}: "))
                 # Each number is rounded to four digits, and terms of size 1 can cancel.
-                assert found == pytest.approx(told, rel=2e-3, abs=5e-3), line
+                assert value == pytest.approx(expected, rel=2e-3, abs=5e-3), line
                 checked += 1
     assert checked == 12
 
@@ -188,8 +188,8 @@ def test_tables_hold_the_same_numbers(both: Comparison) -> None:
 
 def test_choices_are_kept_by_the_selection(run: Run, options: Options, headings: list[str]) -> None:
     at = page("inside", Comparison(run), heads=(HEAD, (0, 0)), queries=(4,), keys=(1,), component=3)
-    shown = {option.label: option.value for option in options.drawn.values()}
-    assert [shown[label] for label in ("Head", "Query token", "Follow key", "and component")] == [HEAD, 4, 1, 3]
+    values = {option.label: option.value for option in options.drawn.values()}
+    assert [values[label] for label in ("Head", "Query token", "Follow key", "and component")] == [HEAD, 4, 1, 3]
     options.change(at, "inside_head", "L2H1")
     assert headings[-1] == "Inside L2H1"
     options.change(at, "inside_query", f"6  {run.labels[6]}")

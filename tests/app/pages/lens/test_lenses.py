@@ -64,12 +64,12 @@ def test_a_server_that_opens_its_own_models_alone_opens_no_other_lens(
 
 def test_the_patchscope_says_what_the_library_says(mini: Comparison) -> None:
     at = page("lens", mini, **MODEL, layer=2, position=2, table=True, scope_tokens=3, scope_layer=1)
-    told = at.dataframe[-1].value
-    found = patchscopes(mini.a, 2, Scope(layer=1, n_tokens=3))
-    assert list(told["State after"]) == ["embed", "L0", "L1", "L2", "L3", "untouched"]
-    assert list(told["Next token"]) == mini.a.tokenizer.labels(found.logits.argmax(-1))
-    np.testing.assert_allclose(told["Probability"], found.logits.softmax(-1).amax(-1), rtol=1e-6)
-    assert list(told["Written"]) == [mini.a.tokenizer.label_together(each) for each in found.written]
+    table = at.dataframe[-1].value
+    expected = patchscopes(mini.a, 2, Scope(layer=1, n_tokens=3))
+    assert list(table["State after"]) == ["embed", "L0", "L1", "L2", "L3", "untouched"]
+    assert list(table["Next token"]) == mini.a.tokenizer.labels(expected.logits.argmax(-1))
+    np.testing.assert_allclose(table["Probability"], expected.logits.softmax(-1).amax(-1), rtol=1e-6)
+    assert list(table["Written"]) == [mini.a.tokenizer.label_together(each) for each in expected.written]
 
 
 def test_a_scope_that_cannot_be_asked_is_said(mini: Comparison) -> None:
@@ -113,7 +113,7 @@ def test_two_models_are_each_read_by_their_own_lens(settings: dict[str, object])
     for side, run in both.sides.items():
         read = logit_lens(run, lens_of(run, "tuned")).kl_from_final.values
         name = next(each for each in cells.columns if each == side)
-        found = torch.tensor(cells[cells["After layer"] == "L1"][name].to_numpy(dtype=float))
-        torch.testing.assert_close(found[found.isfinite()].float(), read[2])
+        values = torch.tensor(cells[cells["After layer"] == "L1"][name].to_numpy(dtype=float))
+        torch.testing.assert_close(values[values.isfinite()].float(), read[2])
     with pytest.raises(HeadlightError, match="another unembedding"):  # that of A is not B's
         lens_of(both.b, "tuned", str(Path(__file__).parents[4] / "assets" / "lenses" / "mini" / "tuned"))  # type: ignore[arg-type]

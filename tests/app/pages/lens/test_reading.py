@@ -65,7 +65,7 @@ def test_what_is_in_sight_is_read_and_explained_before_the_rest(
 ) -> None:
     explained: list[bool] = []  # whether all is read
     draw = view.divergence.draw
-    monkeypatch.setattr(view.divergence, "draw", lambda *of: (explained.append(of[-1]), draw(*of)))
+    monkeypatch.setattr(view.divergence, "draw", lambda *args: (explained.append(args[-1]), draw(*args)))
     page.run()
     assert not page.exception
     assert read_in(drawn[0]) == LAST_TWO

@@ -32,12 +32,12 @@ from tests.tiny import KINDS, SIZES, open_tiny
 pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where neurons are zeroed side by side
 
 
-def found(run: Run, **fields: object) -> NeuronView:
+def neuron_view(run: Run, **fields: object) -> NeuronView:
     return find(Comparison(run), selection_of(**fields))
 
 
 def test_the_bars_add_up_to_what_the_mlps_add_directly(run: Run) -> None:
-    its = found(run, position=4)
+    its = neuron_view(run, position=4)
     whole = logit_attribution(run, Question(its.question.target, its.question.distractor, 4))
     mlps = sum(
         value for name, value in zip(whole.names, whole.values.values.tolist(), strict=True) if name.endswith("MLP")
@@ -50,14 +50,14 @@ def test_the_bars_add_up_to_what_the_mlps_add_directly(run: Run) -> None:
 
 
 def test_neurons_are_ranked_by_size_over_all_layers_or_in_one(run: Run) -> None:
-    every, of_one = found(run), found(run, neurons_layer=1)
+    every, of_one = neuron_view(run), neuron_view(run, neurons_layer=1)
     sizes = [abs(float(every.values["direct effect"].values[neuron])) for neuron in every.neurons]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == float(every.values["direct effect"].values.abs().max())
     assert {layer for layer, _ in of_one.neurons} == {1}
     assert every.neuron == every.neurons[0]
-    assert found(run, neuron=(1, 7)).neuron == (1, 7)
-    assert found(run, neuron=(1, 99_999)).neuron == every.neurons[0]
+    assert neuron_view(run, neuron=(1, 7)).neuron == (1, 7)
+    assert neuron_view(run, neuron=(1, 99_999)).neuron == every.neurons[0]
 
 
 def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str, options: Options) -> None:
@@ -65,18 +65,18 @@ def test_the_page_shows_a_neuron_and_ablates_it_everywhere(run: Run, folder: str
     assert not at.exception
     assert any("activation" in text.value and text.value.startswith("at ") for text in at.text)
     options.change(at, "ablate_neuron", None)
-    asked = at.session_state["headlight"].pending
-    assert asked.edits == (AblateNeurons(((1, 7),)),)
-    assert from_query(to_query(asked), [Choices])[0].edits == asked.edits
-    both = comparisons.for_selection(asked)
+    pending = at.session_state["headlight"].pending
+    assert pending.edits == (AblateNeurons(((1, 7),)),)
+    assert from_query(to_query(pending), [Choices])[0].edits == pending.edits
+    both = comparisons.for_selection(pending)
     assert both.b is not None
-    strip = one.strip(find(both, asked))
+    strip = one.strip(find(both, pending))
     assert abs(strip["B"]).max() == 0
     assert abs(strip["A"]).max() > 0
 
 
 def test_what_was_measured_stands_beside_the_rest(run: Run) -> None:
-    its = found(run, neurons_measured=True, neurons_count=4)
+    its = neuron_view(run, neurons_measured=True, neurons_count=4)
     assert len(its.of_listed(MEASURED)) == 4
     assert len(charts.neurons(its).traces[0]["x"]) == len(charts.neurons(its).traces[1]["x"])
 
@@ -84,7 +84,7 @@ def test_what_was_measured_stands_beside_the_rest(run: Run) -> None:
 def test_a_neuron_is_run_over_the_prompts_of_the_list(run: Run, folder: str) -> None:
     """Its largest activation on each, as a run of that prompt has it; the strongest first, and opened as prompt A."""
     wanted = [(folder, text, True, (1, 7)) for text in (run.prompt, OTHER)]
-    its = found(run, model=folder, prompt=run.prompt, neuron=(1, 7))
+    its = neuron_view(run, model=folder, prompt=run.prompt, neuron=(1, 7))
     assert over_prompts.known(its, wanted) == []
     for inputs in wanted:
         runs.neuron_over(*inputs)

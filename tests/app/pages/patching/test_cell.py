@@ -41,8 +41,8 @@ def test_the_cell_clicked_in_the_map_says_its_share_and_leads_to_its_head(
     page = opened(settings, target=" two", distractor=" cat", align="position")
     model = load(folder)
     tokens = [model.to_tokens(text, prepend_bos=True) for text in (A, B)]
-    asked = LogitDifference(model.to_single_token(" two"), model.to_single_token(" cat"), tokens[0].shape[1] - 1)
-    library = patching_map(Patching(model, *tokens, asked, "A"), KINDS["z"])
+    question = LogitDifference(model.to_single_token(" two"), model.to_single_token(" cat"), tokens[0].shape[1] - 1)
+    library = patching_map(Patching(model, *tokens, question, "A"), KINDS["z"])
     (text,) = shares(page)
     name, _, share = text.partition(": share ")
     assert name == "L1H2"
@@ -94,9 +94,9 @@ def test_the_place_is_that_of_the_patched_runs_token_where_the_prompts_differ_in
     )
     both = comparisons.for_selection(now)
     run = both.runs["AB".index(into)]
-    found = finished(both, now)
-    for position in range(found.exact.values.shape[1]):
-        subject = subject_of(both, found, MapCell(1, position))
+    result = finished(both, now)
+    for position in range(result.exact.values.shape[1]):
+        subject = subject_of(both, result, MapCell(1, position))
         assert subject.head == (2, 1)
         assert both.positions(run)[subject.place] == position
 

@@ -52,7 +52,7 @@ def chosen(folder: str, **fields: object) -> Selection:
     return selection_of(**{"model": folder, "prompt": A, "prompt_b": B, "align": "position", **fields})
 
 
-def of(folder: str, **fields: object) -> tuple[Comparison, Selection]:
+def runs_for(folder: str, **fields: object) -> tuple[Comparison, Selection]:
     """What is shown, and what was chosen."""
     selection = chosen(folder, **fields)
     return comparisons.for_selection(selection), selection
@@ -60,7 +60,7 @@ def of(folder: str, **fields: object) -> tuple[Comparison, Selection]:
 
 def test_a_masked_tokens_prediction_is_measured_where_it_is(tmp_path: Path) -> None:
     saved(CONFIGS["bert"], tmp_path)
-    runs, now = of(str(tmp_path), prompt="the [MASK] sat on the mat", prompt_b="the cat sat [MASK] the mat")
+    runs, now = runs_for(str(tmp_path), prompt="the [MASK] sat on the mat", prompt_b="the cat sat [MASK] the mat")
     assert measured_at(runs, now) == (2, 4)
 
 
@@ -70,16 +70,16 @@ def test_a_map_in_pieces_is_the_librarys(
     which: PatchMap, into: str, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
-    found, selection = of(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
-    asked = question_of(found, selection)
-    pieces = analysis.pieces_of(asked)
+    comparison, selection = runs_for(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
+    question = question_of(comparison, selection)
+    pieces = analysis.pieces_of(question)
     assert len(pieces) > 1
     assert [piece.start for piece in pieces] == [0, *(piece.stop for piece in pieces[:-1])]
-    exact = finished(found, selection).exact
-    assert found.b is not None
-    both = [run.tokens[None] for run in found.runs]
-    difference = LogitDifference(asked.measured.target, asked.measured.distractor, asked.measured.position)
-    library = Patching(found.a.model, *both, difference, asked.into)
+    exact = finished(comparison, selection).exact
+    assert comparison.b is not None
+    both = [run.tokens[None] for run in comparison.runs]
+    difference = LogitDifference(question.measured.target, question.measured.distractor, question.measured.position)
+    library = Patching(comparison.a.model, *both, difference, question.into)
     if which in PATHS:
         expected = path_map(library, (2, 3), PATHS[which])
     else:
@@ -91,92 +91,92 @@ def test_a_map_in_pieces_is_the_librarys(
 
 def test_a_map_is_shown_as_far_as_it_is_done(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
-    found, selection = of(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
-    asked = question_of(found, selection)
-    before = patched_of(found, selection)
+    comparison, selection = runs_for(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
+    question = question_of(comparison, selection)
+    before = patched_of(comparison, selection)
     assert not before.complete
     assert np.isnan(before.exact.values).all()
     assert before.order == []
-    first, *rest = analysis.pieces_of(asked)
+    first, *rest = analysis.pieces_of(question)
     assert not analysis.is_done(first)
     analysis.do(first)
     assert analysis.is_done(first)
-    part = patched_of(found, selection)
+    part = patched_of(comparison, selection)
     assert np.isfinite(part.exact.values).sum() == first.stop
     assert not part.complete
     for piece in rest:
         analysis.do(piece)
-    assert patched_of(found, selection).complete
+    assert patched_of(comparison, selection).complete
 
 
 def test_the_strongest_cells_come_first_from_either_side(folder: str) -> None:
     for into, unpatched in (("A", 0), ("B", 1)):
-        found = finished(*of(folder, patch_into=into))
-        moved = [abs(share - unpatched) for share in table(found)["share"]]  # type: ignore[operator]
+        result = finished(*runs_for(folder, patch_into=into))
+        moved = [abs(share - unpatched) for share in table(result)["share"]]  # type: ignore[operator]
         assert moved == sorted(moved, reverse=True)
-        assert len(table(found, 4)["share"]) == 4
+        assert len(table(result, 4)["share"]) == 4
 
 
 def test_the_estimate_stands_beside_the_map_with_its_rank_correlation(folder: str) -> None:
-    found = finished(*of(folder, patch_estimate=True))
-    assert found.estimate is not None
-    assert found.agreement is not None
-    ranks = [each.values.ravel().argsort().argsort() for each in (found.exact, found.estimate)]
-    assert found.agreement == pytest.approx(np.corrcoef(*ranks)[0, 1])  # without ties Spearman is Pearson of the ranks
-    assert "estimate" in table(found)
-    assert finished(*of(folder, patch_estimate=True, patch_map="path_q")).estimate is None
+    result = finished(*runs_for(folder, patch_estimate=True))
+    assert result.estimate is not None
+    assert result.agreement is not None
+    ranks = [each.values.ravel().argsort().argsort() for each in (result.exact, result.estimate)]
+    assert result.agreement == pytest.approx(np.corrcoef(*ranks)[0, 1])  # without ties Spearman is Pearson of the ranks
+    assert "estimate" in table(result)
+    assert finished(*runs_for(folder, patch_estimate=True, patch_map="path_q")).estimate is None
 
 
 def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None:
     prompts = (f"When Mary and John went to the shop, {giver} gave a drink to" for giver in ("John", "Mary"))
-    found, selection = of("mini", **dict(zip(("prompt", "prompt_b"), prompts, strict=True)))
-    token = found.a.tokenizer.to_single_token
-    asked = question_of(found, selection)
-    assert (asked.measured.target, asked.measured.distractor) == (token(" Mary"), token(" John"))
-    typed = pair(found, replace(selection, target=" cat", distractor=" dog"))
+    comparison, selection = runs_for("mini", **dict(zip(("prompt", "prompt_b"), prompts, strict=True)))
+    token = comparison.a.tokenizer.to_single_token
+    question = question_of(comparison, selection)
+    assert (question.measured.target, question.measured.distractor) == (token(" Mary"), token(" John"))
+    typed = pair(comparison, replace(selection, target=" cat", distractor=" dog"))
     assert (typed.target, typed.distractor) == (token(" cat"), token(" dog"))
-    assert measured_at(found, selection) == (len(found.a.tokens) - 1,) * 2
-    earlier = question_of(found, replace(selection, position=12))
+    assert measured_at(comparison, selection) == (len(comparison.a.tokens) - 1,) * 2
+    earlier = question_of(comparison, replace(selection, position=12))
     assert (earlier.measured.position, earlier.measured.position_b) == (12, 12)
     assert analysis.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
 
 
 def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
     """Laid side by side by their tokens, the last place that both have is an earlier one, and there they agree."""
-    found, selection = of(folder, prompt="one two three", prompt_b="one two four", align="tokens")
-    assert question_of(found, selection).measured.position == len(found.a.tokens) - 1
-    assert finished(found, selection).complete
+    comparison, selection = runs_for(folder, prompt="one two three", prompt_b="one two four", align="tokens")
+    assert question_of(comparison, selection).measured.position == len(comparison.a.tokens) - 1
+    assert finished(comparison, selection).complete
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"prompt_b": None}, "Compare A | B"),
         ({"prompt_b": "red red", "bos": False, "align": "tokens"}, "None of A's 5 tokens is matched"),
         ({"model_b": "mini"}, "different shapes (n_layers is 3 and 4)"),
     ],
 )
-def test_runs_that_cannot_be_patched_say_what_is_missing(fields: dict[str, object], told: str, folder: str) -> None:
-    found, selection = of(folder, **fields)
-    assert told in obstacle(found, selection)
-    with pytest.raises(InputError, match=re.escape(told)):
-        question_of(found, selection)
+def test_runs_that_cannot_be_patched_say_what_is_missing(fields: dict[str, object], message: str, folder: str) -> None:
+    comparison, selection = runs_for(folder, **fields)
+    assert message in obstacle(comparison, selection)
+    with pytest.raises(InputError, match=re.escape(message)):
+        question_of(comparison, selection)
 
 
 def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
-    found, selection = of(folder, prompt_b=A)
+    comparison, selection = runs_for(folder, prompt_b=A)
     with pytest.raises(InputError, match="there is no share of it"):
-        patched_of(found, selection)
+        patched_of(comparison, selection)
 
 
 def test_a_map_that_would_not_fit_is_refused(settings: dict[str, object], folder: str) -> None:
-    found, selection = of(folder)
-    asked = question_of(found, selection)
-    analysis.patching_of(asked)
+    comparison, selection = runs_for(folder)
+    question = question_of(comparison, selection)
+    analysis.patching_of(question)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(analysis, "_at_once", lambda: 1000)
         with pytest.raises(InputError, match="Shorten the prompts or allow more"):
-            analysis.pieces_of(asked)
+            analysis.pieces_of(question)
 
 
 CASES = [
@@ -194,19 +194,19 @@ CASES = [
 @pytest.mark.parametrize("fields", CASES)
 def test_a_script_prints_the_pages_numbers(fields: dict[str, object], folder: str) -> None:
     fields = {"prompt": A, "prompt_b": B, "align": "position"} | fields
-    found, selection = of(folder, **fields)
-    compare(run_here(PATCHING.script(found, selection)), PATCHING, fields, folder)
+    comparison, selection = runs_for(folder, **fields)
+    compare(run_here(PATCHING.script(comparison, selection)), PATCHING, fields, folder)
 
 
 @pytest.mark.parametrize("fields", CASES)
 def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: str) -> None:
-    found, selection = of(folder, **fields)
-    data, exact = PATCHING.data(found, selection), finished(found, selection).exact
+    comparison, selection = runs_for(folder, **fields)
+    data, exact = PATCHING.data(comparison, selection), finished(comparison, selection).exact
     torch.testing.assert_close(data.arrays["exact"].values, torch.tensor(exact.values), rtol=0, atol=0, equal_nan=True)
     np.testing.assert_array_equal(np.array(data.tables["map"]["share"], dtype=float), exact.values.ravel())
-    drawn = style.file(lambda: PATCHING.picture(found, selection, style.LIGHT), style.LIGHT, "svg").decode()
+    drawn = style.file(lambda: PATCHING.picture(comparison, selection, style.LIGHT), style.LIGHT, "svg").decode()
     assert exact.rows[0] in drawn
-    assert b"Patching, " in PATCHING.page(found, selection)
+    assert b"Patching, " in PATCHING.page(comparison, selection)
 
 
 @pytest.mark.parametrize(
@@ -219,42 +219,42 @@ def test_data_picture_and_page_hold_the_map(fields: dict[str, object], folder: s
     ],
 )
 def test_paths_lead_to_the_head_that_is_looked_at(fields: dict[str, object], receiver: Head, folder: str) -> None:
-    found, selection = of(folder, patch_map="path_q", **fields)
-    assert found.a.cfg.n_layers == 3
-    assert question_of(found, selection).parts.receiver == receiver
+    comparison, selection = runs_for(folder, patch_map="path_q", **fields)
+    assert comparison.a.cfg.n_layers == 3
+    assert question_of(comparison, selection).parts.receiver == receiver
 
 
 @pytest.mark.parametrize(("largest", "limit"), [(0.004, 0.1), (0.7, 0.7)])
 @pytest.mark.parametrize("into", ["A", "B"])
 def test_shares_that_do_not_matter_have_pale_colours(largest: float, limit: float, into: str, folder: str) -> None:
     """On the page, in a file and in the picture, whose scale is the square root of how far a share is from none."""
-    found, selection = of(folder, patch_into=into)
-    whole = finished(found, selection)
+    comparison, selection = runs_for(folder, patch_into=into)
+    whole = finished(comparison, selection)
     moved = np.full_like(whole.exact.values, -largest / 2)
     moved[0, 0] = largest
     small = replace(whole, exact=replace(whole.exact, values=whole.unpatched + moved))
     assert patch_map(small, small.exact, "share").limits == pytest.approx((0, limit))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exports, "finished", lambda found, selection: small)
-        figure = PATCHING.picture(found, selection, style.LIGHT)
+        patch.setattr(exports, "finished", lambda comparison, selection: small)
+        figure = PATCHING.picture(comparison, selection, style.LIGHT)
     (norm,) = (image.norm for axes in figure.axes for image in axes.images)
     assert (norm.vmin, norm.vmax) == pytest.approx((-limit, limit))
 
 
 def test_nothing_is_computed_twice(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, selection = of(folder, patch_map="mlp_out")
-    finished(found, selection)
+    comparison, selection = runs_for(folder, patch_map="mlp_out")
+    finished(comparison, selection)
     monkeypatch.setattr(runs, "turn", lambda: pytest.fail("the model was run again"))
-    assert finished(found, selection).complete
+    assert finished(comparison, selection).complete
 
 
 def test_prompts_of_another_length_are_matched_and_the_rest_is_marked(folder: str) -> None:
     """One word of B comes before A's words, and another between them."""
-    found, selection = of(folder, prompt_b=LONGER, align="tokens", patch_map="resid_pre")
-    assert measured_at(found, selection) == (5, 7)
-    assert "6 of A's 6 positions are matched with B's 8, by tokens; 0 of them" in said_of_b(found, selection)[0]
-    assert not np.isnan(finished(found, selection).exact.values).any()
-    into_b = finished(found, selection.updated(Choices, patch_into="B"))
+    comparison, selection = runs_for(folder, prompt_b=LONGER, align="tokens", patch_map="resid_pre")
+    assert measured_at(comparison, selection) == (5, 7)
+    assert "6 of A's 6 positions are matched with B's 8, by tokens; 0 of them" in said_of_b(comparison, selection)[0]
+    assert not np.isnan(finished(comparison, selection).exact.values).any()
+    into_b = finished(comparison, selection.updated(Choices, patch_into="B"))
     assert into_b.complete
     marked = [name[2] == "+" for name in into_b.exact.columns]
     assert np.isnan(into_b.exact.values).all(0).tolist() == marked
@@ -266,11 +266,11 @@ def test_prompts_of_another_length_are_matched_and_the_rest_is_marked(folder: st
 
 
 def test_only_a_place_that_is_matched_can_be_measured(folder: str) -> None:
-    found, selection = of(folder, prompt_b=LONGER, align="tokens")
-    places = {name: place for place, name in enumerate(found.labels)}
-    assert measured_at(found, replace(selection, position=places["␣two"])) == (2, 3)
-    only_b = next(place for place, kind in enumerate(found.presence) if kind == "b")
-    assert measured_at(found, replace(selection, position=only_b)) == (5, 7)
+    comparison, selection = runs_for(folder, prompt_b=LONGER, align="tokens")
+    places = {name: place for place, name in enumerate(comparison.labels)}
+    assert measured_at(comparison, replace(selection, position=places["␣two"])) == (2, 3)
+    only_b = next(place for place, kind in enumerate(comparison.presence) if kind == "b")
+    assert measured_at(comparison, replace(selection, position=only_b)) == (5, 7)
 
 
 EDITED: list[Edit] = [
@@ -284,17 +284,17 @@ EDITED: list[Edit] = [
 @pytest.mark.parametrize("edit", EDITED)
 def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, folder: str) -> None:
     """Whole runs with hooks: the edits, then one head's z of the other run at all positions."""
-    found, selection = of(folder, prompt_b=None, edits=(edit,), patch_into=into)
-    asked, exact = question_of(found, selection), finished(found, selection).exact
-    assert found.b is not None
-    taps = {"A": NO_TAP, "B": found.b.tap}
-    model, tokens, name = found.a.model, found.a.tokens[None], "blocks.1.attn.hook_z"
+    comparison, selection = runs_for(folder, prompt_b=None, edits=(edit,), patch_into=into)
+    question, exact = question_of(comparison, selection), finished(comparison, selection).exact
+    assert comparison.b is not None
+    taps = {"A": NO_TAP, "B": comparison.b.tap}
+    model, tokens, name = comparison.a.model, comparison.a.tokens[None], "blocks.1.attn.hook_z"
     kept: dict[str, torch.Tensor] = {}
 
     def difference(side: str, hook: object) -> float:
         with torch.inference_mode():
             logits = model(tokens, tap=Chain(taps[side], Hooks([((name,), hook)])))[0, -1]  # type: ignore[list-item]
-        return float(logits[asked.measured.target] - logits[asked.measured.distractor])
+        return float(logits[question.measured.target] - logits[question.measured.distractor])
 
     def put(z: torch.Tensor, hook: object) -> None:
         z[:, :, 2] = kept["z"][:, :, 2]
@@ -304,8 +304,8 @@ def test_a_with_edits_is_patched_as_another_prompt_is(edit: Edit, into: str, fol
     share = (difference(into, put) - ends["A"]) / (ends["B"] - ends["A"])
     rounding = 2e-5 / abs(ends["B"] - ends["A"])  # of float32 logits of size 1
     assert exact.values[1, 2] == pytest.approx(share, abs=rounding)
-    assert set(maps_of(found, "A")) - set(maps_of(found, "B")) == set(PATHS)
-    assert "B is A with edits" in said_of_b(found, selection)[-1]
+    assert set(maps_of(comparison, "A")) - set(maps_of(comparison, "B")) == set(PATHS)
+    assert "B is A with edits" in said_of_b(comparison, selection)[-1]
 
 
 def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path) -> None:
@@ -316,8 +316,10 @@ def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path)
     save_gpt2(other, tmp_path / "other")
     for file in Path(folder).glob("tokenizer*.json"):
         shutil.copy(file, tmp_path / "other")
-    found, selection = of(folder, prompt_b=A, model_b=str(tmp_path / "other"), patch_map="attn_out", patch_into="A")
-    exact = finished(found, selection).exact.values
+    comparison, selection = runs_for(
+        folder, prompt_b=A, model_b=str(tmp_path / "other"), patch_map="attn_out", patch_into="A"
+    )
+    exact = finished(comparison, selection).exact.values
     assert np.abs(exact[0]).max() < 1e-3  # the first layer is the same in both
     assert np.abs(exact[1]).max() > 1e-2
-    assert "B runs on" in said_of_b(found, selection)[-1]
+    assert "B runs on" in said_of_b(comparison, selection)[-1]

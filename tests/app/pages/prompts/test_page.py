@@ -226,11 +226,11 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(
     page: AppTest, monkeypatch: pytest.MonkeyPatch, tables: Tables
 ) -> None:
     _upload(page, "a.txt", "a b\nc d\ne f\n")
-    whole, asked = runs.head_statistics, []
+    whole, requests = runs.head_statistics, []
 
     def stopped_after_two(*inputs: Any) -> runs.HeadStatistics:
-        asked.append(inputs)
-        if len(asked) == 2:
+        requests.append(inputs)
+        if len(requests) == 2:
             jobs.get_jobs("prompts").stop()
         return whole(*inputs)
 
@@ -240,7 +240,7 @@ def test_a_stopped_batch_keeps_what_is_done_and_can_go_on(
     assert _columns(tables)[3] == ["run", "run", "run", "not run"]
     _press(page, "Run 1 prompt")
     assert _columns(tables)[3] == ["run"] * 4
-    assert len(asked) == len(set(asked)) == 3
+    assert len(requests) == len(set(requests)) == 3
 
 
 def test_a_busy_server_halts_the_batch_and_says_so(

@@ -50,9 +50,9 @@ def test_the_delimiter_is_recognised(delimiter: str) -> None:
     text = io.StringIO()
     rows = [["kind", " PROMPT "], ["a,b", "one; two, three\tfour"], ["", 'a "quoted"\nword']]
     csv.writer(text, delimiter=delimiter).writerows(rows)
-    found = read("a.csv", text.getvalue().encode("utf-8-sig"), MOST)
-    assert [prompt.text for prompt in found] == [row[1] for row in rows[1:]]
-    assert [prompt.labels for prompt in found] == [(("kind", row[0]),) for row in rows[1:]]
+    prompts = read("a.csv", text.getvalue().encode("utf-8-sig"), MOST)
+    assert [prompt.text for prompt in prompts] == [row[1] for row in rows[1:]]
+    assert [prompt.labels for prompt in prompts] == [(("kind", row[0]),) for row in rows[1:]]
 
 
 def test_other_keys_are_labels() -> None:
@@ -87,14 +87,14 @@ def test_a_list_of_objects_and_tabs_are_read_as_lines_and_commas_are() -> None:
 
 def test_a_line_of_a_chat_file_is_a_conversation() -> None:
     """As transformers' and OpenAI's files have it; behind an answer no other begins."""
-    asked, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
-    lines = [{"messages": [asked, said], "id": 7}, {"messages": [asked, said, asked]}, {"messages": [asked]}]
+    user, said = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+    lines = [{"messages": [user, said], "id": 7}, {"messages": [user, said, user]}, {"messages": [user]}]
     answered, open_ended, alone = read("a.jsonl", "\n".join(map(json.dumps, lines)).encode(), MOST)
     assert answered.labels == (("id", "7"),)
-    assert Conversation.from_prompt(answered.text) == Conversation((asked, said), add_generation_prompt=False)
-    assert Conversation.from_prompt(open_ended.text) == Conversation((asked, said, asked))
+    assert Conversation.from_prompt(answered.text) == Conversation((user, said), add_generation_prompt=False)
+    assert Conversation.from_prompt(open_ended.text) == Conversation((user, said, user))
     assert alone.text == "Hi"
-    assert read("a.json", json.dumps([{"prompt": [asked, said]}]).encode(), MOST)[0].text == answered.text
+    assert read("a.json", json.dumps([{"prompt": [user, said]}]).encode(), MOST)[0].text == answered.text
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])

@@ -18,9 +18,9 @@ from tests.model.checkpoints.test_seq2seq_classifiers import save_words, saved
 def test_labels_are_told_with_their_probabilities(tmp_path: Path) -> None:
     theirs, source = saved("Bart", tmp_path), "</s> <unk>"
     save_words(tmp_path)
-    found = translations.for_selection(selection_of(translator=str(tmp_path), source=source))
+    comparison = translations.for_selection(selection_of(translator=str(tmp_path), source=source))
     with torch.no_grad():
-        logits = theirs(found.a.source_tokens[None]).logits[0]
+        logits = theirs(comparison.a.source_tokens[None]).logits[0]
     page = opened(tmp_path, source)
     assert f"entailment {float(logits.softmax(-1)[2]):.0%} ({float(logits[2]):.2f})" in said(page)
     compare_with_script(tmp_path, source)
@@ -45,6 +45,6 @@ def test_an_answer_is_quoted_and_a_body_says_that_it_predicts_nothing(head: str,
 def compare_with_script(folder: Path, source: str) -> None:
     """The exported script prints the page's tables."""
     selection = selection_of(translator=str(folder), source=source)
-    found = translations.for_selection(selection)
+    comparison = translations.for_selection(selection)
     assert EXPORT.script is not None
-    compare_tables(run_here(EXPORT.script(found, selection)), EXPORT.data(found, selection).tables)
+    compare_tables(run_here(EXPORT.script(comparison, selection)), EXPORT.data(comparison, selection).tables)

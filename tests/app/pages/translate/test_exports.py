@@ -31,20 +31,24 @@ def chosen(translator: str, **fields: object) -> Selection:
 @pytest.mark.parametrize("fields", CASES)
 def test_a_script_prints_the_pages_numbers(fields: dict[str, object], translator: str) -> None:
     selection = chosen(translator, **fields)
-    found = translations.for_selection(selection)
-    compare_tables(run_here(TRANSLATE.script(found, selection)), dict(TRANSLATE.data(found, selection).tables))
+    comparison = translations.for_selection(selection)
+    compare_tables(
+        run_here(TRANSLATE.script(comparison, selection)), dict(TRANSLATE.data(comparison, selection).tables)
+    )
 
 
 def test_the_files_of_two_hold_b_and_the_difference(translator: str) -> None:
     selection = chosen(translator, source_b=B, translator_b=translator, pair_heads=((1, 2),))
-    found = translations.for_selection(selection)
-    data = TRANSLATE.data(found, selection)
+    comparison = translations.for_selection(selection)
+    data = TRANSLATE.data(comparison, selection)
     a, b, change = (data.arrays[f"{side} cross attention side by side"].values for side in ("A", "B", "B-A"))
     both = a.isfinite() & b.isfinite()
     torch.testing.assert_close(change[both], (b - a)[both])
     rows = change.isfinite().all(-1)
     torch.testing.assert_close(change[rows].sum(-1), torch.zeros(int(rows.sum())), rtol=0, atol=1e-5)  # two softmaxes
-    np.testing.assert_array_equal(data.arrays["B cross attention"].values, found.sides["B"].attention["cross"].pattern)
-    svg = style.file(lambda: TRANSLATE.picture(found, selection, LIGHT), LIGHT, "svg")
+    np.testing.assert_array_equal(
+        data.arrays["B cross attention"].values, comparison.sides["B"].attention["cross"].pattern
+    )
+    svg = style.file(lambda: TRANSLATE.picture(comparison, selection, LIGHT), LIGHT, "svg")
     assert {*(f"L1H2 {side}: attention weight" for side in ("A", "B", "B − A")), "−fe", "+ne"} <= set(texts(svg))
-    assert len(TRANSLATE.page(found, selection)) < 1_500_000
+    assert len(TRANSLATE.page(comparison, selection)) < 1_500_000

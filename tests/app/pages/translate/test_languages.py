@@ -56,6 +56,6 @@ def test_a_language_is_chosen_and_the_target_begins_with_its_token(tmp_path: Pat
     selection = selection_of(
         translator=str(tmp_path), source="the cat", target_language=target, source_language="zho_Hans"
     )
-    found = translations.for_selection(selection)
-    assert (found.a.source_labels[0], found.a.written_labels[0]) == ("zho_Hans", target)
-    compare_tables(run_here(EXPORT.script(found, selection)), dict(EXPORT.data(found, selection).tables))
+    comparison = translations.for_selection(selection)
+    assert (comparison.a.source_labels[0], comparison.a.written_labels[0]) == ("zho_Hans", target)
+    compare_tables(run_here(EXPORT.script(comparison, selection)), dict(EXPORT.data(comparison, selection).tables))

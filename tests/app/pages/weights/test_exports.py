@@ -47,9 +47,9 @@ def test_the_script_finds_the_same_in_a_fresh_process(folder: str, tmp_path: Pat
 )
 def test_every_choice_has_its_lines(fields: dict[str, object], folder: str) -> None:
     selection = chosen(folder, **fields)
-    found = comparisons.for_selection(selection)
-    compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, folder)
-    assert ("token" in WEIGHTS.data(found, selection).tables) == (fields.get("circuit_token") == " the")
+    comparison = comparisons.for_selection(selection)
+    compare(run_here(WEIGHTS.script(comparison, selection)), WEIGHTS, fields, folder)
+    assert ("token" in WEIGHTS.data(comparison, selection).tables) == (fields.get("circuit_token") == " the")
 
 
 def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str) -> None:
@@ -71,8 +71,8 @@ def test_two_models_are_laid_side_by_side_and_another_prompt_is_not(folder: str)
 
 def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison, folder: str) -> None:
     data = WEIGHTS.data(alone, chosen(folder, circuit="ov"))
-    found = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "ov")).pairs()
-    np.testing.assert_array_equal(data.arrays["highest values"].values, found.highest.values.values)
+    pairs = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "ov")).pairs()
+    np.testing.assert_array_equal(data.arrays["highest values"].values, pairs.highest.values.values)
     assert data.arrays["highest values"].unit == data.arrays["strengths"].unit == "logits"
     assert data.arrays["composition by key"].values.shape == (1, 5)
     assert "folded into the weights" in data.shows["reading"]
@@ -82,8 +82,8 @@ def test_the_arrays_are_those_of_the_page_and_say_their_units(alone: Comparison,
 def test_the_picture_has_the_tokens_as_text(head: tuple[int, int], alone: Comparison, folder: str) -> None:
     selection = chosen(folder, heads=(head,))
     svg = style.file(lambda: WEIGHTS.picture(alone, selection, LIGHT), LIGHT, "svg")
-    found = circuit_of(CircuitKey(alone.a.source.name, head, "qk")).directions()
-    labels = alone.a.tokenizer.labels(found.rows.tokens.values[0, 0].tolist())
+    directions = circuit_of(CircuitKey(alone.a.source.name, head, "qk")).directions()
+    labels = alone.a.tokenizer.labels(directions.rows.tokens.values[0, 0].tolist())
     assert any(text.startswith(labels[0]) for text in texts(svg))
     assert ("K-composition − that of random heads" in " ".join(texts(svg))) == (head[0] > 0)
     assert style.file(lambda: WEIGHTS.picture(alone, selection, DARK), DARK, "png").startswith(PNG)
@@ -99,20 +99,20 @@ def test_a_head_that_does_nothing_has_files_too(tmp_path: Path) -> None:
     save_file(weights_of, folder / "model.safetensors", {"format": "pt"})
     fields: dict[str, object] = {"prompt": "one two", "heads": ((1, 0),)}
     selection = chosen(str(folder), **fields)
-    found = comparisons.for_selection(selection)
-    compare(run_here(WEIGHTS.script(found, selection)), WEIGHTS, fields, str(folder))
-    assert set(WEIGHTS.data(found, selection).tables["composition"]["score"]) == {None}
-    assert WEIGHTS.page(found, selection)
-    assert style.file(lambda: WEIGHTS.picture(found, selection, LIGHT), LIGHT, "png").startswith(PNG)
+    comparison = comparisons.for_selection(selection)
+    compare(run_here(WEIGHTS.script(comparison, selection)), WEIGHTS, fields, str(folder))
+    assert set(WEIGHTS.data(comparison, selection).tables["composition"]["score"]) == {None}
+    assert WEIGHTS.page(comparison, selection)
+    assert style.file(lambda: WEIGHTS.picture(comparison, selection, LIGHT), LIGHT, "png").startswith(PNG)
 
 
 def test_the_page_lists_the_pairs(browser: Browser, tmp_path: Path, alone: Comparison, folder: str) -> None:
     selection = chosen(folder, circuit_token="one")
     opened = Opened(browser, tmp_path / "page.html")
     page = opened.open(WEIGHTS.page(alone, selection))
-    found = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "qk")).pairs().highest
+    pairs = circuit_of(CircuitKey(alone.a.source.name, (1, 2), "qk")).pairs().highest
     first = page.get_by_role("grid").first.get_by_role("row").nth(1)
-    (label,) = alone.a.tokenizer.labels(found.rows.values[:1].tolist())
+    (label,) = alone.a.tokenizer.labels(pairs.rows.values[:1].tolist())
     expect(first).to_contain_text(label)
     expect(page.get_by_role("application")).to_have_count(3)
     page.context.close()

@@ -19,10 +19,10 @@ def test_the_finding_names_the_difference_of_the_models_own_logits(run: Run) -> 
     text = answer.finding(comparison, pair, {"A": at_cell(comparison)}, "A")
     logits = run.next_logits
     difference = float(logits[pair.target] - logits[pair.distractor])
-    told = re.search(r"(leads|trails) .* by ([\d.]+) logits", text)
-    assert told is not None
+    sentence = re.search(r"(leads|trails) .* by ([\d.]+) logits", text)
+    assert sentence is not None
     # Two decimals are printed.
-    assert float(told[2]) * (1 if told[1] == "leads" else -1) == pytest.approx(difference, abs=0.0051)
+    assert float(sentence[2]) * (1 if sentence[1] == "leads" else -1) == pytest.approx(difference, abs=0.0051)
 
 
 def test_a_part_below_the_floor_is_not_named_and_its_bar_is_short(run: Run) -> None:

@@ -35,11 +35,11 @@ def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
     run: Run, folder: str, more: dict[str, object]
 ) -> None:
     selection = selection_of(model=folder, prompt=run.prompt, **BY, **more)
-    found = comparisons.for_selection(selection)
-    reader = by_features.wanted(found, selection, 1)
+    comparison = comparisons.for_selection(selection)
+    reader = by_features.wanted(comparison, selection, 1)
     assert reader is not None
-    for at in sides_of(found, selection)[0].values():
-        scores, moved = by_features.score_matrix(reader, at), by_features.moved_matrix(found, reader, at)
+    for at in sides_of(comparison, selection)[0].values():
+        scores, moved = by_features.score_matrix(reader, at), by_features.moved_matrix(comparison, reader, at)
         # Sums of some hundred products in float64, of activations that were computed in float32.
         np.testing.assert_allclose(scores.values.sum(), float(at.why.parts.score.values), rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(moved.values.sum(), effect_by_name(at)["L1H2"], rtol=1e-4, atol=1e-5)
@@ -49,10 +49,10 @@ def test_the_pairs_of_features_add_up_to_the_score_and_the_moved_to_the_head(
 
 def test_a_change_counts_the_features_that_one_run_lacks(run: Run, folder: str) -> None:
     selection = selection_of(model=folder, prompt=run.prompt, prompt_b="four five one", **BY)
-    found = comparisons.for_selection(selection)
-    reader = by_features.wanted(found, selection, 1)
+    comparison = comparisons.for_selection(selection)
+    reader = by_features.wanted(comparison, selection, 1)
     assert reader is not None
-    scores = by_features.score_matrices(reader, sides_of(found, selection)[0])
+    scores = by_features.score_matrices(reader, sides_of(comparison, selection)[0])
     assert set(scores["A"].columns) != set(scores["B"].columns)
     change = scores["B"].values.sum() - scores["A"].values.sum()
     assert scores["B − A"].values.sum() == pytest.approx(change, abs=1e-6)
@@ -92,12 +92,12 @@ def test_a_button_opens_the_features_that_carry_the_prediction(run: Run, folder:
     save_dictionary(tmp_path / "models" / "last", "blocks.2.hook_resid_post", run.cfg.d_model)
     at = page("why", Comparison(run), model=folder, prompt=run.prompt, dictionary="last", position=4)
     next(button for button in at.button if button.label == "Features behind this prediction").click().run()
-    asked = at.session_state["headlight"].pending
-    assert (asked.dictionary, asked.features_by, asked.position) == ("last", "effect", 4)
-    assert asked.feature[0] == 2
-    found = find(comparisons.for_selection(asked), asked)
-    assert found is not None
-    assert found.listed[0] == found.feature == asked.feature[1]
+    pending = at.session_state["headlight"].pending
+    assert (pending.dictionary, pending.features_by, pending.position) == ("last", "effect", 4)
+    assert pending.feature[0] == 2
+    view = find(comparisons.for_selection(pending), pending)
+    assert view is not None
+    assert view.listed[0] == view.feature == pending.feature[1]
 
 
 @pytest.mark.parametrize("more", [{}, {"prompt_b": OTHER}])

@@ -62,10 +62,10 @@ def test_arrays_add_up(two: Comparison, folder: str) -> None:
 def test_files_tell_what_soft_caps_make_and_list_no_bias_that_a_model_lacks(kind: str, tmp_path: Path) -> None:
     model = open_tiny(kind, tmp_path / kind)
     selection = chosen(str(tmp_path / kind), prompt="one two three one", heads=((1, 2),), queries=(4,), keys=(2,))
-    found = Comparison(run_prompt(model, "one two three one"))
-    data = WHY.data(found, selection)
+    comparison = Comparison(run_prompt(model, "one two three one"))
+    data = WHY.data(comparison, selection)
     with torch.inference_mode():
-        logits, cache = model.run_with_cache(found.a.tokens[None])
+        logits, cache = model.run_with_cache(comparison.a.tokens[None])
     ids = [data.shows[name]["token id"] for name in ("target", "distractor")]
     truth = {"score": cache["attn_scores", 1][0, 2, 4, 2], "target − distractor": logits[0, -1][ids].diff()[0].neg()}
     cell = dict(zip(data.tables["cell"]["quantity"], data.tables["cell"]["value"], strict=True))
@@ -77,7 +77,7 @@ def test_files_tell_what_soft_caps_make_and_list_no_bias_that_a_model_lacks(kind
     before = cap * float((truth["score"].double() / cap).atanh()) if capped else float(truth["score"])
     assert float(parts.sum()) == pytest.approx(before, abs=1e-3)  # near its end the cap is steep
     assert float(score) == pytest.approx(before, abs=1e-3)
-    said = style.file(lambda: WHY.picture(found, selection, LIGHT), LIGHT, "svg"), WHY.page(found, selection)
+    said = style.file(lambda: WHY.picture(comparison, selection, LIGHT), LIGHT, "svg"), WHY.page(comparison, selection)
     assert ("before the soft cap" in " ".join(texts(said[0]))) == (b"before the soft cap" in said[1]) == capped
     assert ("A score behind the soft cap" in data.arrays) == capped
     listed = {*data.tables["effects"]["part"], *data.tables["score"]["query's part"]}
@@ -129,8 +129,8 @@ def test_the_page_tells_its_numbers_and_names_nothing_outside_itself(
     score.focus()
     page.keyboard.press("ArrowDown")
     expected = WHY.data(alone, selection).tables["score"]["score"]
-    told = score.page.locator(".tooltip:popover-open dd").last.inner_text().replace("−", "-")
-    assert np.isclose(np.array(expected, float), float(told), rtol=1e-3).any()  # four digits are shown
+    tooltip = score.page.locator(".tooltip:popover-open dd").last.inner_text().replace("−", "-")
+    assert np.isclose(np.array(expected, float), float(tooltip), rtol=1e-3).any()  # four digits are shown
     expect(page.get_by_text("edge cut, row renormalised")).to_be_visible()
     assert not opened.complaints
     page.context.close()

@@ -15,15 +15,15 @@ def test_earlier_heads_are_named_with_the_sums_of_the_score_s_parts(run: Run) ->
     matrix, score = score_matrix(at), float(at.why.parts.score.values)
     columns = dict(zip(matrix.columns, matrix.values.sum(0), strict=True))
     rows = dict(zip(matrix.rows, matrix.values.sum(1), strict=True))
-    found = sources(at)
-    for source in found:
-        of, position = (columns, at.cell.key) if source.side == "key" else (rows, at.cell.query)
+    heads = sources(at)
+    for source in heads:
+        scores, position = (columns, at.cell.key) if source.side == "key" else (rows, at.cell.query)
         assert source.head[0] < at.cell.layer
         assert source.position == position
-        assert source.score == pytest.approx(of["L{}H{}".format(*source.head)])
+        assert source.score == pytest.approx(scores["L{}H{}".format(*source.head)])
         assert source.score > LEAST * abs(score)
     for side, sums in (("key", columns), ("query", rows)):
-        named = {"L{}H{}".format(*source.head) for source in found if source.side == side}
+        named = {"L{}H{}".format(*source.head) for source in heads if source.side == side}
         others = [value for name, value in sums.items() if name.startswith("L0H") and name not in named]
         assert len(named) == 2 or all(value <= LEAST * abs(score) for value in others)
 

@@ -96,23 +96,23 @@ def test_the_map_holds_every_head_bias_and_mlp(run: Run, has_bias: bool) -> None
         model.block(layer).attn.b_O.data.fill_(0.1 * has_bias)
     run = run_prompt(model, "one two three one two")
     at = at_cell(Comparison(run))
-    by_name, found = effect_by_name(at), numbers.effect_map(at)
-    assert found.columns == (*(f"H{head}" for head in range(run.cfg.n_heads)), *(["bias"] if has_bias else []), "MLP")
+    by_name, effects = effect_by_name(at), numbers.effect_map(at)
+    assert effects.columns == (*(f"H{head}" for head in range(run.cfg.n_heads)), *(["bias"] if has_bias else []), "MLP")
     for layer in range(run.cfg.n_layers):
         bias = [f"L{layer} attention bias"] if has_bias else []
         names = [*(f"L{layer}H{head}" for head in range(run.cfg.n_heads)), *bias, f"L{layer} MLP"]
-        assert found.values[layer].tolist() == [by_name[name] for name in names]
+        assert effects.values[layer].tolist() == [by_name[name] for name in names]
     outside = {"token embedding", "position embedding", "final LayerNorm's bias"}  # its unembedding has no bias
-    assert found.values.sum() + sum(by_name[name] for name in outside) == pytest.approx(sum(by_name.values()))
+    assert effects.values.sum() + sum(by_name[name] for name in outside) == pytest.approx(sum(by_name.values()))
 
 
 def test_over_the_layers_both_end_with_the_models_difference(run: Run) -> None:
     at = at_cell(Comparison(run), position=4)
-    found = numbers.by_layer(at)
-    assert found.values[:, -1].tolist() == pytest.approx([float(at.effects.difference.values)] * 2, abs=SUM)
+    lines = numbers.by_layer(at)
+    assert lines.values[:, -1].tolist() == pytest.approx([float(at.effects.difference.values)] * 2, abs=SUM)
     by_name = effect_by_name(at)
     begun = [by_name[name] for name in ("token embedding", "position embedding", "final LayerNorm's bias")]
-    assert found.values[0, 0] == pytest.approx(sum(begun))
+    assert lines.values[0, 0] == pytest.approx(sum(begun))
 
 
 def test_b_less_a_names_the_tokens_that_b_promotes_more(both: Comparison) -> None:
@@ -127,13 +127,13 @@ def test_b_less_a_names_the_tokens_that_b_promotes_more(both: Comparison) -> Non
         gain = at.run.model.get_parameter("ln_final.w").double()
         effects[side] = ((write - write.mean()) / scale * gain) @ at.run.model.unembed.W_U.double()
     apart = effects["B"] - effects["A"]
-    found = numbers.promoted_of(sides)["B − A"]
+    promoted = numbers.promoted_of(sides)["B − A"]
     raised, lowered = apart.topk(10), apart.topk(10, largest=False)
-    assert found.raised.values.tolist() == raised.indices.tolist()
-    assert found.lowered.values.tolist() == lowered.indices.tolist()
+    assert promoted.raised.values.tolist() == raised.indices.tolist()
+    assert promoted.lowered.values.tolist() == lowered.indices.tolist()
     # float32 sums over the model's width, of effects of size 1
-    torch.testing.assert_close(found.raised_by.values.double(), raised.values, rtol=0, atol=1e-5)
-    torch.testing.assert_close(found.lowered_by.values.double(), lowered.values, rtol=0, atol=1e-5)
+    torch.testing.assert_close(promoted.raised_by.values.double(), raised.values, rtol=0, atol=1e-5)
+    torch.testing.assert_close(promoted.lowered_by.values.double(), lowered.values, rtol=0, atol=1e-5)
 
 
 def test_a_run_with_edits_adds_up_as_well(folder: str) -> None:
@@ -142,8 +142,8 @@ def test_a_run_with_edits_adds_up_as_well(folder: str) -> None:
         why = explain_cell(edited, cell)
         assert abs(float(why.parts.residual.values)) < SUM
         assert why.query_names[-1] == "the run's edits of it"
-        found = logit_attribution(edited, Question(30, 50, cell.query))
-        assert abs(float(found.residual.values)) < SUM
+        attribution = logit_attribution(edited, Question(30, 50, cell.query))
+        assert abs(float(attribution.residual.values)) < SUM
 
 
 def test_a_head_that_is_not_there_is_refused(run: Run) -> None:
@@ -154,22 +154,22 @@ def test_a_head_that_is_not_there_is_refused(run: Run) -> None:
 def test_a_condensed_matrix_has_all_sums() -> None:
     values = np.random.default_rng(0).normal(size=(12, 30))
     full = Matrix(tuple(f"q{i}" for i in range(12)), tuple(f"k{i}" for i in range(30)), values)
-    found = condensed(full, 5)
-    assert found.values.shape == (7, 7)
-    assert found.rows[-2:] == ("the other 7", "sum")
-    assert found.columns[-2:] == ("the other 25", "sum")
-    np.testing.assert_allclose(found.values[-1, -1], values.sum())
-    np.testing.assert_allclose(found.values[:-1, -1], found.values[:-1, :-1].sum(1))
+    matrix = condensed(full, 5)
+    assert matrix.values.shape == (7, 7)
+    assert matrix.rows[-2:] == ("the other 7", "sum")
+    assert matrix.columns[-2:] == ("the other 25", "sum")
+    np.testing.assert_allclose(matrix.values[-1, -1], values.sum())
+    np.testing.assert_allclose(matrix.values[:-1, -1], matrix.values[:-1, :-1].sum(1))
     strongest = np.argsort(-np.abs(values).sum(1))[:5]
-    assert [full.rows[i] for i in sorted(strongest)] == list(found.rows[:5])
-    np.testing.assert_allclose(found.values[:5, -1], values[sorted(strongest)].sum(1))
+    assert [full.rows[i] for i in sorted(strongest)] == list(matrix.rows[:5])
+    np.testing.assert_allclose(matrix.values[:5, -1], values[sorted(strongest)].sum(1))
 
 
 def test_a_short_matrix_keeps_every_row() -> None:
     full = Matrix(("a", "b"), ("c",), np.array([[1.0], [-3.0]]))
-    found = condensed(full, 1)
-    assert (found.rows, found.columns) == (("a", "b", "sum"), ("c", "sum"))
-    assert found.values.tolist() == [[1, 1], [-3, -3], [-2, -2]]
+    matrix = condensed(full, 1)
+    assert (matrix.rows, matrix.columns) == (("a", "b", "sum"), ("c", "sum"))
+    assert matrix.values.tolist() == [[1, 1], [-3, -3], [-2, -2]]
 
 
 def test_a_waterfall_goes_from_nothing_to_the_sum() -> None:
@@ -184,9 +184,9 @@ def test_a_waterfall_goes_from_nothing_to_the_sum() -> None:
 def test_a_part_that_one_run_lacks_counts_as_zero_in_a_difference() -> None:
     a = Matrix(("x", "y"), ("u", "v"), np.array([[1.0, 2.0], [3.0, np.nan]]))
     b = Matrix(("y", "z", "x"), ("v", "w"), np.array([[np.nan, 1.0], [9.0, 8.0], [7.0, 5.0]]))
-    found = with_difference({"A": a, "B": b})["B − A"]
-    assert (found.rows, found.columns) == (("x", "y", "z"), ("u", "v", "w"))
-    np.testing.assert_array_equal(found.values, [[-1, 5, 5], [-3, 0, 1], [0, 9, 8]])
+    change = with_difference({"A": a, "B": b})["B − A"]
+    assert (change.rows, change.columns) == (("x", "y", "z"), ("u", "v", "w"))
+    np.testing.assert_array_equal(change.values, [[-1, 5, 5], [-3, 0, 1], [0, 9, 8]])
 
 
 def test_what_is_no_part_of_a_sum_has_a_difference_where_both_have_it() -> None:
@@ -210,7 +210,7 @@ def test_what_the_mean_of_a_head_is_over_is_told(run: Run) -> None:
 @pytest.mark.usefixtures("unchecked")  # a batch grows on the way where interventions run side by side
 def test_what_is_done_to_a_head_is_not_done_again_for_another_cell(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     ablation_effects(run, Cell(2, 1, 7, 3), Question(30, 50, 7))
-    monkeypatch.setattr(ablation, "_ablated", lambda *given: pytest.fail("the head was ablated again"))
+    monkeypatch.setattr(ablation, "_ablated", lambda *args: pytest.fail("the head was ablated again"))
     assert len(ablation_effects(run, Cell(2, 1, 7, 4), Question(30, 50, 7)).names) == 4
 
 

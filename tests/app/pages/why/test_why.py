@@ -37,9 +37,9 @@ def test_a_place_that_only_one_run_has(folder: str, run: Run) -> None:
     b = runs.run(folder, "one two two three one", True)
     both = Comparison(run, b, align_tokens(run.tokens.tolist(), b.tokens.tolist()))
     only_a = both.presence.index("a")
-    found, lacking = sides_of(both, Selection(heads=(HEAD,), position=only_a))
-    assert set(found) == {"A"}
-    assert "B has no token at the place" in lacking["B"]
+    sides, missing = sides_of(both, Selection(heads=(HEAD,), position=only_a))
+    assert set(sides) == {"A"}
+    assert "B has no token at the place" in missing["B"]
     at = page("why", both, position=only_a, side="b")
     assert "B has no token" in at.info[0].value
 
@@ -85,10 +85,10 @@ def _texts(at: AppTest) -> str:
 
 def test_the_page_tells_what_it_computed(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,))
-    found = at_cell(Comparison(run))
-    assert f"score {number(float(found.why.parts.score.values))}, weight" in _texts(at)
-    assert f"the model's logit difference is {number(float(found.effects.difference.values))}" in _texts(at)
-    assert number(float(found.written.norm.values)) in _texts(at)
+    explained = at_cell(Comparison(run))
+    assert f"score {number(float(explained.why.parts.score.values))}, weight" in _texts(at)
+    assert f"the model's logit difference is {number(float(explained.effects.difference.values))}" in _texts(at)
+    assert number(float(explained.written.norm.values)) in _texts(at)
 
 
 def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) -> None:
@@ -102,10 +102,10 @@ def test_tokens_of_two_runs_are_numbered_by_their_places(run: Run, folder: str) 
     for side, view in (("a", "why"), ("b", "why"), ("a", "inside"), ("b", "inside"), ("a", "mlp"), ("a", "flow")):
         at = page(view, both, heads=(HEAD,), side=side, queries=(place,), keys=(place,), table=view == "inside")
         said = " ".join(each.value for each in (*at.text, *at.caption))
-        numbers = {int(found) for found in re.findall(rf"(\d+) {re.escape(label)}", said)}
+        numbers = {int(place_text) for place_text in re.findall(rf"(\d+) {re.escape(label)}", said)}
         assert numbers <= {index for index, each in enumerate(both.labels) if each == label}, view
         assert place in numbers or view != "why"
-        assert {int(found) for found in re.findall(r"^Key (\d+)", said, re.MULTILINE)} <= {place}
+        assert {int(place_text) for place_text in re.findall(r"^Key (\d+)", said, re.MULTILINE)} <= {place}
 
 
 def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> None:
@@ -116,7 +116,7 @@ def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> N
     with torch.inference_mode():
         says_a, says_b = (int(each.model(each.tokens[None])[0, -1].argmax()) for each in both.runs)
     assert says_a != says_b
-    assert [found.distractor for found in (pair_of(both, chosen), patches.pair(both, chosen))] == [says_b] * 2
+    assert [answer.distractor for answer in (pair_of(both, chosen), patches.pair(both, chosen))] == [says_b] * 2
     for without in (Comparison(both.a), Comparison(both.a, both.a, align_tokens(range(5), range(5)))):
         assert pair_of(without, chosen).distractor == says_a
     untyped = selection_of(model=folder, align="position", position=4, **texts)
@@ -126,15 +126,15 @@ def test_the_distractor_is_what_b_says_on_every_page(run: Run, folder: str) -> N
 def test_tables_hold_the_same_numbers(run: Run) -> None:
     at = page("why", Comparison(run), heads=(HEAD,), table=True)
     query, key, promoted, interventions, effects, layers, sources = (table.value for table in at.dataframe)
-    found = at_cell(Comparison(run))
-    score = float(found.why.parts.score.values)
+    explained = at_cell(Comparison(run))
+    score = float(explained.why.parts.score.values)
     assert query["score"].iloc[-1] == pytest.approx(score, abs=SUM)
     assert key["score"].iloc[:-1].sum() == pytest.approx(score, abs=SUM)
-    assert interventions["total (logits)"].tolist() == pytest.approx(found.outcomes.total.values.tolist())
-    assert effects["logits"].sum() == pytest.approx(float(found.effects.difference.values), abs=SUM)
-    assert layers["logit lens"].tolist() == pytest.approx(found.effects.lens.values.tolist())
-    assert sources["logits"].tolist() == pytest.approx(found.by_source.values.tolist())
-    assert promoted["by (logits)"].tolist() == pytest.approx(found.written.tokens.raised_by.values.tolist())
+    assert interventions["total (logits)"].tolist() == pytest.approx(explained.outcomes.total.values.tolist())
+    assert effects["logits"].sum() == pytest.approx(float(explained.effects.difference.values), abs=SUM)
+    assert layers["logit lens"].tolist() == pytest.approx(explained.effects.lens.values.tolist())
+    assert sources["logits"].tolist() == pytest.approx(explained.by_source.values.tolist())
+    assert promoted["by (logits)"].tolist() == pytest.approx(explained.written.tokens.raised_by.values.tolist())
 
 
 @pytest.mark.parametrize("side", ["a", "b", "difference"])
@@ -171,5 +171,5 @@ def test_swapping_turns_the_difference(run: Run, options: Options) -> None:
 
 def pair_difference(at: AppTest) -> str:
     """The difference that the page tells."""
-    told = next(text.value for text in at.text if "difference " in text.value)
-    return told.rpartition("difference ")[2].removesuffix(" logits").replace("−", "-")
+    line = next(text.value for text in at.text if "difference " in text.value)
+    return line.rpartition("difference ")[2].removesuffix(" logits").replace("−", "-")

@@ -31,13 +31,13 @@ class Case(NamedTuple):
 def every() -> Iterator[tuple[str, Case]]:
     """Each family's configs, by what tells them apart."""
     for module in _modules():
-        told = {
+        options = {
             name.lower(): getattr(module, name)
             for name in ("MODEL", "first_position", "COPIED")
             if hasattr(module, name)
         }
         for name, config in module.CONFIGS.items():
-            yield f"{module.__name__.rpartition('.')[2]}: {name}", Case(config, **told)
+            yield f"{module.__name__.rpartition('.')[2]}: {name}", Case(config, **options)
 
 
 def repair(model: PreTrainedModel) -> None:

@@ -115,13 +115,13 @@ def translated(divided: Seq2SeqTransformer, whole: Seq2SeqTransformer) -> Differ
 def main(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     init_process_group("gloo", f"file://{folder / 'meeting'}", rank=rank, world_size=SIZE)
-    mesh, found = init_device_mesh("cpu", (SIZE,)), {}
+    mesh, results = init_device_mesh("cpu", (SIZE,)), {}
     for kind, cfg in KINDS.items():
         whole = decoder(cfg)
-        found[kind] = dict(compared(shard_heads(copy.deepcopy(whole), mesh), whole, rank))
+        results[kind] = dict(compared(shard_heads(copy.deepcopy(whole), mesh), whole, rank))
     both = encoder_decoder()
-    found["T5"] = dict(translated(shard_heads(copy.deepcopy(both), mesh), both))
-    (folder / f"{rank}.json").write_text(json.dumps(found))
+    results["T5"] = dict(translated(shard_heads(copy.deepcopy(both), mesh), both))
+    (folder / f"{rank}.json").write_text(json.dumps(results))
     destroy_process_group()
 
 

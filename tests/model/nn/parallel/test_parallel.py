@@ -21,7 +21,7 @@ Found = dict[str, dict[str, float]]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
     """What each process found to differ, for each kind of model."""
     folder = tmp_path_factory.mktemp("processes")
     environment = os.environ | {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
@@ -41,8 +41,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", [*KINDS, "T5"])
-def test_every_process_has_what_one_has(kind: str, found: list[Found]) -> None:
-    for rank, of_process in enumerate(found):
+def test_every_process_has_what_one_has(kind: str, results: list[Found]) -> None:
+    for rank, of_process in enumerate(results):
         assert {f"blocks.{layer}.attn.hook_pattern" for layer in range(2)} <= {
             name.removeprefix("decoder.") for name in of_process[kind]
         }

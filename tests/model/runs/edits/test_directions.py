@@ -79,8 +79,8 @@ def test_a_direction_acts_as_a_hook_on_transformers_own_model(tmp_path: Any, act
     model, vector = load(tmp_path), torch.randn(16)
     edits = [EditDirection("up", (2,), action, factor)]
 
-    def change(block: object, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (moved(given[0], vector, action, factor), *given[1:])
+    def change(block: object, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (moved(inputs[0], vector, action, factor), *inputs[1:])
 
     handle = reference.transformer.h[2].register_forward_pre_hook(change)
     with torch.inference_mode():

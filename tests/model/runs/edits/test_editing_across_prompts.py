@@ -61,8 +61,8 @@ def test_a_prompt_of_another_length_gives_what_is_matched(
     name = "blocks.1.attn.hook_q"
     assert torch.equal(edited(model, Patch(name, prompt, align=align)), by_hand(model, [(name, put)]))
     name = "blocks.0.hook_resid_post"
-    found = edited(model, Patch(name, prompt, (0, 2), align=align))
-    assert torch.equal(found, by_hand(model, [(name, put_stream)]))
+    logits = edited(model, Patch(name, prompt, (0, 2), align=align))
+    assert torch.equal(logits, by_hand(model, [(name, put_stream)]))
 
 
 OVER = ("a b c", "d", "h i j k l")
@@ -73,9 +73,9 @@ def test_a_mean_over_other_prompts_counts_every_token_once(model: Transformer, b
     with torch.inference_mode():
         runs = [model.run_with_cache(model.to_tokens(text, prepend_bos=bos))[1] for text in OVER]
         means = {layer: torch.cat([cache["z", layer][0] for cache in runs]).mean(0) for layer in (0, 1)}
-        found = mean_z(model, OVER, bos)
+        z_means = mean_z(model, OVER, bos)
     for layer, expected in means.items():
-        torch.testing.assert_close(found[layer].float(), expected, rtol=RTOL, atol=ATOL)
+        torch.testing.assert_close(z_means[layer].float(), expected, rtol=RTOL, atol=ATOL)
 
     def put(z: Tensor, hook: Any, head: int) -> None:
         z[:, :, head] = means[hook.layer()][head]

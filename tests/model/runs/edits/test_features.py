@@ -111,19 +111,19 @@ def test_one_tap_serves_several_threads(model: Transformer, opened: Dictionaries
     feature, _ = active(model, dictionary)
     editing = tap(model, TOKENS, [EditFeature(NAME, dictionary.hook_in, feature)], opened={NAME: opened})
     alone = run(model, opened, EditFeature(NAME, dictionary.hook_in, feature))
-    found: list[Tensor] = []
+    outputs: list[Tensor] = []
 
     def once() -> None:
         with torch.inference_mode():
-            found.append(model(TOKENS, tap=editing))
+            outputs.append(model(TOKENS, tap=editing))
 
     threads = [Thread(target=once) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 6
-    assert all(torch.equal(each, alone) for each in found)
+    assert len(outputs) == 6
+    assert all(torch.equal(each, alone) for each in outputs)
 
 
 def test_what_is_not_there_is_said(model: Transformer, tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def test_cutting_an_edge_is_setting_that_entry_of_the_pattern(variant: str, reno
     model = random_model(**VARIANTS[variant])
     hook = partial(_set_to_zero, renormalise=renormalise)
     expected = model.run_with_hooks(random_tokens(1), [(PATTERN, hook)])
-    found = _run(model, cut_edge(LAYER, HEAD, QUERY, KEY, renormalise))
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)  # the same steps in the same order
-    assert not torch.equal(found, _run(model, Tap()))
+    logits = _run(model, cut_edge(LAYER, HEAD, QUERY, KEY, renormalise))
+    torch.testing.assert_close(logits, expected, rtol=0, atol=0)  # the same steps in the same order
+    assert not torch.equal(logits, _run(model, Tap()))
 
 
 @pytest.mark.parametrize("renormalise", [False, True])
@@ -47,8 +47,8 @@ def test_transformer_lens_cuts_the_same(renormalise: bool) -> None:
     model = random_model()
     hook = partial(_set_to_zero, renormalise=renormalise)
     expected = lens_twin(model).run_with_hooks(random_tokens(1), fwd_hooks=[(PATTERN, hook)])
-    found = _run(model, cut_edge(LAYER, HEAD, QUERY, KEY, renormalise))
-    torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+    logits = _run(model, cut_edge(LAYER, HEAD, QUERY, KEY, renormalise))
+    torch.testing.assert_close(logits, expected, rtol=RTOL, atol=ATOL)
 
 
 def test_a_row_in_which_nothing_remains_stays_zero() -> None:
@@ -73,8 +73,8 @@ def test_positions_run_before_are_counted(renormalise: bool) -> None:
     _run(model, cache, tokens[:, :QUERY])
     tap = Chain(cut_edge(LAYER, HEAD, QUERY, KEY, renormalise, n_past=QUERY), cache)
     with torch.inference_mode():
-        found = model(tokens[:, QUERY:], tap=tap, n_past=QUERY)
-    torch.testing.assert_close(found, expected, rtol=RTOL, atol=ATOL)
+        logits = model(tokens[:, QUERY:], tap=tap, n_past=QUERY)
+    torch.testing.assert_close(logits, expected, rtol=RTOL, atol=ATOL)
 
 
 def _z(tokens: Tensor) -> Tensor:
@@ -102,16 +102,16 @@ def test_ablating_a_head_is_replacing_its_z(name: str) -> None:
         z[:, :, HEAD] = replaced(z[:, :, HEAD])
         return z
 
-    found = _run(model, tap())
-    torch.testing.assert_close(found, model.run_with_hooks(random_tokens(1), [(Z, hook)]), rtol=0, atol=0)  # as above
+    logits = _run(model, tap())
+    torch.testing.assert_close(logits, model.run_with_hooks(random_tokens(1), [(Z, hook)]), rtol=0, atol=0)  # as above
     theirs = lens_twin(model).run_with_hooks(random_tokens(1), fwd_hooks=[(Z, hook)])
-    torch.testing.assert_close(found, theirs, rtol=RTOL, atol=ATOL)
+    torch.testing.assert_close(logits, theirs, rtol=RTOL, atol=ATOL)
 
 
 def test_a_head_given_its_own_output_changes_nothing() -> None:
     model = random_model()
-    found = _run(model, ablate_head(LAYER, HEAD, "resample", _z(random_tokens(1))))
-    assert torch.equal(found, _run(model, Tap()))
+    logits = _run(model, ablate_head(LAYER, HEAD, "resample", _z(random_tokens(1))))
+    assert torch.equal(logits, _run(model, Tap()))
 
 
 @pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way

@@ -40,13 +40,13 @@ def test_neurons_give_what_is_asked_where_it_is_asked(model: Transformer, positi
 
         return [(POST.format(layer), put) for layer, _ in NEURONS]
 
-    asked: list[tuple[Edit, Any]] = [
+    cases: list[tuple[Edit, Any]] = [
         (AblateNeurons(NEURONS, positions=positions), lambda own, other: 0.0),
         (AblateNeurons(NEURONS, "mean", positions=positions), lambda own, other: own.mean(1, keepdim=True)),
         (AblateNeurons(NEURONS, "resample", B, positions, "position"), lambda own, other: other),
         (ClampNeurons(NEURONS, 2.5, positions), lambda own, other: 2.5),
     ]
-    for edit, value in asked:
+    for edit, value in cases:
         assert torch.equal(edited(model, edit), by_hand(model, hooks(value))), edit
 
 
@@ -59,17 +59,17 @@ def test_edited_neurons_are_as_by_hooks_in_transformers(name: str) -> None:
     tokens = model.to_tokens(TEXT, prepend_bos=True)
     for edit, value in ((AblateNeurons(((1, 7),)), 0.0), (ClampNeurons(((1, 7),), -3.0), -3.0)):
 
-        def put(module: object, given: tuple[Tensor], value: float = value) -> tuple[Tensor]:
-            post = given[0].clone()
+        def put(module: object, inputs: tuple[Tensor], value: float = value) -> tuple[Tensor]:
+            post = inputs[0].clone()
             post[..., 7] = value
             return (post,)
 
         handle = out.register_forward_pre_hook(put)
         with torch.inference_mode():
             expected = theirs(tokens).logits
-            found, _ = run_with_edits(model, tokens, [edit], "hook_embed")
+            logits, _ = run_with_edits(model, tokens, [edit], "hook_embed")
         handle.remove()
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)  # logits of size 20 in float32
+        torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)  # logits of size 20 in float32
 
 
 def test_a_run_keeps_what_an_edit_of_a_neuron_left(model: Transformer) -> None:

@@ -50,13 +50,13 @@ def test_directions_that_activations_are_made_of_are_found_again(kind: Kind) -> 
     optimizer = torch.optim.Adam(sparse.parameters(), lr=5e-3)
     for _ in range(800):
         batch = combinations(512, directions, drawn)
-        found = sparse.losses(batch, batch)
-        loss = found["unexplained"] + found.get("too_many", 0.0) + found.get("revival", 0.0) / 32
+        losses = sparse.losses(batch, batch)
+        loss = losses["unexplained"] + losses.get("too_many", 0.0) + losses.get("revival", 0.0) / 32
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert found["unexplained"].item() < 0.1
-    assert found["l0"].item() == pytest.approx(ACTIVE, rel=0.35)
+    assert losses["unexplained"].item() < 0.1
+    assert losses["l0"].item() == pytest.approx(ACTIVE, rel=0.35)
     cosines = F.normalize(sparse.W_dec.detach(), dim=-1) @ directions.T
     # Random rows of this width come to 0.6.
     assert float(cosines.max(0).values.mean()) > 0.95
@@ -121,9 +121,9 @@ def test_what_is_saved_computes_what_was_trained(kinds: tuple[Kind, ...], tmp_pa
         save(sparse, place, "tiny", model.cfg, tmp_path / "out" / place.hook_out)
         opened = next(iter(open_dictionary(tmp_path / "out" / place.hook_out).values()))
         assert (opened.hook_in, opened.hooks_out) == (place.hook_in, (place.hook_out,))
-        told = json.loads((tmp_path / "out" / place.hook_out / "cfg.json").read_text())
-        assert told["metadata"]["model_name"] == "tiny"
-        assert told["reshape_activations"] == "none"
+        config = json.loads((tmp_path / "out" / place.hook_out / "cfg.json").read_text())
+        assert config["metadata"]["model_name"] == "tiny"
+        assert config["reshape_activations"] == "none"
         check_fits(opened, model.cfg)
         with pytest.raises(
             CheckpointError, match=r"trained on tiny with normalization_type 'LN'; this model has 'RMS'"
@@ -156,15 +156,15 @@ def test_figures_of_a_dictionary_that_leaves_nothing_out_and_of_one_that_leaves_
     model = random_model()
     tokens = torch.from_numpy(rows().tokens[:400].reshape(40, 10))
     whole = identity(STREAM, model.cfg.d_model)
-    found = figures(model, whole, tokens)
-    assert found.explained == pytest.approx(1, abs=1e-5)
-    assert found.loss_in_place == pytest.approx(loss_of(model, tokens), abs=1e-5)
-    assert found.recovered == pytest.approx(1, abs=1e-3) == found.recovered_of_mean
-    assert (found.l0, found.alive) == (model.cfg.d_model, 1.0)
+    metrics = figures(model, whole, tokens)
+    assert metrics.explained == pytest.approx(1, abs=1e-5)
+    assert metrics.loss_in_place == pytest.approx(loss_of(model, tokens), abs=1e-5)
+    assert metrics.recovered == pytest.approx(1, abs=1e-3) == metrics.recovered_of_mean
+    assert (metrics.l0, metrics.alive) == (model.cfg.d_model, 1.0)
     nothing = Dictionary(**{**vars(whole), "W_enc": torch.zeros_like(whole.W_enc)})
-    found = figures(model, nothing, tokens)
-    assert found.recovered == pytest.approx(0, abs=1e-5)
-    assert (found.l0, found.alive) == (0.0, 0.0)
+    metrics = figures(model, nothing, tokens)
+    assert metrics.recovered == pytest.approx(0, abs=1e-5)
+    assert (metrics.l0, metrics.alive) == (0.0, 0.0)
 
 
 def test_agreement_is_the_nearest_rows_cosine() -> None:
@@ -190,7 +190,7 @@ def test_saelens_opens_what_is_saved_but_for_topk_transcoders(kind: Kind, hook: 
     place, cfg = place_of(hook), random_model().cfg
     sparse = Sparse(Shape(kind, cfg.d_model, cfg.d_model, 40, 4, place.is_autoencoder), 3)
     save(sparse, place, "tiny", cfg, tmp_path / "out")
-    told = json.loads((tmp_path / "out" / "cfg.json").read_text())
-    assert (told["architecture"] in OPENED_BY_SAELENS) == (kind != "topk" or place.is_autoencoder)
-    assert told["reshape_activations"] == ("hook_z" if hook.endswith("hook_z") else "none")
-    assert told["apply_b_dec_to_input"] == place.is_autoencoder  # SAELens refuses it of a transcoder
+    config = json.loads((tmp_path / "out" / "cfg.json").read_text())
+    assert (config["architecture"] in OPENED_BY_SAELENS) == (kind != "topk" or place.is_autoencoder)
+    assert config["reshape_activations"] == ("hook_z" if hook.endswith("hook_z") else "none")
+    assert config["apply_b_dec_to_input"] == place.is_autoencoder  # SAELens refuses it of a transcoder
