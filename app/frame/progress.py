@@ -20,6 +20,7 @@ Piece = TypeVar("Piece", bound=Hashable)
 
 AT_ONCE = 3.0  # seconds by estimate; what takes longer waits for a click
 PATIENCE = 1.0  # seconds of a pass for which a spinner says enough
+INSTANT = 0.1  # seconds within which steps are done that were kept from before
 
 
 def offer(
@@ -72,10 +73,13 @@ def bar(work: Jobs, done: str, key: str) -> None:
             st.button("Stop", on_click=work.stop, key=selection.widget_key(f"stop_{key}"))
 
 
-def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[], Value]) -> Value | None:
+def watched(
+    said: str, steps: str, key: str, subject: Hashable, make: Callable[[], Value], *, resumes: bool = False
+) -> Value | None:
     """Result of `make`, with a progress bar while it takes long; None where it was stopped for this subject.
 
-    There is a button then that begins it again.
+    There is a button then that begins it again. Work that `resumes` keeps its steps: it gives way to any click, and
+    goes on from there when the page is drawn again.
     """
     if is_stopped(key, subject):
         again = selection.widget_key(f"again_{key}")
@@ -85,7 +89,7 @@ def watched(said: str, steps: str, key: str, subject: Hashable, make: Callable[[
     def stop() -> None:
         st.session_state[_stopped(key)] = subject
 
-    with of_steps(f"{said[0].upper()}{said[1:]}…", stop, steps, key):
+    with of_steps(f"{said[0].upper()}{said[1:]}…", stop, steps, key, resumes):
         return make()
 
 
@@ -99,23 +103,27 @@ def _stopped(key: str) -> str:
 
 
 @contextmanager
-def of_steps(said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass") -> Iterator[None]:
+def of_steps(
+    said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass", resumes: bool = False
+) -> Iterator[None]:
     """While something is computed inside the `with` block, a spinner; if it takes long, its steps and a button.
 
     After a press Streamlit ends the script's run, and with it the computation, at the next step, and then calls `stop`.
+    Where the computation `resumes`, any other event on the page ends it too.
     """
-    place, bars, begun, drawn = st.empty(), list[DeltaGenerator](), 0.0, ""
+    place, bars, begun, before, drawn = st.empty(), list[DeltaGenerator](), 0.0, 0, ""
     button = selection.widget_key(f"stop_{key}")
 
     def hear(done: int, total: int, note: str) -> None:
-        nonlocal begun, drawn
-        presses.let_through(button)
+        nonlocal begun, before, drawn
+        presses.let_through(None if resumes else button)
         hear_stop()
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
+        before = done if took < INSTANT else before
         if total and not bars and took < PATIENCE:
             return
-        left = took / done * (total - done) if done else None
+        left = took / (done - before) * (total - done) if done > before else None
         share = done / total if total else 0.0
         text = f"{done:,} of {total:,} {note or steps}{_said_left(left)}" if total else f"{note}…"
         if text == drawn:  # to send it to a hundred browsers takes time from the run that they wait for

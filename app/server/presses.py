@@ -1,4 +1,4 @@
-"""Presses of a button in a fragment that end the running script, as those outside fragments do."""
+"""Events in a fragment, as presses of a button, that end the running script, as those outside fragments do."""
 
 from dataclasses import replace
 
@@ -6,18 +6,19 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
 
 
-def let_through(key: str) -> None:
-    """Have a press of the button with this key end the script where it reads its state next.
+def let_through(key: str | None = None) -> None:
+    """Have a press of the button with this key, or without one any event, end the script where it reads its state next.
 
-    Streamlit keeps a press in a fragment until the script has run, and with it the work that the press is to stop.
+    Streamlit keeps an event in a fragment until the script has run, and with it the work that a press is to stop, or
+    that holds up what a click is to show.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None and context.script_requests is not None:
         make_urgent(context.script_requests, key)
 
 
-def make_urgent(requests: ScriptRequests, key: str) -> None:
-    """Turn a waiting run of a fragment into one of the whole script, if it is for a press of this button.
+def make_urgent(requests: ScriptRequests, key: str | None = None) -> None:
+    """Turn a waiting run of a fragment into one of the whole script, if it is for a press of this button or any event.
 
     Source: `on_scriptrunner_yield` of Streamlit 1.67, which lets runs of fragments wait.
     """
@@ -26,7 +27,6 @@ def make_urgent(requests: ScriptRequests, key: str) -> None:
     with requests._lock:
         waiting = requests._rerun_data
         pressed = waiting.widget_states.widgets if waiting.widget_states else ()
-        if waiting.fragment_id_queue and any(
-            widget.trigger_value and widget.id.endswith(f"-{key}") for widget in pressed
-        ):
+        is_heard = key is None or any(widget.trigger_value and widget.id.endswith(f"-{key}") for widget in pressed)
+        if waiting.fragment_id_queue and is_heard:
             requests._rerun_data = replace(waiting, fragment_id_queue=[])

@@ -4,6 +4,7 @@ Source: Bogdan, Macar, Nanda and Conmy 2025, "Thought Anchors: Which LLM Reasoni
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -71,15 +72,23 @@ def receiver_heads(run: Run, unit: Unit) -> ReceiverHeads:
     """
     (units, group), steps, scores = _text_units(run, unit), Steps(run.host, run.cfg.n_layers), list[Tensor]()
     n_units = int(grouping(run, unit)[-1]) + 1
-    for layer in range(run.cfg.n_layers):
-        of_texts = vertical_scores(mean_weights(run, layer, group)[:, :-1, :-1])
-        scores.append(of_texts.new_full((len(of_texts), n_units), torch.nan).index_copy_(1, units, of_texts))
+    for layer in range(run.cfg.n_layers):  # each kept by itself: who breaks off goes on from there
+        of_layer = partial(_scores_in_layer, run, layer, units, group, n_units)
+        scores.append(run.keep(("vertical scores", unit, layer), of_layer))
         steps.add()
     vertical = torch.stack(scores)
     return ReceiverHeads(
         Measure("vertical score", "probability", ("layer", "head", "sentence"), vertical),
         Measure("kurtosis of vertical scores", "value", ("layer", "head"), kurtosis(vertical)),
     )
+
+
+def _scores_in_layer(
+    run: Run, layer: int, units: Int[Tensor, " text_unit"], group: Group, n_units: int
+) -> Float[Tensor, "head sentence"]:
+    """Vertical scores of all units in a layer's heads; NaN for those without text."""
+    of_texts = vertical_scores(mean_weights(run, layer, group)[:, :-1, :-1])
+    return of_texts.new_full((len(of_texts), n_units), torch.nan).index_copy_(1, units, of_texts)
 
 
 def mean_weights(run: Run, layer: int, group: Group) -> Float[Tensor, "head unit unit"]:

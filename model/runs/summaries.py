@@ -8,6 +8,7 @@ sees are left out.
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import torch
@@ -38,6 +39,8 @@ class Summaries:
 def summarize(made: Run) -> Summaries:
     """Thumbnails and mean scores of all patterns, as edits have changed them, layer by layer.
 
+    A long prompt's layers are kept one by one where the host keeps anything: who breaks off goes on from there.
+
     Raises:
         HeadlightError: the run's host lets no more work in.
     """
@@ -46,8 +49,10 @@ def summarize(made: Run) -> Summaries:
     thumbnails, scores = list[Tensor](), list[dict[str, Measure]]()
     with made.host.turn() if is_long else nullcontext(), torch.inference_mode():
         for layers in _few_layers(made):
-            columns, sums = _of_layers(made, layers, mean_scores)
-            thumbnails.append(attention.max_pool(columns, THUMBNAIL))
+            summarized = partial(_of_layers, made, layers, mean_scores)
+            is_kept = is_long and made.host.caches
+            pooled, sums = made.keep(("summaries", layers), summarized) if is_kept else summarized()
+            thumbnails.append(pooled)
             scores += map(mean_scores.means, sums.split(made.cfg.n_heads, 1))
             steps.add(len(layers))
     by_layer = made.cfg.n_layers, made.cfg.n_heads
@@ -75,8 +80,8 @@ def _few_layers(made: Run) -> Iterator[range]:
 
 def _of_layers(
     made: Run, layers: range, mean_scores: MeanScores
-) -> tuple[Float[Tensor, "layer_head query columns"], Float[Tensor, "score layer_head"]]:
-    """Of each head's pattern its columns pooled, and the sums of its scores over all queries."""
+) -> tuple[Float[Tensor, "layer_head rows columns"], Float[Tensor, "score layer_head"]]:
+    """Of each head's pattern a thumbnail, and the sums of its scores over all queries."""
     n_pos, n_heads, layer = len(made.tokens), made.cfg.n_heads, layers[0]
     attn, is_causal = made.model.block(layer).attn, made.cfg.attention_dir == "causal"
     if n_pos >= LONG and attn.has_plain_scores and is_causal and not edits_patterns(made, layer):
@@ -85,14 +90,14 @@ def _of_layers(
             pooled, added = mean_scores.sums_of_scores(scores, first, THUMBNAIL)
             columns[head, first : first + len(scores), : pooled.shape[1]] = pooled
             sums[:, head] += added
-        return columns, sums
+        return attention.max_pool(columns, THUMBNAIL), sums
     parts = list[Tensor]()
     sums = torch.zeros(len(mean_scores.names), len(layers) * n_heads)
     for blocks in zip(*(pattern_blocks(made, each) for each in layers), strict=True):
         queries, rows = blocks[0][0], torch.cat([block for _, block in blocks])
         parts.append(attention.max_pool_keys(rows, n_pos, THUMBNAIL))
         sums += mean_scores.sums(rows, queries.start)
-    return torch.cat(parts, 1), sums
+    return attention.max_pool(torch.cat(parts, 1), THUMBNAIL), sums
 
 
 def _causal_scores(made: Run, layer: int, attn_scale: float) -> Iterator[tuple[int, int, Float[Tensor, "query key"]]]:

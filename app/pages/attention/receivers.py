@@ -47,6 +47,7 @@ def draw(comparison: Comparison, head: Head | None, axis: Axis, unit: Unit) -> N
             "receivers",
             subject,
             lambda: receivers_of(comparison, unit),
+            resumes=True,
         )
         if made:
             _sentences(comparison, made, head, axis, unit)

@@ -91,10 +91,15 @@ def _pictures(
     _chosen(comparison, chosen, axis, limits, text, large)
     if grid_last:
         with all_heads:
-            subject = (run.key, own.unit, own.how.fold)
-            if progress.watched(
-                "all heads", "layers done", "all_heads", subject, lambda: _read_all(run, axis, own.how)
-            ):
+            is_all_read = progress.watched(
+                "all heads",
+                "layers done",
+                "all_heads",
+                (run.key, own.unit, own.how.fold),
+                lambda: _read_all(run, axis, own.how),
+                resumes=True,
+            )
+            if is_all_read:
                 _grid(comparison, axis)
     if chosen:
         _numbers(comparison, chosen, axis)

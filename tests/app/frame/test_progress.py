@@ -31,9 +31,11 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     of_steps, heard_by, ending, begun = progress.of_steps, passes.heard_by, set[str](), [""]
 
-    def noted(said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass"):
+    def noted(
+        said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass", resumes: bool = False
+    ):
         begun.append(key)
-        return of_steps(said, stop, steps, key)
+        return of_steps(said, stop, steps, key, resumes)
 
     def until_pressed(hear: Listener):
         def hear_and_end(done: int, total: int, note: str) -> None:

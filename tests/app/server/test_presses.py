@@ -37,6 +37,20 @@ def test_any_other_press_waits(key: str) -> None:
     assert requests.on_scriptrunner_yield() is None
 
 
+def test_any_event_in_a_fragment_ends_work_that_resumes() -> None:
+    """Also a component's click or word that its data was lost, whose state is no button's."""
+    requests = ScriptRequests()
+    requests.on_scriptrunner_yield()
+    states = WidgetStates()
+    states.widgets.add(id="$$ID-0123-heads", json_value="{}")
+    assert requests.request_rerun(RerunData(fragment_id="view", widget_states=states))
+    assert requests.on_scriptrunner_yield() is None
+    presses.make_urgent(requests)
+    request = requests.on_scriptrunner_yield()
+    assert request is not None
+    assert request.rerun_data.widget_states == states
+
+
 def test_nothing_is_asked_of_a_queue_without_a_press() -> None:
     requests = ScriptRequests()
     presses.make_urgent(requests, "stop_graph")
