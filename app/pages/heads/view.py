@@ -64,11 +64,21 @@ def render(comparison: Comparison) -> None:
         beside = _compared(rankings["A"], rankings["B"], now) if "B" in rankings else _alone(rankings["A"], now)
         with beside:
             _doubts(rankings)
-            charts.draw(own.rows(rankings), "The score of every head with its interval")
-            if comparison.n_layers * comparison.n_heads > MAX_INTERVALS:
-                st.caption("Of so many heads the 95% intervals are in the tooltips and in the table, not in the plot.")
+            if not any(isinstance(job, detection.Input) for job in work.waiting):
+                _plot(rankings)
     _about(comparison, sides, now)
     progress.go_on(work, detection.do)
+
+
+def _plot(rankings: Mapping[str, HeadRanking]) -> None:
+    """Plot every head's score, once all sequences are measured.
+
+    To draw it after each sequence takes a browser longer than the server takes to measure the next one. What the server
+    sends would pile up, with the server's ping behind it, until the connection is taken for dead.
+    """
+    charts.draw(own.rows(rankings), "The score of every head with its interval")
+    if max(each.values.size for each in rankings.values()) > MAX_INTERVALS:
+        st.caption("Of so many heads the 95% intervals are in the tooltips and in the table, not in the plot.")
 
 
 def texts() -> tuple[str, ...]:

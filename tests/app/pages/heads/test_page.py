@@ -10,11 +10,12 @@ from streamlit.testing.v1 import AppTest
 from headlight.app.components import Column, HeadGrid
 from headlight.app.frame import progress
 from headlight.app.pages.heads import view as finder
-from headlight.app.parts import detection
+from headlight.app.parts import charts, detection
 from headlight.app.parts.detection import AblationJob, Input
 from headlight.app.runs import jobs
 from headlight.model import load
 from headlight.model.roles.tables import head_tables
+from headlight.model.runs.edits import Head
 from tests.places import MAIN
 
 SECONDS = 120
@@ -96,6 +97,22 @@ def test_stopped_work_keeps_what_is_done_and_can_go_on(page: AppTest, monkeypatc
     press(page, "Measure")
     assert len(done) == 10
     assert "Ablate 6 heads" in [label.partition(" (")[0] for label in offered(page)]
+
+
+def test_the_plot_is_drawn_once_all_sequences_are_measured(page: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn after each, it took a slow browser so long that the server's ping was not answered in time."""
+    maps, plots = list[int](), list[int]()
+
+    def note_left(drawn: list[int]) -> tuple[Head, ...]:
+        drawn.append(len(jobs.get_jobs("detection").waiting))
+        return ()
+
+    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(finder, "head_grid", lambda grid, **look: note_left(maps))
+    monkeypatch.setattr(charts, "draw", lambda rows, alt: note_left(plots))
+    press(page, "Measure")
+    assert maps == [*range(9, -1, -1)]
+    assert plots == [0]
 
 
 def test_the_legends_counts_are_those_of_the_labels_table_and_a_role_lists_its_heads_alone(
