@@ -114,10 +114,13 @@ def of_steps(
     place, bars, begun, before, drawn = st.empty(), list[DeltaGenerator](), 0.0, 0, ""
     button = selection.widget_key(f"stop_{key}")
 
-    def hear(done: int, total: int, note: str) -> None:
-        nonlocal begun, before, drawn
+    def hear_events() -> None:
         presses.let_through(None if resumes else button)
         hear_stop()
+
+    def hear(done: int, total: int, note: str) -> None:
+        nonlocal begun, before, drawn
+        hear_events()
         begun = begun if done else time.monotonic()
         took = time.monotonic() - begun
         before = done if took < INSTANT else before
@@ -137,7 +140,7 @@ def of_steps(
             st.button("Stop", on_click=stop, key=button)
 
     try:
-        with st.spinner(plain(said), show_time=True), passes.heard_by(hear):
+        with st.spinner(plain(said), show_time=True), passes.heard_by(hear, hear_events):
             yield
     except Exception:  # Streamlit's own ending of a run is none, and draws nothing more
         place.empty()

@@ -18,16 +18,27 @@ Zero steps mean that something else has to end first.
 What it raises ends the computation, of which nothing is kept."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_checking: ContextVar[Callable[[], None] | None] = ContextVar("checking", default=None)
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
-    """Report progress inside the `with` block to this listener."""
-    token = _listener.set(listener)
+def heard_by(listener: Listener, checking: Callable[[], None] | None = None) -> Iterator[None]:
+    """Report progress inside the `with` block to this listener, and call `checking` within long steps.
+
+    What that raises ends the computation too.
+    """
+    token, checked = _listener.set(listener), _checking.set(checking)
     try:
         yield
     finally:
         _listener.reset(token)
+        _checking.reset(checked)
+
+
+def check() -> None:
+    """End the computation here where nobody waits for it any more."""
+    if (checking := _checking.get()) is not None:
+        checking()
 
 
 def tell(done: int, total: int, steps: str = "") -> None:

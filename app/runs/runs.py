@@ -105,6 +105,9 @@ class _Server(Host):
     def tell(self, done: int, total: int) -> None:
         passes.tell(done, total)
 
+    def check(self) -> None:
+        passes.check()
+
     def on_device(self, model: Transformer) -> Transformer:
         return models.on_device(model)
 

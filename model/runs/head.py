@@ -85,6 +85,7 @@ def pattern_blocks(
         return
     rule = made.rule(layer) if head is None else made.rule(layer).of_heads(heads)
     for block in query_blocks(n_pos):
+        made.host.check()
         with torch.inference_mode():
             yield block, _rows(made, layer, rule, block, head)
 

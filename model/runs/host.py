@@ -73,6 +73,9 @@ class Host:
     def tell(self, done: int, total: int) -> None:
         """Receive the progress of a computation; an exception raised here stops it."""
 
+    def check(self) -> None:
+        """Look, between two parts of a step, whether to go on; an exception raised here stops the computation."""
+
     def on_device(self, model: Transformer) -> Transformer:
         """The model where passes are to be made."""
         return model

@@ -110,6 +110,7 @@ def _causal_scores(made: Run, layer: int, attn_scale: float) -> Iterator[tuple[i
     memory = q.new_empty(ROWS * q.shape[1])
     later = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
     for first, head in product(range(0, q.shape[1], ROWS), range(len(q))):
+        made.host.check()
         queries = q[head, first : first + ROWS]
         n_rows, n_keys = len(queries), first + len(queries)
         scores = memory[: n_rows * n_keys].view(n_rows, n_keys)

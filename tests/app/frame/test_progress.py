@@ -37,13 +37,13 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
         begun.append(key)
         return of_steps(said, stop, steps, key, resumes)
 
-    def until_pressed(hear: Listener):
+    def until_pressed(hear: Listener, check: Callable[[], None] | None = None):
         def hear_and_end(done: int, total: int, note: str) -> None:
             hear(done, total, note)
             if begun[-1] in ending and done:
                 raise StopException
 
-        return heard_by(hear_and_end)
+        return heard_by(hear_and_end, check)
 
     monkeypatch.setattr(progress, "of_steps", noted)
     monkeypatch.setattr(passes, "heard_by", until_pressed)
@@ -75,13 +75,13 @@ def test_a_session_that_waits_for_another_can_be_stopped(
     monkeypatch.setattr(gate, "TICK", 0.01)
     heard_by = passes.heard_by
 
-    def until_pressed(hear: Listener):
+    def until_pressed(hear: Listener, check: Callable[[], None] | None = None):
         def hear_and_end(done: int, total: int, note: str) -> None:
             hear(done, total, note)
             if " in line" in note:
                 raise StopException
 
-        return heard_by(hear_and_end)
+        return heard_by(hear_and_end, check)
 
     monkeypatch.setattr(passes, "heard_by", until_pressed)
     with runs.turn():  # another session's
