@@ -1,6 +1,7 @@
 """Long work shows how far it is, and is stopped by a press; what was asked for can be asked for again."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
@@ -33,11 +34,11 @@ def ending(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> set[
 
     def noted(
         said: str, stop: Callable[[], None], steps: str = "layers done", key: str = "pass", resumes: bool = False
-    ):
+    ) -> AbstractContextManager[None]:
         begun.append(key)
         return of_steps(said, stop, steps, key, resumes)
 
-    def until_pressed(hear: Listener, check: Callable[[], None] | None = None):
+    def until_pressed(hear: Listener, check: Callable[[], None] | None = None) -> AbstractContextManager[None]:
         def hear_and_end(done: int, total: int, note: str) -> None:
             hear(done, total, note)
             if begun[-1] in ending and done:
@@ -75,7 +76,7 @@ def test_a_session_that_waits_for_another_can_be_stopped(
     monkeypatch.setattr(gate, "TICK", 0.01)
     heard_by = passes.heard_by
 
-    def until_pressed(hear: Listener, check: Callable[[], None] | None = None):
+    def until_pressed(hear: Listener, check: Callable[[], None] | None = None) -> AbstractContextManager[None]:
         def hear_and_end(done: int, total: int, note: str) -> None:
             hear(done, total, note)
             if " in line" in note:

@@ -9,8 +9,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from headlight.app.pages.attention import view
-from headlight.app.parts import first_heads
-from headlight.app.runs import runs
+from headlight.app.parts import first_heads, grid
+from headlight.app.runs import passes, runs
 from headlight.model.attention import folding, receiver_heads
 from headlight.model.runs import head, summaries
 from headlight.model.runs import run as runs_module
@@ -26,7 +26,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for module, name in ((runs_module, "LONG"), (first_heads, "LONG"), (summaries, "LONG"), (view, "LONG_RUN")):
         monkeypatch.setattr(module, name, 5)
     steps: list[str] = []
-    for name, module in (("heads", view), ("draw", view.grid)):
+    for name, module in (("heads", view), ("draw", grid)):
         monkeypatch.setattr(module, name, _noting(steps, name, getattr(module, name)))
     return steps
 
@@ -69,8 +69,8 @@ def test_a_click_is_heard_within_a_layer(
             _click()
         look()
 
-    look = runs.passes.check
-    monkeypatch.setattr(runs.passes, "check", check)
+    look = passes.check
+    monkeypatch.setattr(passes, "check", check)
     monkeypatch.setattr(summaries, "ROWS", 3)
     monkeypatch.setattr(head, "QUERIES", 3)
     page("attention", Comparison(_new(run, f"within {unit}")), unit=unit, heads=((0, 0),))
