@@ -116,7 +116,7 @@ def compared(view: View) -> dict[str, str]:
 
 
 def _take_walk(browser: Browser, url: str, folder: Path) -> None:
-    """What each click of the walk leads to, from one heading to the next."""
+    """What there is at each stop of the walk, from one heading to the next."""
     driver = Driver(browser, url)
     driver.page.set_viewport_size({"width": 1280, "height": WALK_HEIGHT})
     for number, (_, (first, last)) in enumerate(zip(walk(driver), WALK, strict=True), start=1):

@@ -1,4 +1,4 @@
-"""A walk through every page, and the tutorial's five clicks from a prediction to the two heads that make it."""
+"""A walk through every page, and the tutorial's four clicks from a prediction to the two heads that make it."""
 
 from playwright.sync_api import expect
 
@@ -44,10 +44,10 @@ def test_the_page_of_another_model_keeps_the_prompt_of_the_others(app: Driver) -
     expect(app.prompt).to_have_value(PROMPT)
 
 
-def test_five_clicks_lead_from_a_prediction_to_a_named_circuit(app: Driver) -> None:
-    clicks = walk(app)
-    for said, _ in zip(SAID, clicks, strict=False):
+def test_four_clicks_lead_from_a_prediction_to_a_named_circuit(app: Driver) -> None:
+    stops = walk(app)
+    for said, _ in zip(SAID, stops, strict=False):
         expect(app.page.get_by_text(said)).to_be_visible()
-    assert len(list(clicks)) == 1
+    assert len(list(stops)) == 1
     assert app.panels.locator("figcaption strong").all_inner_texts() == ["L0H0", "L1H0"]
     assert not app.outside

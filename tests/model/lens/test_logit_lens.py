@@ -102,6 +102,7 @@ def test_measures_know_their_units_and_axes() -> None:
         "top_tokens": ("token id", ("layer", "pos", "k")),
         "top_probs": ("probability", ("layer", "pos", "k")),
         "log_normalizer": ("nats", ("layer", "pos")),
+        "final_probs": ("probability", ("layer", "pos")),
         "entropy": ("nats", ("layer", "pos")),
         "kl_from_final": ("nats", ("layer", "pos")),
     }
@@ -232,8 +233,9 @@ def test_each_logit_is_computed_once() -> None:
     resid, W_U, b_U, _ = random_case(n_layers=3, n_pos=200, d_model=8, d_vocab=5000)
     with FlopCounterMode(display=False) as counter:
         logit_lens(resid, normalize, W_U, b_U)
-    # Besides, the mean of each logit under the final distribution is one product more.
-    assert counter.get_total_flops() == 2 * 3 * 200 * (8 + 1) * 5000
+    # Besides, the mean of each logit under the final distribution is one product more, and the final answer's logit in
+    # each layer is computed by itself.
+    assert counter.get_total_flops() == 2 * 3 * 200 * ((8 + 1) * 5000 + 8)
 
 
 def test_nothing_larger_than_a_tile_is_made() -> None:
