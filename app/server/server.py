@@ -1,7 +1,6 @@
 """Streamlit's server, with an address from which a page fetches arrays before its script runs again."""
 
 import logging
-import sys
 import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,9 +33,6 @@ from headlight.model.base.file_copies import copy_files
 HEAD, PICTURE, OTHERS = "/fetch/{name}/{layer:place}/{head:place}", "/fetch/{name}/{theme:place}", "/fetch/{rest:path}"
 NO_PLACE = "The layer and the head in this address have to be whole numbers, as in /fetch/name/0/11."
 NEW = {"Cache-Control": "no-store"}
-SWITCH_SECONDS = (
-    0.0005  # for which a thread that draws a page keeps Python's lock while others wait; by default ten times
-)
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Encoding": "identity",  # weights hardly shrink, and compressing them takes longer than sending them
@@ -105,12 +101,7 @@ def _refused(request: Request) -> Response:
 
 @asynccontextmanager
 async def _prepared(app: App) -> AsyncIterator[None]:
-    """Make this process ready for many sessions, before the first of them is served.
-
-    A pass gives Python's lock up at each of its thousands of operations, and gets it back when a page that is drawn has
-    had its time.
-    """
-    sys.setswitchinterval(SWITCH_SECONDS)
+    """Make this process ready for many sessions, before the first of them is served."""
     reuse_freed_memory()
     raise_files_limit()
     preload()
