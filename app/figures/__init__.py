@@ -251,7 +251,8 @@ def head_scatter(
     """A score of every head [layer, head] as a point above its layer, with its interval if both ends are passed."""
     unit = _unit(next(iter(_sides(scores).values())), "score")
     low, high = (None if each is None else _arrays(each) for each in (low, high))
-    return figure([[plots.points(_arrays(scores), title=title, unit=unit, low=low, high=high)]], dark)
+    drawn = plots.points(_arrays(scores), title=title, unit=unit, low=low, high=high, interval_name="interval")
+    return figure([[drawn]], dark)
 
 
 def head_statistics(mean: Any, sd: Any, *, title: str = "", dark: bool = False) -> "Figure":

@@ -187,6 +187,7 @@ def points(
     low: Mapping[str, np.ndarray] | None = None,
     high: Mapping[str, np.ndarray] | None = None,
     words: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    interval_name: str = "95%",
 ) -> Plot:
     """Every head [layer, head] as a point above its layer, in order from left to right, with its interval if any.
 
@@ -205,7 +206,7 @@ def points(
                 [
                     f"L{layer}H{head} {name}",
                     quantity(float(values[layer, head]), unit),
-                    spelled(float(low[name][layer, head]), float(high[name][layer, head]), unit)
+                    spelled(float(low[name][layer, head]), float(high[name][layer, head]), unit, interval_name)
                     if low and high
                     else "",
                     words[name][layer][head] if words else "",
@@ -223,9 +224,9 @@ def points(
     return Plot(title, Axis("layer", [f"L{layer}" for layer in range(n_layers)]), Axis(measured(what, unit)), traces)
 
 
-def spelled(low: float, high: float, unit: str) -> str:
+def spelled(low: float, high: float, unit: str, name: str = "95%") -> str:
     """An interval in words; nothing where there is none."""
-    return f"95%: {quantity(low, unit)} to {quantity(high, unit)}" if np.isfinite([low, high]).all() else ""
+    return f"{name}: {quantity(low, unit)} to {quantity(high, unit)}" if np.isfinite([low, high]).all() else ""
 
 
 def interval(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, Any]:

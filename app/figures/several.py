@@ -33,7 +33,14 @@ def prompts(values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, 
     known = values[np.isfinite(values)]
     own = plots.counts(known, title=f"{title} of {head}", unit=f"{title} ({unit})", y_title="prompts", share=0.7)
     called = f"{title} of every head, mean ± standard deviation"
-    every = plots.points({"": mean}, title=called, unit=unit, low={"": mean - sd}, high={"": mean + sd})
+    every = plots.points(
+        {"": mean},
+        title=called,
+        unit=unit,
+        low={"": mean - sd},
+        high={"": mean + sd},
+        interval_name="mean ± standard deviation",
+    )
     return [own, every] if len(known) > 1 else [every]
 
 

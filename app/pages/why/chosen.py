@@ -28,7 +28,7 @@ def _strongest(comparison: Comparison, chosen: Selection) -> Head:
         if part.layer is not None and part.head is not None
     }
     shared = [head for head in sizes if head[0] < comparison.n_layers and head[1] < comparison.n_heads]
-    return max(shared, key=sizes.__getitem__, default=clearest(comparison)[0])
+    return max(shared, key=sizes.__getitem__) if shared else clearest(comparison)[0]
 
 
 def query_place(comparison: Comparison, chosen: Selection) -> int:
