@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from headlight.model.compute import product
 from headlight.model.nn.config import TransformerConfig
-from headlight.model.nn.hooks import Tap
+from headlight.model.nn.hooks import NO_TAP, Tap
 from headlight.model.nn.layers.parameters import normal, widened, zeros
 
 
@@ -46,6 +46,8 @@ ExpertOutput = tuple[
     int, Tensor, Tensor, Float[Tensor, "token d_model"]
 ]  # expert, rows, positions, what it gives there
 FROM_MLP = "batch pos d_mlp, d_mlp d_model -> batch pos d_model"
+HOOKS = ("hook_pre", "hook_pre_linear", "hook_post")
+ROWS = 1024  # tokens at a time where nobody looks at neurons: as fast as all, with an eighth of the memory at 8,192
 
 
 class MLP(nn.Module):
@@ -60,7 +62,15 @@ class MLP(nn.Module):
     def forward(
         self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap
     ) -> Float[Tensor, "_ pos d_model"]:  # an edit of the neurons may make a larger batch of one
+        if _is_long(normalized_resid_mid) and not any(map(tap.look, HOOKS)):
+            return self._by_rows(normalized_resid_mid)
         return product(self.post(normalized_resid_mid, tap), self.W_out, FROM_MLP, self.b_out)
+
+    def _by_rows(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        out = torch.empty_like(normalized_resid_mid)
+        for some, of_some in zip(normalized_resid_mid.split(ROWS, 1), out.split(ROWS, 1), strict=True):
+            of_some.copy_(product(self.post(some, NO_TAP), self.W_out, FROM_MLP, self.b_out))
+        return out
 
     def post(self, normalized_resid_mid: Float[Tensor, "batch pos d_model"], tap: Tap) -> Float[Tensor, "_ pos d_mlp"]:
         """Activations of the neurons: the input of W_out."""
@@ -113,6 +123,11 @@ class ClippedGatedMLP(GatedMLP):
 
     def _gated(self, gate: Float[Tensor, "_ pos d_mlp"], linear: Float[Tensor, "_ pos d_mlp"]) -> Tensor:
         return self.act_fn(gate.clamp(max=self.limit)) * (linear.clamp(-self.limit, self.limit) + 1)
+
+
+def _is_long(x: Float[Tensor, "batch pos d_model"]) -> bool:
+    """Whether the neurons of all tokens would take much memory, on the CPU, for nothing that derivatives go to."""
+    return x.shape[1] > ROWS and torch.is_inference_mode_enabled() and x.device.type == "cpu"
 
 
 class MoE(nn.Module):

@@ -8,12 +8,13 @@ from torch.nn import functional as F
 
 from headlight.model import TransformerConfig
 from headlight.model.nn.blocks import Block
-from headlight.model.nn.hooks import NO_TAP
+from headlight.model.nn.hooks import NO_TAP, Collect
 from headlight.model.nn.layers.attention import Attention, attention_scale
-from headlight.model.nn.layers.mlp import ACTIVATIONS
+from headlight.model.nn.layers.mlp import ACTIVATIONS, MLP, ROWS
 from headlight.model.nn.layers.norms import LayerNorm, LayerNormPre, build_norm
 from headlight.model.nn.layers.positions import place
 from headlight.model.nn.layers.scores import ScoreRule
+from tests.allocated import peak_bytes
 from tests.model.oracles import TINY, random_model
 
 CPU = torch.device("cpu")
@@ -92,6 +93,22 @@ def test_scores_are_divided_by_the_layer_s_number_when_asked() -> None:
 )
 def test_activation_functions_by_hand(name: str, at_one: float) -> None:
     assert ACTIVATIONS[name](torch.tensor(1.0)).item() == pytest.approx(at_one, rel=1e-6)  # float32
+
+
+@pytest.mark.parametrize("is_gated", [False, True])
+def test_neurons_that_nobody_looks_at_are_computed_some_tokens_at_a_time(is_gated: bool) -> None:
+    n_tokens, d_mlp = 8 * ROWS + 5, 64
+    mlp = random_model(gated_mlp=is_gated, d_mlp=d_mlp).blocks[0].mlp
+    assert isinstance(mlp, MLP)
+    x = torch.randn(1, n_tokens, 12, generator=torch.Generator().manual_seed(0))
+    pre = x @ (mlp.W_gate if is_gated else mlp.W_in) + (mlp.b_gate if is_gated else mlp.b_in)
+    post = F.gelu(pre, approximate="tanh") * (x @ mlp.W_in + mlp.b_in if is_gated else 1)
+    expected, watching = post @ mlp.W_out + mlp.b_out, Collect(["hook_post"])
+    with torch.inference_mode():
+        assert peak_bytes(lambda: mlp(x, NO_TAP)) < 4 * n_tokens * d_mlp  # one number of each neuron
+        torch.testing.assert_close(mlp(x, NO_TAP), expected, rtol=1e-5, atol=1e-5)  # another order of sums
+        torch.testing.assert_close(mlp(x, watching), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(watching.kept["hook_post"], post, rtol=1e-5, atol=1e-5)
 
 
 def test_per_head_matrices_are_views_of_one_plain_matrix() -> None:
