@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from headlight import __version__
 from headlight.app.server.flags import EVERYWHERE, Settings, parser
-from headlight.app.server.guard import guard
+from headlight.app.server.guard import WORKER, guard
 
 
 def server_options(chosen: Settings) -> list[str]:
@@ -34,7 +34,8 @@ def main() -> None:
         return
     if find_spec("streamlit") is None:
         sys.exit("The page needs more than the library: pip install 'headlight[app]', or 'path/to/clone[app]'.")
-    restarted = guard()  # first, while this process is small
+    worker = os.environ.pop(WORKER, "")
+    restarted = not worker and guard()  # first, while this process is small
     gc.disable()  # until the imports are done, which memory.py freezes: collecting takes a fifth of the start
     from headlight.app.server.settings import SERVER, read  # here: --help answers without importing torch
     from headlight.model.base.errors import ConfigError
@@ -43,9 +44,19 @@ def main() -> None:
         chosen = read(flags, os.environ)
     except ConfigError as error:
         sys.exit(f"Headlight cannot start. {error}")
+    if chosen.workers > 1 and not worker:
+        from headlight.app.server.front import serve  # here: one process needs none
+
+        gc.enable()
+        sys.exit(serve(chosen, restarted))
     from streamlit.web import cli  # here: errors in the settings do not wait for it
 
     options = server_options(chosen) + (["--server.headless=true"] if restarted else [])  # a browser is open already
+    if worker:
+        from headlight.app.server.front import Place
+        from headlight.app.server.worker import take
+
+        options += take(Place.read(worker))
     cli.main(["run", str(SERVER), *options, "--", *flags], prog_name="streamlit")
 
 

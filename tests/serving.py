@@ -19,7 +19,7 @@ from headlight.app.server.settings import SERVER
 from tests.places import ROOT
 
 MAKE_RUN = (sys.executable, "-m", "headlight.app")
-START_SECONDS = 60
+START_SECONDS = 120  # on a busy machine, two processes too
 PATIENCE = 60_000  # milliseconds that anything may take to be seen on a busy machine
 # The first two let it run as root and without a screen; the rest keep it from calling its maker.
 CHROMIUM_FLAGS = [
@@ -54,7 +54,9 @@ def headlight(
     Raises:
         RuntimeError: it did not start; the message is its log.
     """
-    with _server([*command, *flags], folder, port or free_port(), working, **environment) as url:
+    port = port or free_port()
+    own = {"HEADLIGHT_PORT": str(port), **environment}
+    with _server([*command, *flags], folder, port, working, "healthz", **own) as url:
         yield url
 
 

@@ -124,7 +124,7 @@ THIRD_PARTY = {
     "app.scanning": {"tqdm"},
     "app.experimenting": {"tqdm"},
     "app.circuit_experimenting": {"tqdm"},
-    "app.server": {"streamlit", "starlette", "prometheus_client"},
+    "app.server": {"streamlit", "starlette", "uvicorn", "prometheus_client"},
     "app.components": {"streamlit", "numpy", "jaxtyping"},
     "app.figures": {"numpy", "plotly lazily"},
     "app.frame": {"streamlit", "numpy", "torch", "jaxtyping"},

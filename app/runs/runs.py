@@ -56,7 +56,7 @@ def _share_threads(n_running: int) -> None:
 
     Two runs with two threads each on two cores wait for each other at the end of every operation.
     """
-    torch.set_num_threads(settings().threads or max(1, ALL_THREADS // n_running))
+    torch.set_num_threads(settings().threads or max(1, ALL_THREADS // (n_running * settings().workers)))
 
 
 @cache

@@ -10,7 +10,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from headlight.app.server.protection import HEALTH, STREAMLIT_HEALTH
+from headlight.app.server.flags import HEALTH
+from headlight.app.server.protection import STREAMLIT_HEALTH
 from headlight.app.server.settings import settings
 
 PARAMETER, COOKIE = "token", "headlight_access"

@@ -4,10 +4,8 @@ No visitor takes them all: an address has a share. Behind a proxy it is the one 
 trusts it: one on this machine, or at the addresses in FORWARDED_ALLOW_IPS.
 """
 
-import sys
 from asyncio import AbstractEventLoop
 from collections import Counter
-from contextlib import suppress
 from functools import cache
 from html import escape
 from typing import Any
@@ -21,13 +19,10 @@ from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 
 from headlight.app.server import metrics
+from headlight.app.server.open_files import files_limit
 from headlight.app.server.rates import RateLimit, network_of
 from headlight.app.server.settings import is_loopback, settings
 
-if sys.platform != "win32":  # which has neither the module nor the limit
-    import resource
-
-MAX_FILES = 2**16  # more are of no use, and some programs go through all numbers up to the limit
 RESERVED = 128  # open files of the process itself: the log, models, scans, uploads
 PER_SESSION = 2  # its websocket, and a connection that fetches files for it
 SHARE = 4  # an address may have the sessions divided by this, where no setting says how many
@@ -145,7 +140,7 @@ def _is_upload(scope: Scope) -> bool:
 
 def max_sessions() -> int:
     """The setting, or fewer where the system lets the process open fewer files."""
-    return min(settings().sessions, max(1, (_files_limit() - RESERVED) // PER_SESSION))
+    return min(settings().sessions, max(1, (files_limit() - RESERVED) // PER_SESSION))
 
 
 def max_sessions_of(address: str) -> int:
@@ -154,23 +149,6 @@ def max_sessions_of(address: str) -> int:
     if not address or is_loopback(address):
         return most
     return min(most, settings().sessions_of_address or max(1, most // SHARE))
-
-
-def _files_limit() -> int:
-    if sys.platform == "win32":
-        return MAX_FILES
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return MAX_FILES if soft == resource.RLIM_INFINITY else soft
-
-
-def raise_files_limit() -> None:
-    """Let the process open as many files as the system lets it ask for: often 1,024 unless it asks."""
-    if sys.platform != "win32":
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            with suppress(ValueError, OSError):  # macOS tells no bound and has one
-                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @cache

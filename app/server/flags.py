@@ -9,6 +9,7 @@ from headlight import __version__
 FILE = "headlight.toml"
 EVERYWHERE = ("0.0.0.0", "::")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+HEALTH = "healthz"  # the address at which the server says that it is ready
 GIB_RANGE = (0.0, 4096.0)
 
 
@@ -42,6 +43,9 @@ class Settings:
         one_of=("stored", "float32", "bfloat16"),
     )
     threads: int = _set(0, "processor threads of a run; 0 shares torch's among those under way", between=(0, 1024))
+    workers: int = _set(
+        1, "processes that serve: each has its share of threads, runs, sessions and memory", between=(1, 64)
+    )
     models_gib: float = _set(4.0, "memory for open models, mapped files counted in full", between=GIB_RANGE)
     cache_gib: float = _set(1.0, "memory for runs that are kept", between=GIB_RANGE)
     run_gib: float = _set(1.5, "memory that one run may take by estimate", between=GIB_RANGE)

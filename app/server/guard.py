@@ -12,6 +12,7 @@ from threading import Thread
 from types import FrameType
 
 MIN_SECONDS = 10  # what ends sooner would end again, as where memory does not suffice to start
+WORKER = "_HEADLIGHT_WORKER"  # the variable that tells a process of front.py its place
 FORWARDED = (signal.SIGINT, signal.SIGTERM)  # by which a server is stopped
 
 

@@ -1,9 +1,10 @@
 """Figures about the running server, for Prometheus."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import REGISTRY, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 SECONDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # upper edges of the histograms' buckets
@@ -39,3 +40,25 @@ def watch(state: State) -> None:
 def exposition() -> bytes:
     """All figures in Prometheus's text format, those of the process (memory, open files) included."""
     return generate_latest(REGISTRY)
+
+
+class _Together(Collector):
+    """Figures that are there already."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._families
+
+
+def together(expositions: Sequence[bytes]) -> bytes:
+    """The figures of several workers in one text, each with its worker's number as a label."""
+    families = dict[str, Metric]()
+    for number, text in enumerate(expositions):
+        for family in text_string_to_metric_families(text.decode()):
+            whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for name, labels, value, *_ in family.samples:
+                whole.add_sample(name, {**labels, "worker": str(number)}, value)
+    return generate_latest(_Together(families.values()))

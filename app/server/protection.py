@@ -18,9 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import get_option
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from headlight.app.server.flags import HEALTH
 from headlight.app.server.settings import settings
 
-HEALTH, STREAMLIT_HEALTH = "healthz", "_stcore/health"
+STREAMLIT_HEALTH = "_stcore/health"
 CLOSED = "_stcore/metrics", "_stcore/agent/"
 PORTS = {"http": 80, "https": 443}
 WRONG_HOST = (

@@ -1,5 +1,6 @@
 """Streamlit's server, with an address from which a page fetches arrays before its script runs again."""
 
+import json
 import logging
 import webbrowser
 from collections.abc import AsyncIterator
@@ -19,10 +20,11 @@ from streamlit.runtime.app_session import AppSession
 from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs import models, runs
 from headlight.app.runs.limits import BusyError
-from headlight.app.server import capacity, manual, memory, metrics, theme
+from headlight.app.server import capacity, manual, memory, metrics, theme, worker
 from headlight.app.server.access import Access
-from headlight.app.server.capacity import Capacity, raise_files_limit, spare_files, visitor
+from headlight.app.server.capacity import Capacity, spare_files, visitor
 from headlight.app.server.flags import EVERYWHERE
+from headlight.app.server.open_files import raise_files_limit
 from headlight.app.server.preload import preload
 from headlight.app.server.protection import HEALTH, Protection
 from headlight.app.server.settings import MAIN, is_loopback, settings
@@ -75,15 +77,23 @@ def _fetched(request: Request) -> Response:
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")
 
 
-def _health(request: Request) -> Response:
+async def _health(request: Request) -> Response:
     """That the server is ready, and how much is open on it, for what watches over it."""
-    return JSONResponse({"ready": True, "models_open": models.n_open(), "sessions": capacity.n_sessions()}, headers=NEW)
+    if worker.is_for_all(request):
+        answers = await worker.ask_all(request)
+        states = [json.loads(answer) for answer in answers if answer]
+    else:
+        answers, states = [], [{"models_open": models.n_open(), "sessions": capacity.n_sessions()}]
+    sums = {name: sum(state[name] for state in states) for name in ("models_open", "sessions")}
+    return JSONResponse({"ready": all(answers), **sums}, 200 if all(answers) else 503, NEW)
 
 
-def _metrics(request: Request) -> Response:
+async def _metrics(request: Request) -> Response:
     if not (settings().open_metrics or is_loopback(visitor(request.scope))):
         return PlainTextResponse("Figures are for this machine alone, unless it is started with --open-metrics 1.", 403)
-    return Response(metrics.exposition(), headers=NEW, media_type=CONTENT_TYPE_LATEST)
+    is_for_all = worker.is_for_all(request)
+    figures = metrics.together(await worker.ask_all(request)) if is_for_all else metrics.exposition()
+    return Response(figures, headers=NEW, media_type=CONTENT_TYPE_LATEST)
 
 
 def _log_runs() -> None:
@@ -146,6 +156,6 @@ app = App(
         Route("/metrics", _metrics),
         *manual.routes(),
     ],
-    middleware=[Middleware(Protection), Middleware(Access), Middleware(Capacity)],
+    middleware=[*worker.middleware(), Middleware(Protection), Middleware(Access), Middleware(Capacity)],
     lifespan=_prepared,
 )

@@ -11,7 +11,7 @@ import sys
 import tomllib
 from argparse import ArgumentError
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field
+from dataclasses import Field, replace
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
@@ -37,9 +37,25 @@ MAIN, SERVER = Path(__file__).parents[1] / "main.py", Path(__file__).parent / "s
 
 @cache
 def settings() -> Settings:
-    """This server's settings, read once."""
+    """This process's settings, read once: of several that serve each has its share of what is for all."""
     started = Path(sys.argv[0]).absolute() in (MAIN, SERVER)  # then what stands behind it is meant for it
-    return read(sys.argv[1:] if started else [], os.environ)
+    return share(read(sys.argv[1:] if started else [], os.environ))
+
+
+def share(chosen: Settings) -> Settings:
+    """One worker's share of the settings that are for the server as a whole."""
+
+    def part(number: int) -> int:
+        return -(-number // chosen.workers)
+
+    return replace(
+        chosen,
+        models_gib=chosen.models_gib / chosen.workers,
+        cache_gib=chosen.cache_gib / chosen.workers,
+        runs_at_once=part(chosen.runs_at_once),
+        runs_waiting=part(chosen.runs_waiting),
+        sessions=part(chosen.sessions),
+    )
 
 
 def only_this_machine() -> bool:
@@ -156,6 +172,8 @@ def _of_its_kind(kind: Any, value: object) -> object:
 
 def _agreeing(chosen: Settings) -> Settings:
     """The settings, if they are consistent and refer to existing files."""
+    if chosen.workers > 1 and sys.platform == "win32":
+        raise ConfigError(f"workers is {chosen.workers}; on Windows there can be one alone. Leave it out.")
     if chosen.models_folder and not os.path.isdir(Path(chosen.models_folder).expanduser()):
         raise ConfigError(
             f"models_folder is {chosen.models_folder!r}, which is no folder. Create it, or give one that is there."

@@ -80,9 +80,9 @@ def waits(url: str, seed: int, options: Namespace, everybody_in: Barrier) -> lis
 
 
 def processor_seconds(url: str) -> float:
-    """Seconds of the processor that the server has taken, of all its threads."""
+    """Seconds of the processor that the server has taken, of all its threads and workers."""
     families = text_string_to_metric_families(requests.get(f"{url}/metrics", timeout=60).text)
-    return next(each.samples[0].value for each in families if each.name == "process_cpu_seconds")
+    return sum(each.value for family in families if family.name == "process_cpu_seconds" for each in family.samples)
 
 
 def flags() -> tuple[Namespace, list[str]]:

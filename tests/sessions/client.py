@@ -33,6 +33,7 @@ class Client:
 
     def __init__(self, url: str, query: str = "", headers: Mapping[str, str] | None = None) -> None:
         self._url, self._query, self._page, self._headers = url, query, "", headers or {}
+        self._browser = requests.Session()  # which keeps cookies
         self._line = ExitStack()
         self._states: dict[str, WidgetState] = {}
         self._held: dict[str, np.ndarray] = {}  # arrays by digest, which are not sent again
@@ -43,6 +44,8 @@ class Client:
         """Connect, ask for the page, and wait until it is drawn."""
         stream = f"{self._url.replace('http', 'ws', 1)}/_stcore/stream"
         self._line.close()
+        if not self._browser.cookies:  # one of several workers tells its own
+            self._browser.get(f"{self._url}/", headers={**self._headers, "Accept": "text/html"}, timeout=PATIENCE)
         self._socket = self._line.enter_context(
             connect(
                 stream,
@@ -50,7 +53,7 @@ class Client:
                 subprotocols=[Subprotocol("streamlit")],
                 proxy=None,
                 open_timeout=PATIENCE,
-                additional_headers=self._headers,
+                additional_headers={**self._headers, **({"Cookie": cookies} if (cookies := self.cookies) else {})},
             )
         )
         self._rerun()
@@ -65,6 +68,11 @@ class Client:
     def close(self) -> None:
         """Hang up."""
         self._line.close()
+
+    @property
+    def cookies(self) -> str:
+        """The cookies that it keeps, as a request's header has them."""
+        return "; ".join(f"{name}={text}" for name, text in self._browser.cookies.items())
 
     def submit(self, prompt: str, bos: bool | None = None) -> None:
         """Type a prompt and run it."""
@@ -100,12 +108,11 @@ class Client:
         while (heard := self._receive()).WhichOneof("type") != "file_urls_response":
             self._hear(heard)
         urls = heard.file_urls_response.file_urls[0]
-        with requests.Session() as browser:
-            browser.get(f"{self._url}/_stcore/health", timeout=PATIENCE)  # which brings the cookie
-            token = {"X-Xsrftoken": browser.cookies.get("_streamlit_xsrf", "")}
-            browser.put(
-                f"{self._url}{urls.upload_url}", files={"file": (name, data)}, headers=token, timeout=PATIENCE
-            ).raise_for_status()
+        self._browser.get(f"{self._url}/_stcore/health", timeout=PATIENCE)  # which brings the cookie
+        token = {"X-Xsrftoken": self._browser.cookies.get("_streamlit_xsrf", "")}
+        self._browser.put(
+            f"{self._url}{urls.upload_url}", files={"file": (name, data)}, headers=token, timeout=PATIENCE
+        ).raise_for_status()
         uploader = next(each for each in self._drawn.values() if each.WhichOneof("type") == "file_uploader")
         state = WidgetState(id=uploader.file_uploader.id)
         state.file_uploader_state_value.uploaded_file_info.add(

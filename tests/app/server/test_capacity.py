@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from headlight.app.server import capacity
+from headlight.app.server import capacity, open_files
 from headlight.app.server.settings import settings as headlight_settings
 from tests.serving import headlight
 
@@ -111,7 +111,7 @@ def test_fewer_sessions_are_taken_where_fewer_files_may_be_opened(
     for chosen, soft, most in ((500, 1024, 448), (20, 1024, 20), (500, resource.RLIM_INFINITY, 500), (5, 10, 1)):
         settings["sessions"] = chosen
         headlight_settings.cache_clear()
-        monkeypatch.setattr(capacity.resource, "getrlimit", lambda kind, soft=soft: (soft, soft))
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, soft=soft: (soft, soft))
         assert capacity.max_sessions() == most
 
 
@@ -135,7 +135,7 @@ def test_the_limit_of_open_files_is_raised(
     limits: tuple[int, int], raised: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = list[tuple[int, int]]()
-    monkeypatch.setattr(capacity.resource, "getrlimit", lambda kind: limits)
-    monkeypatch.setattr(capacity.resource, "setrlimit", lambda kind, to: calls.append(to))
-    capacity.raise_files_limit()
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, to: calls.append(to))
+    open_files.raise_files_limit()
     assert calls == ([] if raised is None else [(raised, limits[1])])

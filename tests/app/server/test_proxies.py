@@ -1,6 +1,5 @@
 """Behind other programs: nginx, Caddy and jupyter-server-proxy, each under a path of its own."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -23,6 +22,19 @@ from tests.sessions.expected import answer, said
 
 PROMPT = "one two three"
 CONFIGS = ROOT / "assets" / "hosting"
+KEEPING = """
+map $http_upgrade $kept {{ default upgrade; '' ''; }}
+upstream headlight {{ server 127.0.0.1:{behind}; keepalive 1; }}
+server {{
+    listen 127.0.0.1:{port};
+    location / {{
+        proxy_pass http://headlight;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $kept;
+        proxy_set_header Host $http_host;
+    }}
+}}"""
 
 
 @contextmanager
@@ -100,31 +112,21 @@ def _check_session(url: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(shutil.which("caddy") is None, reason="caddy is not installed (Debian: apt-get install caddy)")
-def test_two_servers_behind_one_address_keep_their_sessions(tmp_path: Path) -> None:
-    """By the manual's configuration: who has been sent to one of them stays there, with all that a page fetches."""
-    port, behind = free_port(), (free_port(), free_port())
-    config = (CONFIGS / "workers.Caddyfile").read_text().replace("headlight.example {", f"http://127.0.0.1:{port} {{")
-    for theirs, ours in zip((8501, 8502), behind, strict=True):
-        config = config.replace(f"127.0.0.1:{theirs}", f"127.0.0.1:{ours}")
-    url, folders = f"http://127.0.0.1:{port}", [tmp_path / f"{number}" for number in range(2)]
-    for folder in folders:
-        folder.mkdir()
-    with ExitStack() as servers:
-        for folder, own in zip(folders, behind, strict=True):
-            servers.enter_context(_served(folder, own))
-        servers.enter_context(_running(_caddy(tmp_path, config), tmp_path / "proxy.txt", f"{url}/healthz"))
-        cookies = set[str]()
-        while len(cookies) < 2:
-            with urlopen(f"{url}/healthz") as page:
-                cookies.add(page.headers["Set-Cookie"].partition(";")[0])
-        first, other = ({"Cookie": cookie} for cookie in cookies)
-        with Client(url, headers=first) as client:
-            client.submit(PROMPT, True)
-            assert said(client.texts).same(answer(PROMPT, True))
-            for cookie, n_sessions in ((first, 1), (other, 0)) * 3:
-                with urlopen(Request(f"{url}/healthz", headers=cookie)) as health:
-                    assert json.load(health)["sessions"] == n_sessions
+@pytest.mark.skipif(
+    shutil.which("nginx") is None, reason="nginx is not installed (Debian: apt-get install nginx-light)"
+)
+def test_visitors_of_a_proxy_that_keeps_its_connections_stay_with_their_workers(tmp_path: Path) -> None:
+    """nginx sends the next visitor's request by the connection that the one before has used, if it may."""
+    port, behind = free_port(), free_port()
+    command = _nginx(tmp_path, KEEPING.format(port=port, behind=behind))
+    url = f"http://127.0.0.1:{port}"
+    served = headlight(tmp_path, "--workers=2", "--threads=1", "--allowed-hosts=127.0.0.1", port=behind)
+    with served, _running(command, tmp_path / "proxy.txt", f"{url}/healthz"), ExitStack() as sessions:
+        clients = [sessions.enter_context(Client(url, "page=prompts")) for _ in range(2)]
+        assert {client.cookies for client in clients} == {"headlight_worker=0", "headlight_worker=1"}
+        for number in range(4):  # a file is taken by the worker alone that has given its address
+            clients[number % 2].upload(f"{number}.txt", f"one two {number}".encode())
+            assert f"one two {number}" in clients[number % 2].all_texts
 
 
 @pytest.mark.skipif(find_spec("jupyter_server_proxy") is None, reason="jupyter-server-proxy is not installed")
@@ -142,9 +144,7 @@ def test_a_page_is_served_by_jupyters_proxy(tmp_path: Path) -> None:
 
 def test_the_manual_shows_these_configurations_and_the_containers_port() -> None:
     manual = (ROOT / "docs" / "how-to" / "host.md").read_text()
-    assert all(
-        (CONFIGS / name).read_text().rstrip() in manual for name in ("nginx.conf", "Caddyfile", "workers.Caddyfile")
-    )
+    assert all((CONFIGS / name).read_text().rstrip() in manual for name in ("nginx.conf", "Caddyfile"))
     port = yaml.safe_load(manual.partition("---\ntitle")[2].partition("---")[0].partition("\n")[2])["app_port"]
     assert f"EXPOSE {port}\n" in (ROOT / "Dockerfile").read_text()
     services = yaml.safe_load((CONFIGS / "compose.yaml").read_text())["services"]

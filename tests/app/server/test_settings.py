@@ -27,6 +27,7 @@ OTHER = {
     "device": ("cuda", "cuda"),
     "dtype": ("bfloat16", "bfloat16"),
     "threads": ("3", 3),
+    "workers": ("2", 2),
     "models_gib": ("0.5", 0.5),
     "cache_gib": ("2", 2.0),
     "run_gib": ("1e-1", 0.1),
