@@ -19,7 +19,7 @@ from headlight.app.figures import bar_list, plots, several
 from headlight.app.figures.bar_list import Row
 from headlight.app.figures.layout import Axis, Plot, figure
 from headlight.app.figures.plots import Bars
-from headlight.app.figures.text import alike
+from headlight.app.figures.text import alike, token_names
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -100,8 +100,8 @@ def attention(
     maps = [
         plots.cells(
             array(each),
-            Axis("query", queries, down=True),
-            Axis("key", own),
+            Axis("query", token_names(queries), down=True),
+            Axis("key", token_names(own)),
             title=name,
             unit=_unit(each, "probability"),
             what="change of attention" if name == "B − A" else "attention",
@@ -179,7 +179,7 @@ def logit_lens(
     layers = _layers(len(grid))
     unit = _unit(values, "probability")
     ends = (0.0, 1.0) if unit == "probability" else None
-    rows, columns = Axis("after layer", layers), Axis("token", tokens)
+    rows, columns = Axis("after layer", layers), Axis("token", token_names(tokens))
     plot = plots.cells(grid, rows, columns, title="Logit lens", unit=unit, ends=ends, words=top, written=True)
     return figure([[plot]], dark)
 
@@ -241,7 +241,7 @@ def patching_map(
     cells = array(values)
     names = rows or [f"L{layer}" for layer in range(len(cells))]
     unit = _unit(values, "logits")
-    y, x = Axis("layer", names), Axis(along, columns)
+    y, x = Axis("layer", names), Axis(along, token_names(columns))
     return figure([[plots.cells(cells, y, x, title="Activation patching", unit=unit, scale="diverging")]], dark)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from headlight.app.figures.colours import BLUE, GREY, ORANGE
 from headlight.app.figures.layout import CLOSEST, LETTER, TICK, Axis, Plot
-from headlight.app.figures.text import LONGEST, escape, hover
+from headlight.app.figures.text import LONGEST, escape, hover, token_name
 
 ROWS = (20, 34)  # pixels of a layer's row, at least and at most
 TALLEST = 720  # pixels that the rows share before they are narrower
@@ -96,7 +96,7 @@ def graph(scene: Scene) -> Plot:
     plain = [{**trace, "name": "", "showlegend": False} for trace in traces]
     margin = LARGEST / 2 * last / LABEL_WIDTH  # for the marks of a narrow first column
     ticks = _ticks(laid, LABEL_WIDTH / last)
-    names = [scene.columns[column] for column in ticks]
+    names = [token_name(scene.columns[column], column) for column in ticks]
     x = Axis(scene.along, names, at=[laid.columns[column] for column in ticks], ends=(-margin, last))
     return Plot(scene.title, x, Axis("", scene.rows), plain, height=height)
 

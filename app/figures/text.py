@@ -2,14 +2,36 @@
 
 import html
 import math
+import re
 from collections.abc import Sequence
 
+# As tokenizers write tokens that are no text, and as no text is; shared/text.js has the same rule.
+SPECIAL = re.compile(
+    r"<\|([\w-]+)\|>|<(/?s|bos|eos|cls|sep|pad|unk|mask|(?:start|end)_of_\w+)>|\[([A-Z]{3,4})\]", re.ASCII
+)
+BOUNDS = {"s": "bos", "begin_of_text": "bos", "/s": "eos", "end_of_text": "eos"}
 LONGEST, LONGEST_ROW = 20, 28  # characters of a label along an axis, and of a row's; hovering tells it in full
 
 
 def escape(text: str) -> str:
     """Text in which Plotly finds no tag, no entity and, by the dollar's number, no TeX, and which is always UTF-8."""
     return html.escape(text, quote=False).replace("$", "&#36;").encode("utf-8", "replace").decode()
+
+
+def token_name(label: str, place: int) -> str:
+    """A token's label, or a special token's name without its signs: ⟨bos⟩ or, behind the first `place`, ⟨eos⟩."""
+    special = SPECIAL.fullmatch(label)
+    if special is None:
+        return label
+    name = next(filter(None, special.groups())).lower()
+    if name == "endoftext":
+        return "⟨eos⟩" if place else "⟨bos⟩"
+    return f"⟨{BOUNDS.get(name, name)}⟩"
+
+
+def token_names(labels: Sequence[str]) -> list[str]:
+    """Names of a text's tokens, from its first on."""
+    return [token_name(label, place) for place, label in enumerate(labels)]
 
 
 def short(label: str, most: int = LONGEST) -> str:

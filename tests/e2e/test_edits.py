@@ -64,8 +64,8 @@ def test_without_its_induction_heads_mini_no_longer_repeats(app: Driver) -> None
     expect(app.fed.last).to_contain_text("L1H0, L1H1 ablated (mean)")
     expect(app.fed.last.get_by_role("button", name="%").first).to_be_visible()
     expect(app.fed.last.get_by_role("button", name="key")).to_have_count(0)
-    expect(app.page.get_by_text(f"KL(A ‖ B) = {kl:.3g} nats")).to_be_visible()
-    expect(app.page.get_by_text("before: “␣key”, 96.0% → ")).to_be_visible()
+    expect(app.page.get_by_role("gridcell", name=f"{kl:.3g} nats")).to_be_visible()
+    expect(app.page.get_by_role("gridcell", name=re.compile("^“␣key” 96.0% → “"))).to_be_visible()
     app.page.wait_for_url(re.compile("edits=ablate"))
     link = app.page.url
 
@@ -155,9 +155,9 @@ def test_beside_a_prompt_b_the_effect_on_both_prompts_is_said(app: Driver) -> No
     app.open(prompt=PROMPT, prompt_b="The quick brown fox", edits="drop:0:MLP")
     expect(app.fed.last).not_to_contain_text("dropped")
     _open_drawer(app)
-    expect(app.page.get_by_text("What the edits do to each of them is said here")).to_be_visible()
+    expect(app.page.get_by_text("Here each of them is edited by itself")).to_be_visible()
     app.choose("Add edit", "Drop a layer or sublayer")
     _add(app)
     for side in "AB":
-        expect(app.page.get_by_text(re.compile(rf"^{side}: .*logit difference to .*KL"))).to_be_visible()
+        expect(app.page.get_by_role("button", name=side, exact=True)).to_be_visible()
     expect(app.page.get_by_role("textbox", name="Prompt B")).to_be_visible()

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures.colours import ON_DARK, ON_LIGHT, TICKS
+from headlight.app.figures.text import token_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +80,7 @@ def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -
     pitch = inches * POINTS / max(1, len(labels))
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step * pitch >= MIN_FONT + 1)
     places = list(range(0, len(labels), step))
-    texts = [short(labels[place]) if step <= 5 else str(place) for place in places]
+    texts = [short(token_name(labels[place], place)) if step <= 5 else str(place) for place in places]
     size = min(MAX_FONT, max(MIN_FONT, 0.8 * pitch * step))
     if which == "x":
         level = max(map(len, texts), default=0) * LETTER < inches / max(1, len(places))

@@ -23,6 +23,7 @@ from headlight.app.exports.pictures.axes import (
 )
 from headlight.app.exports.style import Palette
 from headlight.app.figures.colours import LEAST_WRITTEN
+from headlight.app.figures.text import token_name
 from headlight.app.parts.grid import is_deep
 from headlight.model.measure.difference import DIFFERENCE
 
@@ -198,7 +199,12 @@ def draw_lens(drawn: LensGrid, figure: "SubFigure", palette: Palette) -> None:
         for place, layer in enumerate(side.settled or ()):  # the edge of a guess that stays
             axes.vlines(place - 0.48, layer - 0.5, n_layers - 0.5, color=palette.pin, linewidth=1.2)
         axes.set_yticks(range(n_layers), side.layers, fontsize=7)
-        axes.set_xticks(range(n_places), [short(label) for label in labels], fontsize=7, fontweight="bold")
+        axes.set_xticks(
+            range(n_places),
+            [short(token_name(label, window.start + place)) for place, label in enumerate(labels)],
+            fontsize=7,
+            fontweight="bold",
+        )
         if n_places < len(drawn.labels):
             axes.set_xlabel(f"places {window.start} to {window.stop - 1} of {len(drawn.labels)}", fontsize=7)
         axes.set_title(side.name, fontsize=8)

@@ -56,30 +56,39 @@ def _content(seen: Selection) -> None:
     if not seen.edits:
         st.caption(TERMS["edits"])
     if seen.prompt_b is not None:
-        st.caption("The pages compare prompts A and B without edits. What the edits do to each of them is said here.")
-    if seen.edits:
-        with st.container(key="headlight-edits"):
+        st.caption("The pages compare prompts A and B without edits. Here each of them is edited by itself.")
+    runs = comparisons.for_selection(seen)
+    with st.container(key="headlight-edits-and-effect"):
+        edits = st.container(key="headlight-edits")
+        with edits:
             for place, edit in enumerate(seen.edits):
                 _row(place, edit, seen)
-    runs = comparisons.for_selection(seen)
-    if added := form.draw(runs, seen):
-        change((*seen.edits, added), seen.edits_off, closes_b=False)
-        st.rerun()
-    _effects(runs, seen)
+            if added := form.draw(runs, seen):
+                change((*seen.edits, added), seen.edits_off, closes_b=False)
+                st.rerun()
+        if len(seen.edits_off) < len(seen.edits):
+            with st.container(key="headlight-edits-effect" if seen.prompt_b is None else "headlight-edits-effects"):
+                edited = _effects(runs, seen)
+            with edits:
+                effect.draw_reach(edited)
     means.step(form.MEAN)
 
 
-def _effects(comparison: Comparison, seen: Selection) -> None:
-    """What the edits that are switched on do to the run, or beside a prompt B to each of both."""
-    if len(seen.edits_off) == len(seen.edits):
-        return
+def _effects(comparison: Comparison, seen: Selection) -> dict[str, Comparison]:
+    """Draw what the edits that are switched on change; return each run that they act on with its edited one."""
+    edited: dict[str, Comparison] = {}
     for side in comparison.sides if seen.prompt_b is not None else ("",):
         try:
-            before_and_after = comparisons.edited(seen, side)
+            edited[side] = comparisons.edited(seen, side)
         except HeadlightError as error:
             st.text(f"{side}: {error}" if side else str(error))
-            continue
-        effect.draw(before_and_after, effect.measured(comparison, seen, side, before_and_after), side)
+    effect.draw(
+        {
+            side: effect.measured(comparison, seen, side, before_and_after) | effect.of_output(*before_and_after.runs)
+            for side, before_and_after in edited.items()
+        }
+    )
+    return edited
 
 
 def _row(place: int, edit: Edit, seen: Selection) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from headlight.app.figures.text import token_name
 from headlight.app.parts import pair
 from headlight.app.selection import Selection
 from headlight.model.attention.fields import head_scores
@@ -149,7 +150,8 @@ def _logit_difference(context: _Context, target: str, distractor: str) -> float:
 
 
 def _prediction(context: _Context) -> str:
-    return str(context.run.outputs.labels([int(context.run.next_logits.argmax())])[0])
+    (label,) = context.run.outputs.labels([int(context.run.next_logits.argmax())])
+    return token_name(label, len(context.run.tokens))
 
 
 def _row(context: _Context, head: str, query: str) -> Tensor:
@@ -169,7 +171,8 @@ def _attention_score(context: _Context, head: str, query: str, key: str) -> floa
 
 
 def _attended(context: _Context, head: str, query: str) -> str:
-    return str(context.run.labels[int(_row(context, head, query).argmax())])
+    place = int(_row(context, head, query).argmax())
+    return token_name(context.run.labels[place], place)
 
 
 def _of_all_heads(context: _Context, measure: str) -> Tensor:
@@ -238,12 +241,14 @@ def _cross_weight(context: _Context, head: str, target: str, source: str) -> flo
 
 
 def _read_from(context: _Context, head: str, target: str) -> str:
-    return str(context.run.source_labels[int(_cross_row(context.run, head, target).argmax())])
+    place = int(_cross_row(context.run, head, target).argmax())
+    return token_name(context.run.source_labels[place], place)
 
 
 def _written(context: _Context, place: str) -> str:
     labels = context.run.written_labels
-    return str(labels[_place(place, len(labels))])
+    at = _place(place, len(labels))
+    return token_name(labels[at], at)
 
 
 QUANTITIES: Mapping[str, Rule] = {
@@ -310,7 +315,8 @@ def _names(token: str) -> set[str]:
     plain = token.strip(" “”\"'").replace("␣", "").strip()
     if plain.startswith("⟨"):
         return {plain.strip("⟨⟩")}
-    return {plain, plain.strip("<|>"), "bos", "eos"} if plain.startswith("<") and plain.endswith(">") else {plain}
+    is_special = (plain.startswith("<") and plain.endswith(">")) or plain == "endoftext"
+    return {plain, plain.strip("<|>"), "bos", "eos"} if is_special else {plain}
 
 
 def written(value: Value) -> str:

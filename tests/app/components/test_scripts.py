@@ -14,6 +14,7 @@ from headlight.app.components import HeadPanel, encode_weights
 from headlight.app.components.heads import panel_arrays, panel_props
 from headlight.app.components.shared import mount
 from headlight.app.components.shared.packing import pack
+from headlight.app.figures.text import token_name
 from headlight.app.runs import thumbnails
 from headlight.model.attention import fields
 from headlight.model.attention.fields import Show, Sink
@@ -53,6 +54,29 @@ def test_the_browser_reads_what_python_packs(scripts: Page) -> None:
     for (name, values, shape), (packed_name, array) in zip(unpacked, arrays.items(), strict=True):
         assert (name, tuple(shape)) == (packed_name, array.shape)
         np.testing.assert_array_equal(np.array(values, array.dtype), array.ravel())
+
+
+TOKEN_NAMES = {
+    ("<|endoftext|>", 0): "⟨bos⟩",
+    ("<|endoftext|>", 3): "⟨eos⟩",
+    ("<|im_start|>", 0): "⟨im_start⟩",
+    ("<s>", 4): "⟨bos⟩",
+    ("</s>", 0): "⟨eos⟩",
+    ("<end_of_turn>", 1): "⟨end_of_turn⟩",
+    ("<|begin_of_text|>", 0): "⟨bos⟩",
+    ("<|end_of_text|>", 9): "⟨eos⟩",
+    ("[CLS]", 0): "⟨cls⟩",
+    ("[INST]", 2): "⟨inst⟩",
+    **{(text, 0): text for text in ("<div>", "[INSTR]", "[A]", "␣<s>", "<s>\n", "<|ä|>", "<|a b|>", "⟨bos⟩", "")},
+}
+
+
+def test_pages_and_figures_name_special_tokens_alike(scripts: Page) -> None:
+    assert {case: token_name(*case) for case in TOKEN_NAMES} == TOKEN_NAMES
+    in_browser = scripts.evaluate(
+        "cases => cases.map((case_) => shortLabel(...case_))", [list(case) for case in TOKEN_NAMES]
+    )
+    assert in_browser == list(TOKEN_NAMES.values())
 
 
 @pytest.mark.parametrize("n_keys", [11, 16, 43])

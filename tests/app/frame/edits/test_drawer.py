@@ -1,6 +1,5 @@
 """The drawer of edits, without a browser: every kind is made by its form, switched, removed, and measured."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
-from headlight.app.components import CellMap
+from headlight.app.components import CellMap, Table
 from headlight.app.frame.edits import effect
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.parts.pair import pair_of
@@ -41,6 +40,14 @@ from tests.small_model import CFG
 PROMPT, OTHER = "one two three one two three", "one three two three two one"
 REPEATED = examples()[0].prompt
 SECONDS = 60  # for one script run on a busy machine
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> list[Table]:
+    """The tables of what the edits change, which only a browser draws."""
+    drawn: list[Table] = []
+    monkeypatch.setattr(effect, "row_table", lambda table, **_: drawn.append(table))
+    return drawn
 
 
 @pytest.fixture
@@ -126,6 +133,7 @@ def test_an_edit_of_a_feature_is_made_by_its_form(
     edit: Edit,
     options: Options,
     settings: dict[str, object],
+    tables: list[Table],
     tmp_path: Path,
 ) -> None:
     save_dictionary(tmp_path / "sae", "blocks.1.hook_resid_pre", CFG.d_model)
@@ -136,7 +144,7 @@ def test_an_edit_of_a_feature_is_made_by_its_form(
         _run(page)
     _add(page)
     assert _edits(page) == (edit,)
-    assert "KL(A ‖ B) = " in " ".join(each.value for each in page.text)
+    assert "KL(before ‖ after)" in tables[-1].columns[0].cells
 
 
 def _predicted(options: Options, side: str) -> list[str]:
@@ -146,7 +154,9 @@ def _predicted(options: Options, side: str) -> list[str]:
 @pytest.mark.parametrize(
     ("filled", "edit"), MADE, ids=lambda each: describe(each) if not isinstance(each, dict) else ""
 )
-def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object], edit: Edit, options: Options) -> None:
+def test_every_kind_is_made_by_its_form(
+    page: AppTest, filled: dict[str, object], edit: Edit, options: Options, tables: list[Table]
+) -> None:
     _run(page)
     before = _predicted(options, "A")
     for field, value in filled.items():
@@ -157,7 +167,8 @@ def test_every_kind_is_made_by_its_form(page: AppTest, filled: dict[str, object]
     assert options.drawn["edit_on_0"].label.startswith(describe(edit))
     assert _predicted(options, "A") == before
     assert len(_predicted(options, "B")) == 3
-    assert any("KL(A ‖ B)" in text for text in _texts(page))
+    assert [column.name for column in tables[-1].columns] == ["Measure", "Before → after"]
+    assert "KL(before ‖ after)" in tables[-1].columns[0].cells
 
 
 def test_an_edge_is_offered_where_run_a_has_what_is_pinned(page: AppTest, options: Options) -> None:
@@ -171,7 +182,7 @@ def test_an_edge_is_offered_where_run_a_has_what_is_pinned(page: AppTest, option
     assert _edits(page) == (CutEdge((1, 2), 2, 1),)
 
 
-def test_an_edit_is_switched_off_and_another_removed(page: AppTest, options: Options) -> None:
+def test_an_edit_is_switched_off_and_another_removed(page: AppTest, options: Options, tables: list[Table]) -> None:
     edits = (Drop(0), Drop(1), FreezePatterns())
     page.query_params["edits"] = " ".join(map(to_text, edits))
     page.query_params["edits_off"] = "2"
@@ -179,10 +190,12 @@ def test_an_edit_is_switched_off_and_another_removed(page: AppTest, options: Opt
     assert [options.drawn[f"edit_on_{place}"].value for place in range(3)] == [True, True, False]
     options.change(page, "edit_on_1", False)
     assert page.query_params["edits_off"] == "1 2"
+    assert tables
+    tables.clear()
     options.change(page, "remove_0", None)
     assert _edits(page) == edits[1:]
     assert page.query_params["edits_off"] == "0 1"
-    assert not any("KL(A" in text for text in _texts(page))
+    assert not tables
 
 
 def test_an_edit_that_is_refused_is_not_added_and_a_stays(page: AppTest) -> None:
@@ -225,17 +238,18 @@ def test_the_mean_over_the_listed_prompts_is_run_and_goes_into_the_edit(page: Ap
     assert "ablated (mean over 3 prompts)" in "".join(_texts(page))
 
 
-def test_the_effect_is_said_with_the_likeliest_tokens(settings: dict[str, object]) -> None:
+def test_the_effect_names_the_likeliest_tokens(settings: dict[str, object]) -> None:
     a, same = (runs.run("mini", REPEATED, True, edits) for edits in ((), (FreezePatterns(),)))
-    moved, stays = effect.said(a, same)
-    assert moved == "Next-token distribution: KL(A ‖ B) = 0 nats."
-    assert stays == "Top prediction unchanged: “␣key”, 96.0% → 96.0%."
+    assert effect.of_output(a, same) == {
+        "Most likely next token": "“␣key” 96.0% → “␣key” 96.0%",
+        "KL(before ‖ after)": "0 nats",
+    }
     other = runs.run("mini", REPEATED, True, (AblateHeads(((1, 0), (1, 1))),))  # its induction heads
-    moved, becomes = effect.said(a, other)
     p, q = a.next_logits.double().softmax(-1), other.next_logits.double().softmax(-1)
-    assert moved == f"Next-token distribution: KL(A ‖ B) = {float((p * (p / q).log()).sum()):.3g} nats."
-    assert becomes.startswith("Top prediction changed: “␣club”, ")
-    assert "; before: “␣key”, 96.0% → " in becomes
+    assert effect.of_output(a, other) == {
+        "Most likely next token": f"“␣key” 96.0% → “␣club” {float(q.max()):.1%}",
+        "KL(before ‖ after)": f"{float((p * (p / q).log()).sum()):.3g} nats",
+    }
 
 
 def test_beside_a_prompt_b_the_measured_change_is_that_of_runs_with_hooks(settings: dict[str, object]) -> None:
@@ -254,23 +268,27 @@ def test_beside_a_prompt_b_the_measured_change_is_that_of_runs_with_hooks(settin
     for side, run in comparison.sides.items():
         with torch.inference_mode():
             after = run.model.run_with_hooks(run.tokens[None], fwd_hooks=[("blocks.1.attn.hook_z", zero)])[0, -1]
-        sentence = effect.measured(comparison, chosen, side, comparisons.edited(chosen, side))
+        shares, differences = effect.measured(comparison, chosen, side, comparisons.edited(chosen, side)).values()
         for logits, share, difference in zip(
-            (run.next_logits, after),
-            re.findall(r"([\d.]+)%", sentence),
-            re.findall(r"[+−]?[\d.]+(?= →)|(?<=→ )[+−]?[\d.]+(?=\.$)", sentence),
-            strict=True,
+            (run.next_logits, after), shares.split(" → "), differences.split(" → "), strict=True
         ):
             expected = float(logits.double().softmax(-1)[pair.target])
-            assert float(share) == pytest.approx(100 * expected, abs=0.051)  # one decimal is printed
+            assert float(share.rstrip("%")) == pytest.approx(100 * expected, abs=0.051)  # one decimal is printed
             gap = float(logits[pair.target] - logits[pair.distractor])
             assert float(difference.replace("−", "-")) == pytest.approx(gap, abs=0.0051)  # two
+
+
+def test_beside_a_prompt_b_both_prompts_have_a_column(page: AppTest, tables: list[Table]) -> None:
+    page.query_params.update({"prompt_b": OTHER, "edits": to_text(Drop(1))})
+    _run(page)
+    assert [column.name for column in tables[-1].columns] == ["Before → after", "A", "B"]
+    assert all("→" in str(cell) or "nats" in str(cell) for column in tables[-1].columns[1:] for cell in column.cells)
 
 
 def test_the_stream_is_changed_in_the_cone_alone(folder: str) -> None:
     a = runs.run(folder, PROMPT, True)
     b = runs.run(folder, PROMPT, True, (CutEdge((1, 2), 4, 3), Steer(2, "one", "two", positions=(2,))))
-    changed, reached = effect.changes(a, b)
+    changed, reached = effect.changes_of_stream(a, b)
     assert reached.tolist() == [
         [False] * 7,
         [False] * 7,
@@ -290,7 +308,7 @@ def test_a_change_that_does_not_matter_has_pale_colours(
     monkeypatch.setattr(effect, "cell_map", lambda drawn, **_: ends.append(drawn.ends))
     a, b = (runs.run(folder, PROMPT, True, edits) for edits in ((), (Steer(1, "one", "two", factor),)))
     places = tuple(range(len(a.tokens)))
-    effect.draw(Comparison(a, b, Alignment(places, places)))
+    effect.draw_reach({"": Comparison(a, b, Alignment(places, places))})
     largest = max(
         float(((after - before).norm(dim=-1) / before.norm(dim=-1)).max())
         for before, after in zip(a.streams(), b.streams(), strict=True)

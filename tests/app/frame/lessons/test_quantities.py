@@ -124,6 +124,8 @@ def test_answers_are_read_as_people_write_them() -> None:
     assert not is_right("keys", "␣key", 0)
     assert is_right("⟨bos⟩", "<|endoftext|>", 0)
     assert is_right("bos", "<|endoftext|>", 0)
+    for answer in ("<|endoftext|>", "endoftext", "⟨bos⟩", "bos"):
+        assert is_right(answer, "⟨bos⟩", 0)
     assert not is_right("key", "<|endoftext|>", 0)
     assert is_right("96 %", 0.955, 0.01)
     assert is_right("0,96", 0.955, 0.01)
