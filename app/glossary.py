@@ -360,6 +360,13 @@ TERMS = {
         "scales are this run's, and the unembedding; a pooler's activation function counts as the ratio of what it "
         "gave to what it took. All parts add up to the model's own logit difference."
     ),
+    "translate_why": (
+        "Direct logit attribution of a written token: what each component of the decoder adds to its logit, less that "
+        "of another token. The encoder acts through the heads of cross-attention, whose effects are also shown by the "
+        "source token that they read."
+    ),
+    "why_written": "The token to explain, of those that the model wrote or that you provided.",
+    "why_versus": "The token whose logit is subtracted. Default: the likeliest other one.",
     "edits": (
         "An edit is an intervention on run A's forward pass. A with all active edits is B, on every page, with B − A "
         "beside it; A itself stays unchanged."

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from headlight.model.circuits.tables import edge_tables
     from headlight.model.corpus.reading import read_tree
     from headlight.model.corpus.tables import corpus_tables
+    from headlight.model.decoding.explained_sides import TranslationQuestion
+    from headlight.model.decoding.explained_tables import translate_why_tables
     from headlight.model.decoding.generate_tables import generate_tables
     from headlight.model.decoding.translate_tables import translate_tables
     from headlight.model.decoding.translation import translate
@@ -115,6 +117,8 @@ _NAMES = {
     "circuits.tables": ("edge_tables",),
     "corpus.reading": ("read_tree",),
     "corpus.tables": ("corpus_tables",),
+    "decoding.explained_sides": ("TranslationQuestion",),
+    "decoding.explained_tables": ("translate_why_tables",),
     "decoding.generate_tables": ("generate_tables",),
     "decoding.translate_tables": ("translate_tables",),
     "decoding.translation": ("translate",),
@@ -260,6 +264,7 @@ __all__ = [
     "Tokenizer",
     "Transformer",
     "TransformerConfig",
+    "TranslationQuestion",
     "Translations",
     "attention_tables",
     "circuit_study_tables",
@@ -306,6 +311,7 @@ __all__ = [
     "study_circuit",
     "translate",
     "translate_tables",
+    "translate_why_tables",
     "why_feature_tables",
     "why_tables",
 ]

@@ -101,6 +101,11 @@ def number(value: float) -> str:
     return text.replace("-", "−")
 
 
+def signed_cents(value: float) -> str:
+    """A number with its sign and two decimals."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def signed(value: float) -> str:
     """A number with its sign."""
     return f"+{number(value)}" if value > 0 else number(value)

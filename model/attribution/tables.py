@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import zip_longest
 
+from headlight.model.attribution.ablation import Outcomes
 from headlight.model.attribution.direct_effects import Promoted
 from headlight.model.attribution.explanation import CellQuestion, Explained, explain
 from headlight.model.attribution.parts import logits_at
@@ -46,22 +47,22 @@ def explained_tables(comparison: Comparison, sides: Mapping[str, Explained]) -> 
     """Tabulate the explanations of these runs' cells and predictions; of a model without logits the cell's score."""
     of_cell = {
         "tokens": tokens_of(comparison),
-        "cell": _table(CELL, {side: summary(at).items() for side, at in sides.items()}),
+        "cell": rows_table(CELL, {side: summary(at).items() for side, at in sides.items()}),
         "score": parts_table(SCORE, {side: pairs(at.why) for side, at in sides.items()}),
     }
     if not all(at.has_logits for at in sides.values()):
         return of_cell
     return of_cell | {
-        "promoted": _table(
+        "promoted": rows_table(
             PROMOTED,
             {side: promoted_rows(entry, comparison.a.outputs) for side, entry in promoted_of(sides).items()},
             differs=False,
         ),
-        "outcomes": _table(
+        "outcomes": rows_table(
             OUTCOMES, {side: map(astuple, entry) for side, entry in changes_of(sides).items()}, differs=False
         ),
         "effects": parts_table(EFFECTS, {side: _effects(at) for side, at in sides.items()}),
-        "layers": _table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
+        "layers": rows_table(LAYERS, {side: _layers(at) for side, at in sides.items()}),
         "sources": parts_table(SOURCES, {side: _sources(comparison, at) for side, at in sides.items()}),
     }
 
@@ -133,21 +134,28 @@ class Change:
 
 def changes(at: Explained) -> list[Change]:
     """Effects of each intervention on the cell."""
-    outcomes = at.outcomes
+    return changes_by(at.outcomes, at.run.outputs)
+
+
+def changes_by(outcomes: Outcomes, names: Outputs) -> list[Change]:
+    """Effects of each intervention, with the names of the outputs that are predicted then."""
     measures = (measure.values.tolist() for measure in (outcomes.direct, outcomes.total, outcomes.kl))
-    return [
-        Change(*row) for row in zip(outcomes.names, *measures, at.run.outputs.labels(outcomes.top.values), strict=True)
-    ]
+    return [Change(*row) for row in zip(outcomes.names, *measures, names.labels(outcomes.top.values), strict=True)]
 
 
 def changes_of(sides: Mapping[str, Explained]) -> dict[str, list[Change]]:
     """Effects of each intervention in each run, and B - A of those done in both."""
-    by_name = {side: {each.name: each for each in changes(at)} for side, at in sides.items()}
+    return compared_changes({side: changes(at) for side, at in sides.items()})
+
+
+def compared_changes(sides: Mapping[str, Sequence[Change]]) -> dict[str, list[Change]]:
+    """Effects of interventions by side, and B - A of those done in both."""
+    by_name = {side: {each.name: each for each in changes} for side, changes in sides.items()}
     return {side: list(effects.values()) for side, effects in with_difference(by_name).items()}
 
 
-def _table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
-    """Rows of each run, and of B - A for those in both: texts and places identify matching rows."""
+def rows_table(heading: Sequence[str], sides: Mapping[str, Iterable[Row]], differs: bool = True) -> Table:
+    """Tabulate rows of each run, and of B - A for those in both: texts and places identify matching rows."""
     rows = {side: [tuple(row) for row in entry] for side, entry in sides.items()}
     listed = [(side, *row) for side, entry in rows.items() for row in entry]
     if differs and len(rows) == 2:

@@ -8,7 +8,7 @@ effect on a logit: they act through cross-attention, whose keys and values they 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.attribution import direct_effects
@@ -119,20 +119,30 @@ def check_cell(run: Pass, cell: AttendedCell) -> None:
     Raises:
         InputError: it says why, and what there is.
     """
-    n_layers = len({stage.layer for stage in run.stages[WRITERS[cell.attends][0]]})
-    if not (0 <= cell.layer < n_layers and 0 <= cell.head < run.model.cfg.n_heads):
+    stack, write = WRITERS[cell.attends]
+    stages = [stage for stage in run.stages[stack] if stage.write == write]
+    masked = run.kept(f"{stages[0].module}.hook_attn_scores")[0].isneginf()
+    check_among(cell, len(stages), run.model.cfg.n_heads, masked)
+
+
+def check_among(cell: AttendedCell, n_layers: int, n_heads: int, masked: Bool[Tensor, "query key"]) -> None:
+    """Refuse a cell beyond these layers, heads, queries and keys, or one that is masked.
+
+    Raises:
+        InputError: it says why, and what there is.
+    """
+    if not (0 <= cell.layer < n_layers and 0 <= cell.head < n_heads):
         raise InputError(
             f"There is no head L{cell.layer}H{cell.head}: this side has layers 0 to {n_layers - 1} of heads 0 to "
-            f"{run.model.cfg.n_heads - 1}. Choose one of these."
+            f"{n_heads - 1}. Choose one of these."
         )
-    scores = _scores(run, cell)
-    n_query, n_key = scores.shape
+    n_query, n_key = masked.shape
     if not (0 <= cell.query < n_query and 0 <= cell.key < n_key):
         raise InputError(
             f"There is no query {cell.query} with a key {cell.key}: queries are 0 to {n_query - 1}, keys 0 to "
             f"{n_key - 1}. Choose among these."
         )
-    if scores[cell.query, cell.key].isneginf():
+    if masked[cell.query, cell.key]:
         raise InputError(
             f"Query {cell.query} cannot look at key {cell.key}, which comes after it. Choose an earlier key."
         )

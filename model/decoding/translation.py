@@ -3,7 +3,7 @@
 Sources are short, so every pattern is kept: encoder to encoder, decoder to decoder, and decoder to encoder (cross).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -17,8 +17,10 @@ from headlight.model.base.source import Source
 from headlight.model.decoding.beam import BeamSearch, beam_search
 from headlight.model.measure import attention
 from headlight.model.nn.seq2seq import Seq2SeqTransformer, languages_of
-from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.host import HERE, Host, Value
 from headlight.model.runs.outputs import Answer, answerable, likeliest_span
+from headlight.model.text.id_tokenizer import IdTokenizer
+from headlight.model.text.outputs import Outputs
 from headlight.model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
@@ -58,7 +60,8 @@ class Translation:
 
     A model that writes no tokens `reads_source`: `written` are then the source's tokens, which it reads as its target
     one token later, and `log_probs` are NaN. `label_logits` are what a classifier says of the source, `span_logits`
-    those of an answer that starts, and ends, at each of its tokens.
+    those of an answer that starts, and ends, at each of its tokens. `host` runs the model, and may cache under `key`
+    what is computed from this translation.
     """
 
     model: Seq2SeqTransformer
@@ -73,6 +76,17 @@ class Translation:
     reads_source: bool = False
     label_logits: Float[Tensor, " label"] | None = None
     span_logits: Float[Tensor, "source 2"] | None = None
+    host: Host = HERE
+    key: tuple[Hashable, ...] = ()
+
+    def keep(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """Return a cached result computed from this translation."""
+        return self.host.keep((*self.key, name), make)
+
+    @property
+    def outputs(self) -> Outputs:
+        """Names of the tokens that the model writes; ids where it came without their tokenizer."""
+        return self.model.target_tokenizer or IdTokenizer(self.model.cfg.decoder.d_vocab)
 
     @property
     def source(self) -> Source:
@@ -160,13 +174,18 @@ def translate(
     if model.cfg.labels and target is not None:
         raise InputError("This model writes no tokens: its target is the source itself. Leave the target empty.")
     if model.cfg.output != "tokens" and target is None:
-        return host.keep(("source as target", *key), lambda: _read_source(model, source, host))
+        return _kept(host, ("source as target", *key), lambda: _read_source(model, source, host))
     if target is not None:
-        return host.keep(("given", *key, target), lambda: _read_target(model, source, target, host, languages))
+        return _kept(host, ("given", *key, target), lambda: _read_target(model, source, target, host, languages))
     search = host.keep(("beams", *key), lambda: _search(model, source, beams, host, languages))
     at = search.best[0].leaf if leaf is None or leaf >= len(search.tree) else leaf
     written = list(search.path(at))
-    return host.keep(("translation", *key, at), lambda: _read(model, source, written, search, at, host, languages))
+    return _kept(host, ("translation", *key, at), lambda: _read(model, source, written, search, at, host, languages))
+
+
+def _kept(host: Host, key: tuple[Hashable, ...], make: Callable[[], Translation]) -> Translation:
+    """A translation that keeps what is computed from it beside itself."""
+    return host.keep(key, lambda: replace(make(), host=host, key=key))
 
 
 def same_vocabularies(a: Translation, b: Translation) -> bool:

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from headlight.app.runs import translations
 from headlight.app.selection import Selection
-from headlight.app.selection.choices import PageChoices
+from headlight.app.selection.choices import PageChoices, below
 from headlight.model.decoding.translation import Attends
 from headlight.model.decoding.translations import Rows, Translations
 from headlight.model.runs.edits import Head
@@ -13,15 +13,25 @@ from headlight.model.runs.edits import Head
 
 @dataclass(frozen=True)
 class Choices(PageChoices):
-    """The kind of attention, its heads and pinned tokens, and whether rows are named by the token written or read."""
+    """The kind of attention, its heads and pinned tokens, and whether rows are named by the token written or read.
 
-    forgets: ClassVar = {"translator": ("pair_heads",), "source": ("pair_queries", "pair_keys")}
+    `why_written` is the place of the written token that is explained, if any is, and `why_versus` the token (id) whose
+    logit is subtracted, by default the likeliest other one; with `why_alone` none is.
+    """
+
+    forgets: ClassVar = {
+        "translator": ("pair_heads", "why_written", "why_versus", "why_alone"),
+        "source": ("pair_queries", "pair_keys", "why_written", "why_versus", "why_alone"),
+    }
 
     attends: Attends = "cross"
     rows: Rows = "written"
     pair_heads: tuple[Head, ...] | None = None
     pair_queries: tuple[int, ...] = ()
     pair_keys: tuple[int, ...] = ()
+    why_written: int | None = None
+    why_versus: int | None = None
+    why_alone: bool = False
 
     def among(self, pair: Translations) -> Self:
         """Without the heads and tokens that these translations do not have."""
@@ -36,6 +46,8 @@ class Choices(PageChoices):
             pair_heads=None if self.pair_heads and not heads else heads,
             pair_queries=tuple(place for place in self.pair_queries if place < len(down.labels)),
             pair_keys=tuple(place for place in self.pair_keys if place < len(across.labels)),
+            why_written=below(self.why_written, len(pair.axes("cross", "written")[0].labels)),
+            why_versus=below(self.why_versus, pair.a.model.cfg.decoder.d_vocab),
         )
 
 

@@ -1,17 +1,34 @@
 """Exports of the page *Translate*: its script, its numbers, and a file of all heads."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
+
 import numpy as np
 
-from headlight.app.exports.data import Data
-from headlight.app.exports.drawings import Drawings
+from headlight.app.exports.data import Count, Data
+from headlight.app.exports.drawings import BarList, Drawing, Drawings
 from headlight.app.exports.openable_heads import openable_heads, pattern_maps
-from headlight.app.exports.script import call, printing
+from headlight.app.exports.script import call, printing, written
+from headlight.app.pages.translate import explaining, why
 from headlight.app.pages.translate.choices import Choices
+from headlight.app.pages.translate.explaining import (
+    changes_by_side,
+    effects_of,
+    head_title,
+    question_of,
+    score_matrix,
+    side_of,
+    total_name,
+)
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of, panel, thumbnails, token_axes
 from headlight.app.pages.translate.view import ATTENDS
+from headlight.app.parts import part_maps
+from headlight.app.parts.sides import compared, is_there
 from headlight.app.runs import models
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention.fields import How
+from headlight.model.decoding.explained_sides import ExplainedToken, TranslationQuestion, explain_translations
+from headlight.model.decoding.explained_tables import explained_tables
 from headlight.model.decoding.translate_tables import translate_tables
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations, clearest
@@ -38,7 +55,16 @@ def script(translations: Translations, chosen: Selection) -> str:
         lines += [f"b = {of_b}", f"translations = compare_translations(a, b, {translations.align!r})"]
     options = {"attends": own.attends, "heads": chosen_of(translations, chosen), "rows": own.rows}
     names = {"load_seq2seq", "translate", "Translations" if translations.b is None else "compare_translations"}
-    return printing(PURPOSE, names, lines, "translate_tables", "translations", **options)
+    question = question_of(translations, chosen)
+    if question is None:
+        return printing(PURPOSE, names, lines, "translate_tables", "translations", **options)
+    names |= {"TranslationQuestion", "print_tables", "translate_tables", "translate_why_tables"}
+    lines += [
+        f"question = {question!r}",
+        f"print_tables({call('translate_tables', 'translations', **options)})",
+        "print_tables(translate_why_tables(translations, question))",
+    ]
+    return written(PURPOSE, names, lines)
 
 
 def _loading(translation: Translation) -> str:
@@ -63,7 +89,7 @@ def data(translations: Translations, chosen: Selection) -> Data:
         name: translations.cells(side, own.attends, own.rows)
         for name, side in sides_of(translations.b is not None).items()
     }
-    arrays = {
+    arrays: dict[str, Measure | Count] = {
         f"{side} {name} attention": Measure(
             "attention weight", "probability", ("layer", "head", "query", "key"), each.pattern
         )
@@ -82,7 +108,32 @@ def data(translations: Translations, chosen: Selection) -> Data:
         "heads": list(map(head_name, heads)),
         "rows are called by the token": own.rows,
     }
-    return Data("translate", shows, translate_tables(translations, own.attends, heads, own.rows), arrays)
+    tables = translate_tables(translations, own.attends, heads, own.rows)
+    if (question := question_of(translations, chosen)) is not None:
+        sides = explain_translations(translations, question)[0]
+        tables |= explained_tables(sides)
+        shows["explained"] = asdict(question)
+        arrays |= _explained_arrays(sides)
+    return Data("translate", shows, tables, arrays)
+
+
+def _explained_arrays(sides: Mapping[str, ExplainedToken]) -> dict[str, Measure | Count]:
+    arrays: dict[str, Measure | Count] = {}
+    for side, at in sides.items():
+        of_side = {
+            "score parts": at.why.parts.matrix,
+            "score": at.why.parts.score,
+            "score residual": at.why.parts.residual,
+            "direct effects": at.effects.values,
+            "difference": at.effects.difference,
+            "difference residual": at.effects.residual,
+            "effects by source": at.effects.by_source,
+            "interventions direct": at.outcomes.direct,
+            "interventions total": at.outcomes.total,
+            "interventions KL": at.outcomes.kl,
+        }
+        arrays |= {f"{side} {name}": measure for name, measure in of_side.items()}
+    return arrays
 
 
 def drawings(translations: Translations, chosen: Selection) -> Drawings:
@@ -116,4 +167,34 @@ def drawings(translations: Translations, chosen: Selection) -> Drawings:
         root=chosen.scale == "sqrt",
         own_scale=chosen.own_scale,
     )
-    return Drawings(f"Attention, {ATTENDS[attends]},", translations, [[openable], *patterns])
+    explained, finding = _explained(translations, chosen)
+    rows_drawn = [[openable], *patterns, *explained]
+    return Drawings(f"Attention, {ATTENDS[attends]},", translations, rows_drawn, finding=finding)
+
+
+def _explained(translations: Translations, chosen: Selection) -> tuple[list[list[Drawing]], str]:
+    """What explains the written token and the cell, of every side, and in a sentence; nothing where none is asked."""
+    question = question_of(translations, chosen)
+    if question is None:
+        return [], ""
+    sides = explain_translations(translations, question)[0]
+    shown = side_of(translations, chosen)
+    columns = [_explained_side(translations, question, sides, side) for side in compared(sides, score_matrix)]
+    finding = explaining.finding(sides, shown) if is_there(sides, shown) else ""
+    return [list(row) for row in zip(*columns, strict=True)], finding
+
+
+def _explained_side(
+    translations: Translations, question: TranslationQuestion, sides: Mapping[str, ExplainedToken], side: str
+) -> list[Drawing]:
+    called = "" if translations.b is None else f"{side}: "
+    scores, head = compared(sides, score_matrix), head_title(question)
+    total = total_name(sides.get(side) or sides["A"])
+    fall = part_maps.fall_rows(effects_of(sides, side), f"{called}{total}")
+    changes = part_maps.outcome_rows(changes_by_side(sides)[side])
+    return [
+        Drawing(BarList(fall, f"{called}direct effect on {total} (logits)", "logits")),
+        Drawing(why.sources_map(translations, sides, side)),
+        Drawing(part_maps.score(scores, side, f"{called}{head}: {part_maps.SCORE}")),
+        Drawing(BarList(changes, f"{called}change of {total} (logits)", "logits", part_maps.SERIES)),
+    ]

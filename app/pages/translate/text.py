@@ -1,9 +1,14 @@
 """Translation, with the probability of each token."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.parts import tables
+from headlight.app.components import Link
+from headlight.app.pages.translate.choices import Choices
+from headlight.app.parts import options, tables
 from headlight.app.parts.labels import percent
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
@@ -26,8 +31,9 @@ def draw(translations: Translations) -> None:
         for side, each in translations.sides.items():
             _outputs(each, "" if translations.b is None else f"{side}: ")
         return
-    for side, each in translations.sides.items():
-        _target(each, "" if translations.b is None else f"{side}: ", side)
+    placed = translations.axes("cross", "written")[0].positions
+    for (side, each), positions in zip(translations.sides.items(), placed, strict=True):
+        _target(each, "" if translations.b is None else f"{side}: ", side, positions)
     if translations.b is not None:
         change = float(translations.b.log_probs.sum() - translations.a.log_probs.sum())
         st.caption(plain(f"Total log-probability of B's target − A's: {_number(change)} nats."))
@@ -45,7 +51,7 @@ def _outputs(translation: Translation, named: str) -> None:
         case "none":
             st.caption(plain(f"{named}{NO_HEAD}"))
         case _:
-            _target(translation, named, named[:1] or "A")
+            _target(translation, named, named[:1] or "A", range(len(translation.written)))
 
 
 def _labels(translation: Translation, named: str) -> None:
@@ -84,17 +90,31 @@ def _answer(translation: Translation, named: str) -> None:
     )
 
 
-def _target(translation: Translation, before: str, side: str) -> None:
+def _target(translation: Translation, before: str, side: str, positions: Sequence[int | None]) -> None:
     provided = "Provided target" if not before else "provided target"
     wrote = "Output" if not before else "output"
     heading(f"{before}{wrote if translation.search else provided}", "log_prob")
     nothing = "Only special tokens." if len(translation.written_labels) > 1 else "Empty: it stopped at once."
     st.text(translation.text or nothing)
     probabilities = zip(translation.written_labels, translation.log_probs.exp().tolist(), strict=True)
+    links = [
+        Link(f"written_{side}_{at}", f"{label} {percent(probability)}", None, partial(_explain, at, positions))
+        for at, (label, probability) in enumerate(probabilities)
+    ]
     with st.container(key=f"headlight-probabilities{side}"):
-        st.text("  ".join(f"{label} {percent(probability)}" for label, probability in probabilities))
+        options.row(*links, name=f"written{side}", whole=True)
     total = _number(float(translation.log_probs.sum()))
-    st.caption(plain(f"Probability of each token given the previous ones. Total log-probability: {total} nats."))
+    st.caption(
+        plain(
+            f"Probability of each token given the previous ones; click one to see why it was written. Total "
+            f"log-probability: {total} nats."
+        )
+    )
+
+
+def _explain(at: int, positions: Sequence[int | None], _: object) -> None:
+    """Explain a written token, from where it was written."""
+    selection.choose(Choices, why_written=positions.index(at), why_versus=None, pair_queries=(), pair_keys=())
 
 
 def _side_by_side(translations: Translations) -> tables.Columns:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Choice, Listed, Switch
-from headlight.app.pages.translate import beams, heads, text
+from headlight.app.pages.translate import beams, heads, text, why
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
 from headlight.app.parts.markdown import plain
@@ -23,7 +23,7 @@ ROWS: dict[Rows, str] = {"written": "token it writes", "read": "token it reads"}
 
 
 def render(translations: Translations) -> None:
-    """The targets or labels, the two strips, the grid of all heads, the chosen ones, and the beams' trees."""
+    """The outputs, the strips, the grid of all heads, the chosen ones, why a token was written, and the beams."""
     _options(translations.a)
     is_table = selection.current().table
     is_first = is_table or translations.a.reads_source
@@ -32,6 +32,7 @@ def render(translations: Translations) -> None:
     (heads.as_tables if is_table else heads.pictures)(translations)
     if not is_first:
         text.draw(translations)
+    why.draw(translations)
     _say_what_is_common(translations)
     beams.draw(translations)
 

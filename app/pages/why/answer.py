@@ -6,11 +6,11 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.figures.colours import LEAST_EFFECT
-from headlight.app.pages.why import charts, panels, spelled
 from headlight.app.pages.why import figures as numbers
-from headlight.app.parts import options
+from headlight.app.pages.why import spelled
+from headlight.app.parts import options, part_maps, part_plots
 from headlight.app.parts.charts import choosable
-from headlight.app.parts.labels import quoted
+from headlight.app.parts.labels import quoted, signed_cents
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair
 from headlight.app.parts.parts import heading
@@ -28,8 +28,8 @@ def draw(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], sid
     """Draw the finding as a heading, and under it the parts' direct effects as bars, of which a head's is clicked."""
     effects = compared_parts(sides, effect_by_name)[side]
     heading(finding(comparison, pair, sides, side), "why_attribution", level=1, key="why_finding")
-    plot = charts.fall(effects, f", {side}" if comparison.b is not None else "")
-    names = [row.label for row in panels.fall_rows(effects, "")]
+    plot = part_plots.fall(effects, f", {side}" if comparison.b is not None else "")
+    names = [row.label for row in part_maps.fall_rows(effects, "")]
     heads = heads_by_name(sides)
     choosable(plot, "Direct logit attribution", FALL, lambda places: _explain([names[at] for at in places], heads), ())
     caption = "Click a head's bar to explain it below."
@@ -45,19 +45,14 @@ def finding(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained], 
     total = sum(effects.values())
     moving = {name for at in sides.values() for name in moving_parts(at)}
     strongest = sorted(moving & set(effects), key=lambda name: -abs(effects[name]))[:NAMED]
-    parts = [f"{name} ({_cents(effects[name])})" for name in strongest if abs(effects[name]) >= LEAST_EFFECT]
+    parts = [f"{name} ({signed_cents(effects[name])})" for name in strongest if abs(effects[name]) >= LEAST_EFFECT]
     largest = f"Largest effects: {', '.join(parts)}" if parts else f"No head or MLP moves it by {LEAST_EFFECT:g}"
     if side == DIFFERENCE:
-        return f"From A to B the logit difference changes by {_cents(total)}. {largest}."
+        return f"From A to B the logit difference changes by {signed_cents(total)}. {largest}."
     if comparison.a.cfg.has_one_output:
-        return f"{target} is {_cents(total)}. {largest}."
+        return f"{target} is {signed_cents(total)}. {largest}."
     verb = "leads" if total >= 0 else "trails"
     return f"{target} {verb} {distractor} by {abs(total):.2f} logits. {largest}."
-
-
-def _cents(value: float) -> str:
-    """A number of logits with its sign and two decimals."""
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def moving_parts(at: Explained) -> list[str]:

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from headlight.app.pages.why import figures as numbers
-from headlight.app.pages.why import panels, spelled
-from headlight.app.parts import tables
+from headlight.app.pages.why import spelled
+from headlight.app.parts import part_maps, tables
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts
 from headlight.model.attribution.explanation import Explained
@@ -24,7 +24,7 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
     draw_score(sides, side)
     _table("What the cell writes", _promoted(sides, side))
     if measured:
-        _table("Does it matter", panels.outcome_columns(numbers.changes_of(sides)[side]))
+        _table("Does it matter", part_maps.outcome_columns(numbers.changes_of(sides)[side]))
     effects = compared_parts(sides, effect_by_name)[side]
     _table("Direct logit attribution", {"Part": list(effects), "logits": np.array(list(effects.values()))})
     over_layers = compared(sides, numbers.by_layer)[side]
@@ -37,7 +37,7 @@ def draw(comparison: Comparison, sides: Mapping[str, Explained], side: str, meas
 def draw_score(sides: Mapping[str, Explained], side: str) -> None:
     """Tables of the score by part of the query, and by part of the key."""
     for columns, title in zip(
-        panels.side_columns(compared(sides, numbers.score_matrix)[side]),
+        part_maps.side_columns(compared(sides, numbers.score_matrix)[side]),
         ("The score by part of the query", "The score by part of the key"),
         strict=True,
     ):
@@ -45,7 +45,7 @@ def draw_score(sides: Mapping[str, Explained], side: str) -> None:
 
 
 def _promoted(sides: Mapping[str, Explained], side: str) -> tables.Columns:
-    raised, lowered = (title.removesuffix(" (logits)") for title in panels.PROMOTES[side == DIFFERENCE])
+    raised, lowered = (title.removesuffix(" (logits)") for title in part_maps.PROMOTES[side == DIFFERENCE])
     columns = promoted_columns(numbers.promoted_of(sides)[side], next(iter(sides.values())).run.outputs)
     by = [np.array(column, dtype=float) for column in columns[1::2]]
     return {raised: columns[0], "by (logits)": by[0], lowered: columns[2], "by (logits) ": by[1]}

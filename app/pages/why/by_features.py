@@ -10,14 +10,14 @@ from headlight.app import selection
 from headlight.app.components import cell_map
 from headlight.app.components.options.kinds import Link
 from headlight.app.glossary import TERMS
-from headlight.app.pages.why import panels, spelled
+from headlight.app.pages.why import spelled
 from headlight.app.pages.why.choices import Choices
-from headlight.app.pages.why.figures import condensed
-from headlight.app.parts import needs, options, tables
+from headlight.app.parts import needs, options, part_maps, tables
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import DIFFERENCE, compared, placed
+from headlight.app.parts.sums import condensed
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import Explained
@@ -76,7 +76,7 @@ def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matri
 def draw_score(comparison: Comparison, reader: Reader, sides: Mapping[str, Explained], side: str) -> None:
     """The strongest pairs, that their sum is the score, and a link to each of the strongest features."""
     matrices = score_matrices(reader, sides)
-    cell_map(panels.score(matrices, side), key=selection.widget_key("score_features"))
+    cell_map(part_maps.score(matrices, side), key=selection.widget_key("score_features"))
     if side == DIFFERENCE:
         return
     at, why = sides[side], reader.why(sides[side])
@@ -94,7 +94,7 @@ def draw_tables(comparison: Comparison, reader: Reader, sides: Mapping[str, Expl
     """Draw the same in numbers: the score by part of the query and of the key, and the head's effect."""
     scores, moved = score_matrices(reader, sides), moved_matrices(comparison, reader, sides)
     titles = "The score by feature of the query", "The score by feature of the key"
-    for columns, title in zip(panels.side_columns(scores[side]), titles, strict=True):
+    for columns, title in zip(part_maps.side_columns(scores[side]), titles, strict=True):
         heading(title)
         tables.draw(columns, title)
     title, sums = "What the head moves, by feature", moved[side].values.sum(1)
@@ -179,5 +179,5 @@ def draw_moved(comparison: Comparison, reader: Reader, sides: Mapping[str, Expla
     if side != DIFFERENCE:
         _link_moved(comparison, reader, matrices[side])
     said = f"Direct effect of {head} by feature moved and source token, with sums."
-    moved = panels.plain_map(strongest, side, ("moved", "token"), panels.EFFECT, said)
+    moved = part_maps.plain_map(strongest, side, ("moved", "token"), part_maps.EFFECT, said)
     cell_map(moved, key=selection.widget_key("moved_features"))

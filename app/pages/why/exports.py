@@ -8,13 +8,14 @@ import torch
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import BarList, Drawing, Drawings
 from headlight.app.exports.script import names_of, opening, report, runs_made, written
-from headlight.app.pages.why import answer, by_features, panels, spelled
+from headlight.app.pages.why import answer, by_features, spelled
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
 from headlight.app.pages.why.chosen import head_of, query_place, question_of, sides_of
-from headlight.app.pages.why.figures import condensed
+from headlight.app.parts import part_maps
 from headlight.app.parts.pair import Pair, pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts, is_there, side_of
+from headlight.app.parts.sums import condensed
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.explanation import CellQuestion, Explained
 from headlight.model.attribution.tables import (
@@ -141,7 +142,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     head = head_of(comparison, chosen)
     if comparison.a.cfg.output == "none":
         scores = compared(sides, numbers.score_matrix)
-        maps = [Drawing(panels.score(scores, side, f"{side}: {panels.SCORE}")) for side in scores]
+        maps = [Drawing(part_maps.score(scores, side, f"{side}: {part_maps.SCORE}")) for side in scores]
         return Drawings(f"Why {head_name(head)} looks there", comparison, [maps])
     columns = [_column(comparison, sides, side, head, pair) for side in compared(sides, numbers.score_matrix)]
     rows = [[each for each in row if each is not None] for row in zip(*columns, strict=True)]
@@ -168,17 +169,17 @@ def _column(
     score = "" if at is None else spelled.score(comparison, at)
     said = "" if at is None else spelled.effects(at)
     target, distractor = comparison.a.outputs.labels([pair.target, pair.distractor])
-    difference, by_head = "target − distractor (logits)", f"{called}{head_name(head)}'s {panels.EFFECT}"
-    rows = panels.outcome_rows(numbers.changes_of(sides)[side])
-    fall = panels.fall_rows(compared_parts(sides, effect_by_name)[side], f"{called}{target} − {distractor}")
+    difference, by_head = "target − distractor (logits)", f"{called}{head_name(head)}'s {part_maps.EFFECT}"
+    rows = part_maps.outcome_rows(numbers.changes_of(sides)[side])
+    fall = part_maps.fall_rows(compared_parts(sides, effect_by_name)[side], f"{called}{target} − {distractor}")
     return [
-        Drawing(BarList(fall, f"{called}{panels.EFFECT}", "logits")),
-        Drawing(panels.score(scores, side, f"{called}{panels.SCORE}", score)),
+        Drawing(BarList(fall, f"{called}{part_maps.EFFECT}", "logits")),
+        Drawing(part_maps.score(scores, side, f"{called}{part_maps.SCORE}", score)),
         *_promoted(sides, side, called),
-        Drawing(BarList(rows, f"{called}{panels.CHANGE}", "logits", panels.SERIES)),
-        Drawing(panels.effect_map(effects, side, f"{called}{panels.EFFECT}", said)),
-        Drawing(panels.plain_map(layers, side, ("", "after layer"), f"{called}{difference}")),
-        Drawing(panels.plain_map(sources, side, ("head", "token"), by_head)),
+        Drawing(BarList(rows, f"{called}{part_maps.CHANGE}", "logits", part_maps.SERIES)),
+        Drawing(part_maps.effect_map(effects, side, f"{called}{part_maps.EFFECT}", said)),
+        Drawing(part_maps.plain_map(layers, side, ("", "after layer"), f"{called}{difference}")),
+        Drawing(part_maps.plain_map(sources, side, ("head", "token"), by_head)),
     ]
 
 
@@ -189,14 +190,14 @@ def _promoted(sides: Mapping[str, Explained], side: str, called: str) -> list[Dr
     return [
         Drawing(
             BarList(
-                panels.promoted_rows(at.run, ids.values.tolist(), by.values.tolist()),
+                part_maps.promoted_rows(at.run.outputs, ids.values.tolist(), by.values.tolist()),
                 f"{called}the cell's write {title}",
                 "logits",
             )
         )
         if len(ids.values)
         else None
-        for title, (ids, by) in zip(panels.PROMOTES[side == DIFFERENCE], halves, strict=True)
+        for title, (ids, by) in zip(part_maps.PROMOTES[side == DIFFERENCE], halves, strict=True)
     ]
 
 
@@ -205,8 +206,8 @@ def _by_features(comparison: Comparison, reader: Reader, sides: Mapping[str, Exp
     scores = by_features.score_matrices(reader, sides)
     moved = {side: condensed(matrix) for side, matrix in by_features.moved_matrices(comparison, reader, sides).items()}
     called = {side: "" if comparison.b is None else f"{side}: " for side in scores}
-    moves = f"what the head moves, {panels.EFFECT}"
+    moves = f"what the head moves, {part_maps.EFFECT}"
     return [
-        [Drawing(panels.score(scores, side, f"{called[side]}{panels.SCORE}, by features")) for side in scores],
-        [Drawing(panels.plain_map(moved, side, ("moved", "token"), f"{called[side]}{moves}")) for side in scores],
+        [Drawing(part_maps.score(scores, side, f"{called[side]}{part_maps.SCORE}, by features")) for side in scores],
+        [Drawing(part_maps.plain_map(moved, side, ("moved", "token"), f"{called[side]}{moves}")) for side in scores],
     ]

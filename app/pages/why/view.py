@@ -9,12 +9,12 @@ from headlight.app import selection
 from headlight.app.components import Button, Choice, Link, Listed, MapCell, cell_map, chosen_cell
 from headlight.app.frame import means, notices, progress
 from headlight.app.glossary import TERMS
-from headlight.app.pages.why import answer, as_numbers, by_features, follow, panels, spelled
+from headlight.app.pages.why import answer, as_numbers, by_features, follow, spelled
 from headlight.app.pages.why import charts as own
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.chosen import head_of, query_place, sides_of
-from headlight.app.parts import charts, needs, options
+from headlight.app.parts import charts, needs, options, part_maps
 from headlight.app.parts.labels import isolated, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair, pair_of, place_of, preposition, typeable
@@ -240,7 +240,7 @@ def _why(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> N
     if (reader := _reader(comparison)) is not None:
         by_features.draw_score(comparison, reader, sides, side)
     else:
-        score = panels.score(compared(sides, numbers.score_matrix), side)
+        score = part_maps.score(compared(sides, numbers.score_matrix), side)
         cell_map(score, key=selection.widget_key("score_parts"))
         if side != DIFFERENCE:
             st.text(spelled.score(comparison, sides[side]))
@@ -284,7 +284,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
         by_features.link_to_carriers(comparison, at)
     caption = "By layer and head. Click a head to explain it."
     cell_map(
-        panels.effect_map(compared(sides, numbers.effect_map), side, caption=caption),
+        part_maps.effect_map(compared(sides, numbers.effect_map), side, caption=caption),
         choosable=True,
         leads_to=f"headlight-head-{CELL}",
         chosen=MapCell(at.cell.layer, at.cell.head),
@@ -296,7 +296,7 @@ def _attribution(comparison: Comparison, sides: Mapping[str, Explained], side: s
     scales = "this run's scales" if any(run.cfg.post_norm for run in comparison.runs) else "the final norm's scale"
     caption = f"Accumulated over layers at {scales}, with each layer's logit lens at its own scale."
     layers, names = compared(sides, numbers.by_layer), ("", "after layer")
-    drawn = panels.plain_map(layers, side, names, "target − distractor (logits)", caption)
+    drawn = part_maps.plain_map(layers, side, names, "target − distractor (logits)", caption)
     cell_map(drawn, key=selection.widget_key("by_layer"))
 
 
@@ -309,7 +309,7 @@ def _by_source(comparison: Comparison, sides: Mapping[str, Explained], side: str
     at = sides.get(side) or sides["A"]
     sources = compared(sides, lambda each: numbers.by_source(comparison, each))
     caption = f"Direct effect of {head_name(at.head)} by source token."
-    drawn = panels.plain_map(sources, side, ("head", "token"), panels.EFFECT, caption)
+    drawn = part_maps.plain_map(sources, side, ("head", "token"), part_maps.EFFECT, caption)
     cell_map(drawn, key=selection.widget_key("by_source"))
     if (reader := _reader(comparison)) is not None:
         by_features.draw_moved(comparison, reader, sides, side)

@@ -134,17 +134,21 @@ def test_a_link_holds_the_whole_page(chosen: Selection) -> None:
         pair_heads=((0, 1), (1, 2)),
         pair_queries=(1, 2),
         pair_keys=(0,),
+        why_written=1,
+        why_versus=4,
     )
     assert from_query(to_query(full), [Choices]) == (full, ())
 
 
 def test_what_a_translation_lacks_leaves_the_selection(chosen: Selection) -> None:
     own = {"attends": "encoder", "pair_heads": ((0, 1), (1, 0)), "pair_queries": (2, 90), "pair_keys": (99,)}
+    own |= {"why_written": 99, "why_versus": 10**6}
     far = chosen.updated(Choices, branch=10**5, **own)
     left = within(far, translations.for_selection(far))
     assert left.branch is None
     assert left.choices_of(Choices).pair_heads == ((0, 1),)
     assert (left.choices_of(Choices).pair_queries, left.choices_of(Choices).pair_keys) == ((2,), ())
+    assert (left.choices_of(Choices).why_written, left.choices_of(Choices).why_versus) == (None, None)
 
 
 def test_a_model_that_is_open_no_more_is_not_kept_by_its_translations(

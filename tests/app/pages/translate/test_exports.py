@@ -21,6 +21,8 @@ CASES: list[dict[str, object]] = [
     {"source_b": B, "attends": "decoder", "pair_align": "position", "branch_b": 3},
     {"source_b": A, "translation": "ko ba su li", "translation_b": "ko ba li", "rows": "read"},
     {"source_b": B, "attends": "encoder", "pair_heads": ()},
+    {"translation": "ko ba", "why_written": 1, "pair_heads": ((1, 2),)},
+    {"source_b": B, "why_written": 0, "attends": "decoder", "why_alone": True},
 ]
 
 
@@ -51,4 +53,20 @@ def test_the_files_of_two_hold_b_and_the_difference(translator: str) -> None:
     )
     svg = style.file(lambda: TRANSLATE.picture(comparison, selection, LIGHT), LIGHT, "svg")
     assert {*(f"L1H2 {side}: attention weight" for side in ("A", "B", "B − A")), "−fe", "+ne"} <= set(texts(svg))
+    assert len(TRANSLATE.page(comparison, selection)) < 1_500_000
+
+
+def test_the_files_of_an_explained_token_hold_its_sums(translator: str) -> None:
+    selection = chosen(translator, translation="ko ba su", why_written=1, pair_heads=((1, 2),))
+    comparison = translations.for_selection(selection)
+    data = TRANSLATE.data(comparison, selection)
+    effects, difference = data.arrays["A direct effects"].values, float(data.arrays["A difference"].values)
+    # Sums of float32's activations, in float64.
+    assert float(effects.sum()) == pytest.approx(difference, abs=1e-4)
+    assert float(data.arrays["A score parts"].values.sum()) == pytest.approx(
+        float(data.arrays["A score"].values), abs=1e-4
+    )
+    assert sum(data.tables["effects"]["logits"]) == pytest.approx(difference, abs=1e-4)
+    svg = style.file(lambda: TRANSLATE.picture(comparison, selection, LIGHT), LIGHT, "svg")
+    assert any("direct effect on target" in text for text in texts(svg))
     assert len(TRANSLATE.page(comparison, selection)) < 1_500_000

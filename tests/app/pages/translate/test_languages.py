@@ -51,7 +51,7 @@ def test_a_language_is_chosen_and_the_target_begins_with_its_token(tmp_path: Pat
     page = opened(tmp_path, "the cat")
     options.change(page, "target_language", target)
     options.change(page, "source_language", "zho_Hans")
-    assert f"{target} 100%" in said(page)
+    assert options.drawn["written_A_0"].label == f"{target} 100%"
     assert page.query_params["target_language"] == target
     selection = selection_of(
         translator=str(tmp_path), source="the cat", target_language=target, source_language="zho_Hans"

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from headlight.app.pages.why import answer, charts
+from headlight.app.pages.why import answer
+from headlight.app.parts import part_plots
 from headlight.app.parts.pair import pair_of
 from headlight.model.attribution.tables import effect_by_name
 from headlight.model.runs.comparison import Comparison
@@ -29,14 +30,14 @@ def test_a_part_below_the_floor_is_not_named_and_its_bar_is_short(run: Run) -> N
     comparison = Comparison(run)
     at = at_cell(comparison)
     effects = {name: value * 1e-3 for name, value in effect_by_name(at).items()}
-    bars, room = charts.fall(effects).traces
+    bars, room = part_plots.fall(effects).traces
     assert max(room["x"]) >= 0.1 > 10 * max(map(abs, bars["x"]))
     assert set(answer.heads_by_name({"A": at})) <= set(effects)
 
 
 def test_a_bars_place_is_that_of_its_name(run: Run) -> None:
     effects = {"L1H0": 0.5, "embed": -2.0, "L0 MLP": 1.0}
-    plot = charts.fall(effects)
+    plot = part_plots.fall(effects)
     bars = plot.traces[0]
     assert plot.y.labels[:3] == ["embed", "L0 MLP", "L1H0"]
     assert bars["customdata"] == [0, 1, 2, 3]

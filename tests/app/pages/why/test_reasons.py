@@ -9,9 +9,10 @@ import torch
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import spelled
 from headlight.app.pages.why.chosen import sides_of
-from headlight.app.pages.why.figures import condensed, fall
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, with_difference
+from headlight.app.parts import sums
+from headlight.app.parts.sums import condensed, fall
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
 from headlight.model.attribution import Cell, Question, ablation, ablation_effects, explain_cell, logit_attribution
@@ -221,8 +222,8 @@ def test_parts_that_do_not_matter_have_pale_colours(largest: float, limit: float
     def parts(first: float) -> Matrix:
         values = np.array([[first, 0.001], [0.0, -0.002]])
         whole = np.vstack([np.column_stack([values, [50.0, 50.0]]), [50.0, 50.0, 100.0]])
-        return Matrix(("L0H0", "L0H1", numbers.SUM), ("L0H0", "L0H1", numbers.SUM), whole)
+        return Matrix(("L0H0", "L0H1", sums.SUM), ("L0H0", "L0H1", sums.SUM), whole)
 
     sides = {"A": parts(0.003), "B": parts(largest), DIFFERENCE: parts(-2 * largest)}
-    assert numbers.limit_of(sides, "A") == numbers.limit_of(sides, "B") == limit
-    assert numbers.limit_of(sides, DIFFERENCE) == max(0.1, 2 * largest)
+    assert sums.limit_of(sides, "A") == sums.limit_of(sides, "B") == limit
+    assert sums.limit_of(sides, DIFFERENCE) == max(0.1, 2 * largest)

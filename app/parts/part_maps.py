@@ -1,4 +1,4 @@
-"""The maps of the page *Why*, for the page and for a file, and the rows of its bars."""
+"""Maps and bars of the parts of a score or a logit, and of the effects of ablations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -6,12 +6,12 @@ from typing import Literal
 from headlight.app.components import CellAxis, CellMap
 from headlight.app.figures import Row
 from headlight.app.figures.text import alike
-from headlight.app.pages.why.figures import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
+from headlight.app.parts.sums import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.tables import Columns
 from headlight.model.attribution.tables import Change
-from headlight.model.runs.run import Run
+from headlight.model.text.outputs import Outputs
 
 SCORE = "part of the score"
 EFFECT = "direct effect on target − distractor (logits)"
@@ -66,9 +66,9 @@ def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], ti
     return CellMap(matrix.values, rows, columns, title=title, caption=caption, scale="signed", ends=ends)
 
 
-def promoted_rows(run: Run, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
+def promoted_rows(names: Outputs, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
     """Tokens with a write's effect on their logits."""
-    labels = run.outputs.labels(list(ids))
+    labels = names.labels(list(ids))
     texts = alike(by, signed=True)
     return [Row(label, [(0.0, value)], text) for label, value, text in zip(labels, by, texts, strict=True)]
 
