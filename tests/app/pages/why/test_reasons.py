@@ -9,9 +9,9 @@ import torch
 from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why import spelled
 from headlight.app.pages.why.chosen import sides_of
+from headlight.app.parts import sums
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import DIFFERENCE, with_difference
-from headlight.app.parts import sums
 from headlight.app.parts.sums import condensed, fall
 from headlight.app.runs import runs
 from headlight.app.selection import Selection
