@@ -1,6 +1,9 @@
-"""Behind other programs: nginx, Caddy and jupyter-server-proxy, each under a path of its own."""
+"""Behind other programs: nginx, Caddy and jupyter-server-proxy, each under a path of its own, and ssh."""
 
+import getpass
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -8,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
 import yaml
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.places import ROOT
+from tests.places import MINI, ROOT
 from tests.serving import free_port, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, said
@@ -38,7 +41,7 @@ server {{
 
 
 @contextmanager
-def _running(command: list[str], log: Path, url: str) -> Iterator[None]:
+def _running(command: list[str], log: Path, port: int) -> Iterator[None]:
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=log.parent, stdout=output, stderr=subprocess.STDOUT)
     try:
@@ -46,7 +49,7 @@ def _running(command: list[str], log: Path, url: str) -> Iterator[None]:
             if process.poll() is not None:
                 break
             try:
-                urlopen(url, timeout=5).close()
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
                 break
             except OSError:
                 time.sleep(0.1)
@@ -90,7 +93,7 @@ def test_a_page_under_a_path_is_served_with_the_manuals_configuration(proxy: str
     config = "\n".join(line for line in config.splitlines() if "ssl_" not in line)
     command = {"nginx": _nginx, "caddy": _caddy}[proxy](tmp_path, config)
     url = f"http://127.0.0.1:{port}/headlight"
-    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", f"{url}/healthz"):
+    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", port):
         with urlopen(f"{url}/") as page:
             assert b"static/" in page.read()
         _check_session(url)
@@ -121,7 +124,7 @@ def test_visitors_of_a_proxy_that_keeps_its_connections_stay_with_their_workers(
     command = _nginx(tmp_path, KEEPING.format(port=port, behind=behind))
     url = f"http://127.0.0.1:{port}"
     served = headlight(tmp_path, "--workers=2", "--threads=1", "--allowed-hosts=127.0.0.1", port=behind)
-    with served, _running(command, tmp_path / "proxy.txt", f"{url}/healthz"), ExitStack() as sessions:
+    with served, _running(command, tmp_path / "proxy.txt", port), ExitStack() as sessions:
         clients = [sessions.enter_context(Client(url, "page=prompts")) for _ in range(2)]
         assert {client.cookies for client in clients} == {"headlight_worker=0", "headlight_worker=1"}
         for number in range(4):  # a file is taken by the worker alone that has given its address
@@ -136,10 +139,59 @@ def test_a_page_is_served_by_jupyters_proxy(tmp_path: Path) -> None:
     command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}"]
     command += ["--ServerApp.jpserver_extensions={'jupyter_server_proxy': True}"]
     url = f"http://127.0.0.1:{port}/proxy/{behind}"
-    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", f"{url}/healthz"):
+    with _served(tmp_path, behind), _running(command, tmp_path / "proxy.txt", port):
         with urlopen(f"{url}/") as page:
             assert b"static/" in page.read()
         _check_session(url)
+
+
+SSHD = shutil.which("sshd", path=f"{os.defpath}:/usr/sbin:/sbin")
+SSHD_CONFIG = """
+ListenAddress 127.0.0.1:{port}
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/visitor.pub
+PermitRootLogin prohibit-password
+PidFile none
+StrictModes no
+UsePAM no
+"""
+
+
+@contextmanager
+def _ssh_server(folder: Path) -> Iterator[list[str]]:
+    """An ssh server for this user and a key of its own; how one connects to it to forward ports."""
+    port = free_port()
+    for key in ("host", "visitor"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
+    (folder / "sshd_config").write_text(SSHD_CONFIG.format(port=port, folder=folder))
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)  # which Debian makes as it starts its own
+    options = ["ExitOnForwardFailure=yes", "StrictHostKeyChecking=no", f"UserKnownHostsFile={folder}/hosts"]
+    visitor = ["ssh", "-F", "none", "-N", "-p", str(port), "-i", f"{folder}/visitor", *(f"-o{o}" for o in options)]
+    with _running([str(SSHD), "-D", "-e", "-f", f"{folder}/sshd_config"], folder / "sshd.txt", port):
+        yield [*visitor, f"{getpass.getuser()}@127.0.0.1"]
+
+
+@pytest.mark.skipif(SSHD is None, reason="sshd is not installed (Debian: apt-get install openssh-server)")
+def test_a_page_is_served_through_ssh_and_goes_on_after_it_was_cut(tmp_path: Path) -> None:
+    """As on one's own machine, a folder and a file of it may be opened."""
+    near, far = free_port(), free_port()
+    url = f"http://127.0.0.1:{near}"
+    with headlight(tmp_path, "--threads=1", port=far), _ssh_server(tmp_path) as visitor:
+        forward = [*visitor, "-L", f"{near}:localhost:{far}"]
+        with _running(forward, tmp_path / "ssh.txt", near):
+            _check_session(url)
+            client = Client(url, urlencode({"model": str(MINI)}), headers={"Origin": url}).open()
+            client.submit(PROMPT, True)
+            client.go_to("prompts")
+            client.upload("mine.txt", b"green garden\n" * 2)
+            assert "mine.txt" in client.all_texts
+        with pytest.raises(ConnectionClosed):
+            client.go_to("")
+        with _running(forward, tmp_path / "ssh.txt", near):
+            client.open().go_to("")
+            assert said(client.texts).same(answer(PROMPT, True))
+            client.close()
 
 
 def test_the_manual_shows_these_configurations_and_the_containers_port() -> None:
