@@ -1,6 +1,7 @@
 """Command `headlight`: checks the settings, and starts Streamlit's server with its share of them."""
 
 import gc
+import json
 import os
 import sys
 from importlib.util import find_spec
@@ -56,7 +57,7 @@ def main() -> None:
         from headlight.app.server.front import Place
         from headlight.app.server.worker import take
 
-        options += take(Place.read(worker))
+        options += take(Place(*json.loads(worker)))
     cli.main(["run", str(SERVER), *options, "--", *flags], prog_name="streamlit")
 
 

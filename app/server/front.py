@@ -5,6 +5,7 @@ is started again, as `guard` does for a server of one process.
 """
 
 import asyncio
+import json
 import os
 import socket
 import sys
@@ -37,12 +38,7 @@ class Place(NamedTuple):
     number: int
     channel: int
     port: int
-    is_again: int
-
-    @classmethod
-    def read(cls, text: str) -> "Place":
-        """From the variable that it is told by."""
-        return cls(*map(int, text.split()))
+    is_again: bool
 
 
 class Worker:
@@ -71,7 +67,7 @@ class Worker:
         with self._channel, theirs:
             self._channel.setblocking(False)
             place = Place(self.number, theirs.fileno(), self._port, again)
-            environment = os.environ | {WORKER: " ".join(map(str, map(int, place)))}
+            environment = os.environ | {WORKER: json.dumps(place)}
             command = sys.executable, *sys.orig_argv[1:]
             self._process = await asyncio.create_subprocess_exec(*command, env=environment, pass_fds=[theirs.fileno()])
             theirs.close()
@@ -102,12 +98,11 @@ class Worker:
 
     def _send(self) -> None:
         while self.is_ready and self._waiting and len(self._flying) < MAX_FLYING:
-            # It stays open here until it is taken: macOS loses a socket that its sender closes on the way.
-            self._flying.append(self._waiting.popleft())
             try:
-                socket.send_fds(self._channel, [CONNECTION], [self._flying[-1].fileno()])
-            except OSError:  # the process has just ended: its end is about to be seen
+                socket.send_fds(self._channel, [CONNECTION], [self._waiting[0].fileno()])
+            except OSError:  # the process has just ended, or the channel is full: it is sent later
                 return
+            self._flying.append(self._waiting.popleft())  # open until it is taken: macOS would lose it on the way
 
     def stop(self, number: int) -> None:
         """End the process by a signal."""
@@ -153,10 +148,10 @@ class Front:
             connection.close()
 
     async def _worker_for(self, scope: dict[str, object]) -> Worker:
-        """The worker that a visitor has, the next one in turn for a new visitor's page."""
+        """The worker that a visitor has; for a page that none has, or one that has ended, the next in turn."""
         n_workers = len(self.workers)
         number = named_worker(scope, n_workers)
-        if number is None and is_document(scope):
+        if is_document(scope) and (number is None or not self.workers[number].is_ready):
             self._turn += 1
             turns = [self.workers[(self._turn + more) % n_workers] for more in range(n_workers)]
             return next((worker for worker in turns if worker.is_ready), turns[0])

@@ -98,7 +98,7 @@ class Stay:
     """
 
     def __init__(self, app: ASGIApp, number: int) -> None:
-        self.app, self._cookie = app, f"{COOKIE}={number}; Path=/; HttpOnly; SameSite=Lax"
+        self.app, self._number, self._cookie = app, number, f"{COOKIE}={number}; Path=/; HttpOnly; SameSite=Lax"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, and add the headers to the answer."""
@@ -107,7 +107,8 @@ class Stay:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["Connection"] = "close"
-                if message["status"] < 400 and is_document(scope) and named_worker(scope, settings().workers) is None:
+                is_new = is_document(scope) and named_worker(scope, settings().workers) != self._number
+                if is_new and message["status"] < 400:
                     secure = "; Secure" if scope["scheme"] == "https" else ""
                     headers.append("Set-Cookie", self._cookie + secure)
             await send(message)

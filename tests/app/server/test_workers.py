@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.types import Scope
+from starlette.types import Message, Receive, Scope, Send
 
 from headlight.app.server import front as front_module
 from headlight.app.server.affinity import is_document, named_worker, scope_of, worker_by_address
@@ -23,6 +23,7 @@ from headlight.app.server.flags import Settings
 from headlight.app.server.front import Front, listen
 from headlight.app.server.metrics import together
 from headlight.app.server.settings import read, share
+from headlight.app.server.worker import Stay
 from tests.serving import START_SECONDS, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, said
@@ -126,6 +127,43 @@ async def _handed() -> None:
 def test_a_client_that_says_nothing_half_or_too_much_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front_module, "HEAD_SECONDS", 2.0)
     asyncio.run(_handed())
+
+
+def test_a_page_whose_worker_has_ended_is_answered_by_another() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        front = Front(listener, 2)
+    kept, ended = front.workers = [_Taken(), _Taken()]  # type: ignore[assignment, list-item]
+    ended.is_ready = False
+    for head, worker in ((PAGE, kept), ("GET /_stcore/stream HTTP/1.1", ended)):
+        assert asyncio.run(front._worker_for(_scope(f"{head}\r\nCookie: headlight_worker=1"))) is worker
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "is_told"),
+    [
+        (PAGE, 200, True),
+        (f"{PAGE}\r\nCookie: headlight_worker=0", 200, True),  # whose worker has ended
+        (f"{PAGE}\r\nCookie: headlight_worker=1", 304, False),
+        (PAGE, 503, False),  # it is full: the next time another may answer
+        ("GET /media/a.png HTTP/1.1", 200, False),
+    ],
+)
+def test_a_worker_tells_its_number_with_a_page_and_ends_the_connection(
+    head: str, status: int, is_told: bool, settings: dict[str, object]
+) -> None:
+    settings["workers"] = 2
+    sent = list[Message]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": []})
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Stay(app, 1)(_scope(head), None, send))  # type: ignore[arg-type]
+    headers = dict(sent[0]["headers"])
+    assert headers[b"connection"] == b"close"
+    assert (headers.get(b"set-cookie", b"").startswith(b"headlight_worker=1;")) == is_told
 
 
 def test_each_worker_has_its_share_of_what_the_settings_give_the_server() -> None:
