@@ -83,8 +83,13 @@ class Shown:
         text = html.escape(self.page.decode(), quote=True)
         return f'<iframe srcdoc="{text}" style="width: 100%; height: {self.height}px; border: 0"></iframe>'
 
-    def save(self, path: str | Path, dark: bool = False) -> Path:
-        """Write the picture; `dark` concerns all but html, since html follows its reader's theme.
+    def save(self, path: str | Path, dark: bool = False, inches: float | None = None) -> Path:
+        """Write the picture; html follows its reader's theme and window, whatever `dark` and `inches` are.
+
+        Args:
+            path: the file, which ends in .html, .svg, .pdf or .png.
+            dark: whether the background is dark.
+            inches: the width: papers' columns have about 3.25, their pages 6.75. As wide as its parts where it is None.
 
         Raises:
             InputError: the file's ending is none of these.
@@ -95,7 +100,7 @@ class Shown:
             write_bytes(path, self.page)
         elif (kind := WRITERS.get(path.suffix)) is not None:
             palette = style.DARK if dark else style.LIGHT
-            draw = partial(pictures.picture, self.drawings, palette)
+            draw = partial(pictures.picture, self.drawings, palette, inches=inches)
             write_bytes(path, style.file(draw, palette, kind))
         else:
             raise InputError(f"{path.name} ends in none of .html, .svg, .pdf and .png. Choose one of these endings.")

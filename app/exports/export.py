@@ -29,9 +29,9 @@ class Export:
     drawings: Callable[[Any, Selection], Drawings]
     has_plots: bool = False
 
-    def picture(self, runs: Any, selection: Selection, palette: Palette) -> "Figure":
-        """The picture for papers."""
-        return pictures.picture(self.drawings(runs, selection), palette)
+    def picture(self, runs: Any, selection: Selection, palette: Palette, inches: float | None = None) -> "Figure":
+        """The picture for papers, so many `inches` wide, or as wide as its parts are."""
+        return pictures.picture(self.drawings(runs, selection), palette, inches=inches)
 
     def page(self, runs: Any, selection: Selection) -> bytes:
         """The page as one html file."""

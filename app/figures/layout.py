@@ -19,6 +19,7 @@ CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER = 6.5  # pixels
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
+MANY = 20  # counted places, of which Plotly names as many as the window has room for
 CLOSEST = 14  # pixels between two labels along an axis
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
 
@@ -189,7 +190,9 @@ def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float,
 
 def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     look: dict[str, Any] = {"title": {"text": escape(axis.title)}}
-    if axis.labels:
+    if len(axis.labels) > MANY and all(label == str(place) for place, label in enumerate(axis.labels)):
+        look |= {"range": (-0.5, len(axis.labels) - 0.5), "showgrid": False, "zeroline": False}
+    elif axis.labels:
         step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
         places = list(range(0, len(axis.labels), step))
         ends = axis.ends or (-0.5, len(axis.labels) - 0.5)
@@ -221,6 +224,8 @@ def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark
     """Legend of a plot: the bar of its map, or the names of its traces, which switch them."""
     if plot.colours is None:
         place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
+        if across[0] == 0 and letters(plot.y.labels, LONGEST_ROW) > LONGEST:
+            place["xref"] = "container"  # over long names of rows too: a phone has too little room beside them
         return {_name("legend", slot): {"orientation": "h", "font": {"size": TICK}, "bgcolor": CLEAR, **place}}
     scale = TEMPLATES[dark]["layout"]["colorscale"]["diverging" if plot.colours.diverging else "sequential"]
     bar: dict[str, Any] = {

@@ -9,6 +9,7 @@ from headlight.app import selection
 from headlight.app.exports import style
 from headlight.app.exports.data import archive
 from headlight.app.exports.export import Export
+from headlight.app.exports.pictures import fitting
 from headlight.app.exports.style import Kind
 from headlight.app.figures import files
 from headlight.app.parts import charts
@@ -23,6 +24,10 @@ KINDS: dict[Kind, tuple[str, str]] = {
     "svg": ("SVG", "image/svg+xml"),
     "pdf": ("PDF", "application/pdf"),
     "png": ("PNG", "image/png"),
+}
+WIDTHS = {
+    "": "as its parts need",
+    **{name: f"a paper's {name} ({inches} in)" for name, inches in fitting.WIDTHS.items()},
 }
 FIGURE: dict[str, tuple[str, str, Writer]] = {
     "json": ("Figure (json)", "application/json", files.as_json),
@@ -81,11 +86,13 @@ def _picture(export: Export, runs_for: RunsFor) -> None:
     dark = st.context.theme.type == "dark"
     palette = style.DARK if dark else style.LIGHT
     st.caption("In the page's colours, light or dark. Text in SVG and PDF stays text.")
+    width = st.radio("Width", WIDTHS, format_func=WIDTHS.get, horizontal=True, key=selection.widget_key("paper_width"))
+    inches = fitting.WIDTHS.get(width or "")
     with st.container(horizontal=True):
         for kind, (label, mime) in KINDS.items():
 
             def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
-                return style.file(lambda: export.picture(runs, chosen, palette), palette, kind)
+                return style.file(lambda: export.picture(runs, chosen, palette, inches), palette, kind)
 
             _file(export, label, kind, mime, made, runs_for)
     if export.has_plots:

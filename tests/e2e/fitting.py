@@ -38,7 +38,8 @@ PICTURES = {
 WEIGHTS_COMPARED = "singular_values"
 # Elements of the page's body that lie over each other without being inside each other.
 OVERLAPS = """() => {
-    const parts = [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]')];
+    const all = document.querySelectorAll('[data-testid="stMain"] [data-testid="stElementContainer"]');
+    const parts = [...all].filter(part => !part.closest('.st-key-headlight-graph-card')); // which stays in sight
     const placed = parts.map(part => [part, part.getBoundingClientRect()]);
     const shown = placed.filter(([, box]) => box.width > 1 && box.height > 1);
     const besides = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;

@@ -5,6 +5,8 @@ const TOOLTIP_OFFSET = 14;
 /** @typedef {[name: string, value: string, share?: number]} TooltipRow */
 /** @typedef {[title: string, rows: TooltipRow[]]} TooltipText */
 
+const MAX_WHOLE = 12; // letters of a value that stays in one line, as a number does beside a long name
+
 class Tooltip {
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -22,6 +24,7 @@ class Tooltip {
     const table = element("dl");
     for (const [name, value, share] of rows) {
       const cell = element("dd", share === undefined ? "" : "share", value);
+      cell.classList.toggle("whole", value.length <= MAX_WHOLE);
       if (share !== undefined) cell.style.setProperty("--share", `${100 * share}%`);
       table.append(element("dt", share === undefined ? "" : "token", name), cell);
     }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import SubFigure
     from matplotlib.image import AxesImage
 
+BESIDE = 0.4  # inches of a part beside its axes, at least
 MAX_FONT, MIN_FONT = 8.0, 4.0  # points
 MAX_LABEL = 18  # characters
 POINTS = 72  # an inch
@@ -77,6 +78,8 @@ def write(
 
 def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -> None:
     """Labels at 0, 1, 2, ...: all where there is room, else every second, fifth, tenth, ..."""
+    if which == "x":
+        inches = min(inches, room(axes) - BESIDE)
     pitch = inches * POINTS / max(1, len(labels))
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500) if step * pitch >= MIN_FONT + 1)
     places = list(range(0, len(labels), step))
@@ -89,6 +92,11 @@ def label_axis(axes: "Axes", which: str, labels: Sequence[str], inches: float) -
         axes.set_yticks(places, texts, fontsize=size)
 
 
+def room(axes: "Axes") -> float:
+    """Inches across of the part of the picture in which the axes stand."""
+    return float(axes.figure.bbox.width / axes.figure.dpi)
+
+
 def short(label: str, most: int = MAX_LABEL) -> str:
     """Label truncated to this many characters."""
     return label if len(label) <= most else f"{label[: most - 1]}…"
@@ -96,6 +104,7 @@ def short(label: str, most: int = MAX_LABEL) -> str:
 
 def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette, legend_lines: int = 0) -> None:
     """A title in as many lines as it needs, over a fainter caption and the room of a legend."""
+    inches = min(inches, room(axes) - BESIDE)
     small, large = lines(caption, inches, LETTER), lines(text, inches, TITLE_LETTER)
     pad = 4 + CAPTION_POINTS * (len(small) + legend_lines)
     axes.set_title("\n".join(large), fontsize=TITLE_POINTS, pad=pad)
@@ -120,7 +129,7 @@ def title_inches(text: str, caption: str, inches: float) -> float:
 
 def lines(text: str, inches: float, letter: float) -> list[str]:
     """A text in lines that have room."""
-    width = max(36, round(inches / letter))
+    width = max(20, round(inches / letter))
     return [part for line in text.split("\n") for part in textwrap.wrap(line, width)]
 
 

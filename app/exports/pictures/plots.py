@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.drawings import BarList
-from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, number, short, title
+from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, number, room, short, title
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures import Axis, Plot
 from headlight.app.figures.layout import Trace
@@ -27,7 +27,7 @@ AROUND = 0.8  # inches above and below: title, axis, legend
 GROUP = 0.75  # of the room between two places that their bars have
 NO_BREAKS = {"solid": "-", "dash": "--", "dot": ":"}
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "star": "*", "triangle-up": "^", "circle-open": "o"}
-LEGEND_COLUMNS = 4
+LEGEND_COLUMNS, LEGEND_INCHES = 4, 0.95  # most of them, and what one takes
 CLEAR = "none"
 
 
@@ -44,8 +44,8 @@ def _is_upright(axis: Axis, inches: float) -> bool:
     return sum(len(short(label, LONGEST)) + 2 for label in axis.labels) * LETTER > inches
 
 
-def _legend_lines(plot: Plot) -> int:
-    return -(-len(_named(plot)) // LEGEND_COLUMNS)
+def _legend_lines(plot: Plot, columns: int = LEGEND_COLUMNS) -> int:
+    return -(-len(_named(plot)) // columns)
 
 
 def _named(plot: Plot) -> list[Trace]:
@@ -67,12 +67,15 @@ def draw(plot: Plot, figure: "SubFigure", palette: Palette) -> None:
                 axes.hist(_numbers(trace["x"]), bins=trace["nbinsx"], color=trace["marker"]["color"])
             case _:
                 coloured = _points(axes, plot, trace, palette) or coloured
-    _axis(axes, "x", plot.x, size(plot)[0])
+    across = min(size(plot)[0], room(axes))
+    _axis(axes, "x", plot.x, across)
     _axis(axes, "y", plot.y, plot.height / PIXELS)
     axes.spines[["top", "right"]].set_visible(False)
-    title(axes, plot.title, "", size(plot)[0], palette, _legend_lines(plot))
+    beside = across - letters(plot.y.labels, LONGEST_ROW)
+    columns = max(1, min(LEGEND_COLUMNS, int(beside / LEGEND_INCHES)))
+    title(axes, plot.title, "", beside, palette, _legend_lines(plot, columns) + (columns < LEGEND_COLUMNS))
     if named := _named(plot):
-        look = {"fontsize": 6.5, "ncols": min(LEGEND_COLUMNS, len(named)), "handlelength": 1.4, "borderaxespad": 0.2}
+        look = {"fontsize": 6.5, "ncols": min(columns, len(named)), "handlelength": 1.4, "borderaxespad": 0.2}
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), **look)
     if coloured is not None and plot.colours is not None:
         marks = list(plot.colours.ticks) or np.linspace(*plot.colours.ends, 5).tolist()

@@ -61,7 +61,7 @@ def _draw(comparison: Comparison, drawn: CircuitView) -> None:
     if not drawn.edges:
         st.info(EMPTY)
         return
-    charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit", "graph_picture", chosen, is_wide=True)
+    charts.choosable(graph(circuit.scene_of(drawn)), "Edges of the circuit", "circuit_picture", chosen, is_wide=True)
     st.text(circuit.spelled(drawn), help=TERMS["circuit_edges"])
     _part(comparison, drawn)
 

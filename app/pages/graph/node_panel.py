@@ -21,7 +21,7 @@ from headlight.model.graph.tables import EDGE, NODE, edge_rows, node_rows
 from headlight.model.runs.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.runs.tables import columns
 
-MAX_ROWS = 40
+MAX_ROWS, MAX_NAMED = 40, 3  # edges in a table, and inputs beside the node's name
 ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias
 ABLATE = "Ablates it in A at every position and shows that as B on every page. The edits' drawer can change the edit."
 PAGES = {
@@ -33,27 +33,46 @@ PAGES = {
 }
 
 
-def draw(view: RunGraphView) -> None:
-    """The chosen node, its links, and its edges."""
-    node = view.graph.nodes[view.chosen]
-    with title_row(view.called(view.chosen), "graph_node", key="graph_node"):
-        options.row(*_links(view, node), name="graph_node", whole=True)
-    _edges(view)
+def draw_card(view: GraphView) -> None:
+    """The chosen node's name, effect, strongest inputs and pages: in sight as long as the picture is."""
+    place = view.chosen
+    with st.container(key="headlight-graph-card"):
+        with title_row(view.called(place), "graph_node", key="graph_node"):
+            if isinstance(view, RunGraphView) and (links := _links(view, view.graph.nodes[place])):
+                options.row(*links, name="graph_node", whole=True)
+        with st.container(horizontal=True, vertical_alignment="center", key="headlight-graph-inputs"):
+            st.text(f"Effect on the target: {_signed(float(view.graph.effects[place]))} logits.")
+            if inputs := _inputs(view)[:MAX_NAMED]:
+                st.text("Largest inputs, by effect:")
+                options.row(*(_input_link(view, source) for source in inputs), name="graph_inputs", whole=True)
 
 
-def of_file(view: GraphView) -> None:
-    """The chosen node of a graph from a file, which has no pages here."""
-    heading(view.called(view.chosen), "graph_node", key="graph_node")
-    _edges(view)
+def _inputs(view: GraphView) -> list[int]:
+    """The kept nodes from which the chosen one has its input, the largest effect first."""
+    graph, place = view.graph, view.chosen
+    sources = view.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
+    return sorted(sources, key=lambda source: -abs(float(graph.flows[place, source])))
 
 
-def _edges(view: GraphView) -> None:
+def _input_link(view: GraphView, source: int) -> Link:
+    def choose(_: Any) -> None:
+        selection.choose(Choices, graph_node=view.ids[source])
+
+    effect = float(view.graph.flows[view.chosen, source])
+    return Link(f"graph_input_{source}", f"{view.called(source)} {_signed(effect)}", None, choose)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def draw_edges(view: GraphView) -> None:
+    """The chosen node's edges."""
     place, graph = view.chosen, view.graph
     if graph.nodes[place].is_followed:
         st.text(_spelled(view, place))
-    into = view.pruned.edges[place].nonzero().flatten().tolist() if place < graph.n_followed else []
     out = view.pruned.edges[:, place].nonzero().flatten().tolist()
-    _table(view, "Inputs", [(place, source) for source in into], 1)
+    _table(view, "Inputs", [(place, source) for source in _inputs(view)], 1)
     _table(view, "Outputs", [(row, place) for row in out], 0)
 
 
@@ -66,8 +85,8 @@ def _spelled(view: GraphView, place: int) -> str:
     has_bias = abs(bias) > ROUNDING * float(graph.edges[place].abs().sum())
     beside = f", bias {number(bias)}" if has_bias else ""
     return (
-        f"Kept edges {number(kept)}, pruned edges {number(left_out)}{beside}: total {number(total)}. Effect on the "
-        f"target: {number(float(graph.effects[place]))} logits."
+        f"Inputs of {view.called(place)}: kept edges {number(kept)}, pruned edges {number(left_out)}{beside}: total "
+        f"{number(total)}."
     )
 
 

@@ -169,12 +169,13 @@ def _share(field: str, label: str, least: float, most: float, folded: bool = Fal
 
 def _side(comparison: Comparison, view: RunGraphView) -> None:
     _picture(view)
+    node_panel.draw_card(view)
     whose = "" if comparison.b is None else f"{view.side}: "
     said = f"{whose}{_spelled(view)} {said_of_cap([comparison.sides[view.side]])}"
     st.text(said, help=TERMS["graph_share"])  # tokens are no markup
     left, right = st.columns(2, gap="large")
     with left:
-        node_panel.draw(view)
+        node_panel.draw_edges(view)
     with right:
         _check(view)
         grouping.draw(view)
@@ -255,6 +256,7 @@ def _of_file(opened: files.OpenFile) -> None:
         options.row(options.button("graph_close", "Close the file", files.close), options.as_tables(), whole=True)
     st.text(f"{opened.name}: {view.graph.model or 'no model name'}, {', '.join(map(repr, view.graph.tokens))[:300]}")
     _picture(view)
+    node_panel.draw_card(view)
     st.text(_spelled(view))
     st.caption("Displayed as saved; not recomputed, so it is not checked.")
     if n_unclear := opened.opened.n_unclear:
@@ -264,4 +266,4 @@ def _of_file(opened: files.OpenFile) -> None:
                 "the file tells whose they are. They are drawn as the error's."
             )
         )
-    node_panel.of_file(view)
+    node_panel.draw_edges(view)

@@ -176,7 +176,7 @@ def _doubts(rankings: Mapping[str, HeadRanking]) -> None:
 
 
 def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
-    """The map of A and, beside it or a deep model's under it, the table; returns the room above the table."""
+    """The map of A and, beside it or a deep model's under it, the table; returns the room below these."""
     heading(ranking.sentence(), caption=HOW_TO_READ, level=1, key="finding")
     shape = ranking.subject.shape
     shares = [3, 2] if grid.is_broad(shape) else [1, 2]
@@ -188,9 +188,8 @@ def _alone(ranking: HeadRanking, now: Selection) -> DeltaGenerator:
         _open(clicked)
         _say_over_corpus(ranking, clicked, now)
     with right:
-        above = st.container()
         _table(ranking, now)
-    return above
+        return st.container()
 
 
 def _map(drawn: HeadGrid, name: str) -> tuple[Head, ...]:

@@ -8,12 +8,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
+from matplotlib.text import Text
 from playwright.sync_api import Browser
 
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
 from headlight.app.exports.export import Export
+from headlight.app.exports.pictures.fitting import WIDTHS
 from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
 from headlight.app.pages.attention import EXPORT as ATTENTION
@@ -55,6 +58,31 @@ def test_a_comparison_is_drawn_dark_as_pixels(
     assert png.startswith(PNG)
 
 
+@pytest.mark.parametrize(
+    ("export", "inches"),
+    [(ATTENTION, WIDTHS["column"]), (RESIDUAL, WIDTHS["column"]), (WHY, WIDTHS["column"]), (LENS, WIDTHS["page"])],
+)
+def test_a_picture_for_a_papers_column_is_as_wide_and_readable(
+    export: Export, inches: float, alone: Comparison, folder: str
+) -> None:
+    def draw() -> Figure:
+        figure = export.picture(alone, chosen(folder), LIGHT, inches)
+        figure.draw_without_rendering()
+        for text in figure.findobj(Text):
+            if text.get_text() and text.get_visible() and not text.get_clip_on():
+                box = text.get_window_extent()
+                assert box.x1 <= figure.bbox.width + 1, text
+                assert box.x0 >= -1, text
+        return figure
+
+    svg = ElementTree.fromstring(style.file(draw, LIGHT, "svg"))
+    assert float(svg.attrib["width"].removesuffix("pt")) == pytest.approx(72 * inches)
+    looks = [text.attrib["style"] for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    sizes = [float(size) for look in looks for size in re.findall(r"([\d.]+)px", look)]
+    assert len(sizes) == len(looks)
+    assert min(sizes) >= 6
+
+
 def test_the_same_picture_has_the_same_bytes(alone: Comparison, folder: str) -> None:
     made = [style.file(lambda: RESIDUAL.picture(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
     assert made[0] == made[1]
@@ -62,7 +90,6 @@ def test_the_same_picture_has_the_same_bytes(alone: Comparison, folder: str) -> 
 
 def test_every_character_has_a_sign() -> None:
     """Runes, Hebrew, an emoji, and a character of no font."""
-    from matplotlib.figure import Figure
 
     def draw() -> Figure:
         figure = Figure()

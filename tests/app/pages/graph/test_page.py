@@ -42,12 +42,26 @@ def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
     texts = [each.value for each in at.text]
     assert any(f"{view.pruned.node_share:.1%} of the influence" in each for each in texts)
     assert any(re.match("The graph (holds:|holds only|does not hold:)", each) for each in texts)
-    (spelled,) = [each for each in texts if each.startswith("Kept edges ")]
-    parts = re.findall(r"(?:edges|bias|total) (\S+?)(?:[,:]|\. |$)", spelled)
+    (spelled,) = [each for each in texts if each.startswith("Inputs of ")]
+    parts = re.findall(r"(?:edges|bias|total) (\S+?)(?:[,:]|\.$)", spelled)
     *inputs, together = [float(part.replace("−", "-")) for part in parts]
     assert len(inputs) == 2  # this model has no biases
     assert sum(inputs) == pytest.approx(together, abs=0.0016)  # three numbers of four digits, all below 10
     assert together == pytest.approx(float(view.graph.activations[view.chosen]), abs=0.0006)
+
+
+def test_the_card_at_the_picture_names_the_largest_inputs(run: Run, options: Options) -> None:
+    at = page("graph", Comparison(run), **SMALL)
+    graph = sides_of(Comparison(run), selection_of(**SMALL))["A"].graph
+    effect = f"{float(graph.effects[graph.logit]):+.3f}".replace("-", "−")
+    assert f"Effect on the target: {effect} logits." in [each.value for each in at.text]
+    largest = graph.flows[graph.logit].abs().argsort(descending=True)[:3].tolist()
+    assert [name for name in options.drawn if name.startswith("graph_input_")] == [
+        f"graph_input_{at}" for at in largest
+    ]
+    options.change(at, f"graph_input_{largest[1]}", None)
+    node = graph.nodes[largest[1]]
+    assert at.session_state["headlight"].active.choices_of(Choices).graph_node.startswith(f"{node.layer}_")
 
 
 def test_a_row_chooses_its_node(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
