@@ -2,15 +2,14 @@
 
 Random weights of GPT-2-small's shape and pairs of random prompts of 16 tokens. The products are those of every changed
 run from its own layer on, as tall as ours are, and nothing else. TransformerLens patches one pair's heads one by one,
-as its utility does. All take turns, on one thread, and stand beside each other by the processor's time, which what else
-the machine does changes little.
+as its utility does. All take turns, and are compared by the processor's time, which what else the machine does changes
+little, and by the clock, as `bench patching` compares the same two maps.
 """
 
 import argparse
 import statistics
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -22,10 +21,14 @@ from headlight.model.experiments.running import run
 from headlight.model.experiments.runs import Prompts, Readout
 from headlight.model.experiments.settings import ExperimentSettings
 from headlight.model.prompt_sets.encoding import TokenRow, TokenSet
+from tests.bench.timing import Cost, cost
 
 TOKENS = 16
 GPT2 = {"n_layers": 12, "d_model": 768, "n_heads": 12, "d_head": 64, "d_vocab": 50257}
-GOALS = {"all pairs / products alone": "at most 1.3", "TransformerLens / ours, one pair": "at least 30"}
+RATIOS = {
+    "all pairs / products alone": ("all pairs", "products", "at most 1.3"),
+    "TransformerLens / ours, one pair": ("theirs", "one pair", "at least 30"),
+}
 MIB = 2**20
 
 
@@ -110,17 +113,10 @@ def their_map(model: Transformer, row: TokenRow) -> Callable[[], Tensor]:
     return patch
 
 
-def seconds(task: Callable[[], object]) -> float:
-    """The processor's time for a task."""
-    began = time.process_time()
-    task()
-    return time.process_time() - began
-
-
 def measure(
     shape: dict[str, int], n_pairs: int, rounds: int, settings: ExperimentSettings
-) -> Iterator[tuple[str, float]]:
-    """The ratios, each the median of the rounds'."""
+) -> Iterator[tuple[str, Cost]]:
+    """Seconds and ratios, each the median of the rounds'."""
     model, pairs = random_model(shape), random_pairs(n_pairs, shape["d_vocab"])
     one = TokenSet("one", pairs.rows[:1], {}, ("end",))
     tasks: dict[str, Callable[[], object]] = {
@@ -131,11 +127,17 @@ def measure(
     }
     for task in tasks.values():
         task()
-    times = [{name: seconds(task) for name, task in tasks.items()} for _ in range(rounds)]
+    times = [{name: cost(task)[0] for name, task in tasks.items()} for _ in range(rounds)]
     for name in tasks:
-        yield f"{name} (s)", statistics.median(each[name] for each in times)
-    yield "all pairs / products alone", statistics.median(each["all pairs"] / each["products"] for each in times)
-    yield "TransformerLens / ours, one pair", statistics.median(each["theirs"] / each["one pair"] for each in times)
+        yield f"{name} (s)", _median(each[name] for each in times)
+    for name, (above, below, _) in RATIOS.items():
+        pairs_of_times = [(each[above], each[below]) for each in times]
+        yield name, _median(Cost(x.clock / y.clock, x.processor / y.processor) for x, y in pairs_of_times)
+
+
+def _median(costs: Iterable[Cost]) -> Cost:
+    clocks, processors = zip(*((each.clock, each.processor) for each in costs), strict=True)
+    return Cost(statistics.median(clocks), statistics.median(processors))
 
 
 def main() -> None:
@@ -146,11 +148,13 @@ def main() -> None:
     flags.add_argument("--layers", type=int, default=GPT2["n_layers"])
     flags.add_argument("--batch", type=int, default=ExperimentSettings.batch)
     flags.add_argument("--memory", type=int, default=ExperimentSettings.memory)
+    flags.add_argument("--threads", type=int, default=torch.get_num_threads())
     chosen = flags.parse_args()
-    torch.set_num_threads(1)
+    torch.set_num_threads(chosen.threads)
     settings = ExperimentSettings(batch=chosen.batch, memory=chosen.memory)
+    print(f"{'':36}{'clock':>10}{'processor':>11}")
     for name, value in measure(GPT2 | {"n_layers": chosen.layers}, chosen.pairs, chosen.rounds, settings):
-        print(f"{name:36}{value:10.2f}   {GOALS.get(name, '')}")
+        print(f"{name:36}{value.clock:10.2f}{value.processor:11.2f}   {RATIOS[name][2] if name in RATIOS else ''}")
 
 
 if __name__ == "__main__":
