@@ -742,7 +742,10 @@ TERMS = {
         "What a circuit is chosen from: edges; nodes (heads and MLPs, with all edges that leave them); or neurons, the "
         "dimensions of what each node writes, of which the others come from the baseline."
     ),
-    "exp_circ_share": "How many of all edges, nodes or neurons the circuit has. Another size scores nothing anew.",
+    "exp_circ_share": (
+        "How many of all edges, nodes or neurons the circuit has. Auto is 1%, or more where that is fewer than 40 "
+        "edges. Another size scores nothing anew."
+    ),
     "exp_circ_beside": "The overlap with the circuit of this size that another method finds on the same rows.",
     "exp_circ_file": "The overlap with a circuit that was uploaded: EAP-IG's or MIB's json or pt.",
     "exp_circ_selection": (

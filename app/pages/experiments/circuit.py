@@ -90,7 +90,8 @@ def view_of(rows: Mapping[str, ReadRows], chosen: Selection) -> CircuitView:
     first, *more = rows.items()
     _, read = first
     opened = _opened(read, own.exp_results) if circuits.is_study(own.exp_results) else None
-    settings = opened.settings if opened else own.circuit_settings(own.exp_metric, own.exp_only_correct)
+    n_edges = wiring(read.run.cfg).n_edges
+    settings = opened.settings if opened else own.circuit_settings(n_edges, own.exp_metric, own.exp_only_correct)
     question = CircuitQuestion(read.rows.read, settings)
     if opened is None:
         circuits.plan(question)

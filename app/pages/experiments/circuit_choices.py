@@ -14,6 +14,7 @@ from headlight.model.circuits.settings import CircuitSettings
 STEPS = 1, 50
 HELD_OUT = 0.1, 0.9
 ROWS = 2, 1_000_000
+AUTO, LEAST_SHARE, ENOUGH_EDGES = 0.0, 0.01, 40  # how large a circuit is unless its size is chosen
 Beside = Literal["", "eap", "eap_ig_inputs", "eap_ig_activations", "clean_corrupted", "exact", "flow"]
 
 
@@ -28,7 +29,7 @@ class CircuitChoices(PageChoices):
     exp_circ_method: Method = "eap_ig_inputs"
     exp_circ_baseline: Baseline = "pair"
     exp_circ_unit: Unit = "edges"
-    exp_circ_share: Annotated[float, number(SHARES[0], SHARES[-1])] = 0.01
+    exp_circ_share: Annotated[float, number(AUTO, SHARES[-1])] = AUTO
     exp_circ_selection: Selection = "top"
     exp_circ_steps: Annotated[int, count(*STEPS)] = DEFAULT_STEPS
     exp_circ_held_out: Annotated[float, number(*HELD_OUT)] = 0.5
@@ -37,14 +38,13 @@ class CircuitChoices(PageChoices):
     exp_circ_file: str = ""
     exp_circ_node: str = ""
 
-    def circuit_settings(self, metric: str, only_correct: bool) -> CircuitSettings:
-        """The settings of the command that score the same."""
-        share = min(SHARES, key=lambda each: abs(each - self.exp_circ_share))
+    def circuit_settings(self, n_edges: int, metric: str, only_correct: bool) -> CircuitSettings:
+        """The settings of the command that score the same in a model of so many edges."""
         return CircuitSettings(
             method=self.exp_circ_method,
             baseline=self.exp_circ_baseline,
             unit=self.exp_circ_unit,
-            share=share,
+            share=self._share(n_edges),
             selection=self.exp_circ_selection,
             steps=self.exp_circ_steps,
             metric="prob_diff" if metric == "prob_diff" else "logit_diff",
@@ -52,3 +52,10 @@ class CircuitChoices(PageChoices):
             only_correct=only_correct,
             rows=self.exp_circ_rows,
         )
+
+    def _share(self, n_edges: int) -> float:
+        """The chosen size, or the least that leaves a small model edges enough to reach the logits."""
+        if self.exp_circ_share == AUTO:
+            enough = max(LEAST_SHARE, ENOUGH_EDGES / n_edges)
+            return next((each for each in SHARES if each >= enough), SHARES[-1])
+        return min(SHARES, key=lambda each: abs(each - self.exp_circ_share))

@@ -6,7 +6,7 @@ from typing import Any
 from headlight.app import selection
 from headlight.app.components import Choice, Listed, Number, Option, Slider
 from headlight.app.pages.experiments.choices import Choices
-from headlight.app.pages.experiments.circuit_choices import HELD_OUT, ROWS, STEPS
+from headlight.app.pages.experiments.circuit_choices import AUTO, HELD_OUT, ROWS, STEPS
 from headlight.app.parts import options
 from headlight.app.parts.circuit_scene import METHODS
 from headlight.app.runs import circuits
@@ -22,7 +22,7 @@ BASELINES: dict[Baseline, str] = {
     "zero": "zero",
 }
 UNITS: dict[Unit, str] = {"edges": "Edges", "nodes": "Nodes", "neurons": "Neurons"}
-SIZES = {share: f"{100 * share:g}%" for share in SHARES}
+SIZES = {AUTO: "auto", **{share: f"{100 * share:g}%" for share in SHARES}}
 SELECTIONS = {"top": "Largest", "greedy": "Greedy"}
 NONE = "none"
 

@@ -10,6 +10,7 @@ import torch
 from headlight.app.exports.data import archive
 from headlight.app.exports.style import LIGHT
 from headlight.app.pages.experiments import circuit, exports
+from headlight.app.pages.experiments.choices import Choices
 from headlight.app.pages.experiments.circuit import CircuitView
 from headlight.app.pages.experiments.experiment import rows_of
 from headlight.app.runs import circuits, comparisons, prompt_sets
@@ -67,6 +68,15 @@ def test_the_page_says_what_the_library_measures_on_rows_that_were_held_out(
     assert "Scored on 4 rows, measured on 4 others" in text
     assert f"CPR {result.cpr:.2f}" in text.replace("−", "-")
     assert "1 of 9 rows are left out. Row 9: Its answer" in text
+
+
+@pytest.mark.parametrize(
+    ("n_edges", "chosen", "share"), [(479, 0, 0.1), (70_651, 0, 0.01), (4_000, 0, 0.01), (12, 0, 1), (479, 0.011, 0.01)]
+)
+def test_a_size_that_nobody_has_chosen_is_a_hundredth_and_at_least_forty_edges(
+    n_edges: int, chosen: float, share: float
+) -> None:
+    assert Choices(exp_circ_share=chosen).circuit_settings(n_edges, "logit_diff", False).share == share
 
 
 def test_a_circuit_without_edges_offers_the_smallest_that_has_some(
