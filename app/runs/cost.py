@@ -9,28 +9,33 @@ from headlight.model import Seq2SeqTransformer, Transformer, TransformerConfig
 from headlight.model.base import memory
 from headlight.model.checkpoints.room import ASSUMED
 from headlight.model.compute.quantised import memory_of
+from headlight.model.nn.layers.mlp import ROWS
 from headlight.model.runs.run import LONG
 
 FLOPS = 4e10  # operations a second that one core of today reaches, so that the estimate errs on the slow side
 
 
 def cost(cfg: TransformerConfig, n_tokens: int) -> Cost:
-    """Estimated cost of a run that is cached or not, from its shapes alone."""
+    """Estimated cost of a run and of one head that is opened whole, from their shapes alone.
+
+    A first run takes some 30 MB more, which torch's kernels and the allocator have from then on.
+    """
     heads, d_mlp = cfg.n_heads * cfg.d_head, (cfg.d_mlp or 0) * (cfg.experts_per_token or 1)
     shared = cfg.d_head * (cfg.n_key_value_heads or cfg.n_heads)
     writes = cfg.d_model * (1 if cfg.attn_only else 2)
-    kept = cfg.n_layers * n_tokens * (heads + 2 * shared + writes)
-    passing = 4 * _heads_at_once(cfg, n_tokens) * n_tokens**2 + 3 * n_tokens * (d_mlp + cfg.d_model)
+    kept = n_tokens * (cfg.n_layers * (heads + 2 * shared + writes) + cfg.d_model)
+    streams = n_tokens * (6 * cfg.d_model + 3 * heads)  # those of one layer, queries before and after they are turned
+    neurons = min(n_tokens, ROWS) * (4 if cfg.gated_mlp else 2) * d_mlp
     weights = cfg.n_layers * cfg.d_model * (2 * heads + 2 * shared + (3 if cfg.gated_mlp else 2) * d_mlp)
     operations = 2 * weights * n_tokens + 4 * cfg.n_layers * heads * n_tokens**2
-    return Cost(4 * (kept + passing), operations / FLOPS)
+    return Cost(4 * (kept + streams + neurons + _matrices(cfg, n_tokens) * n_tokens**2), operations / FLOPS)
 
 
-def _heads_at_once(cfg: TransformerConfig, n_tokens: int) -> int:
-    """Heads whose scores and patterns are whole in memory at once: of a long prompt one that is looked at."""
+def _matrices(cfg: TransformerConfig, n_tokens: int) -> int:
+    """Matrices of scores and patterns in memory at once: of a long prompt those of one head that is looked at."""
     biased = cfg.has_relative_bias or cfg.positional_embedding_type == "alibi" or cfg.disentangled_attention
     by_rows = not (biased or cfg.attn_scores_soft_cap or cfg.use_attention_sinks) and settings().device == "cpu"
-    return 1 if by_rows and n_tokens >= LONG else cfg.n_heads
+    return 2 if by_rows and n_tokens >= LONG else 4 * cfg.n_heads
 
 
 def logits_seconds(cfg: TransformerConfig, n_tokens: int) -> float:

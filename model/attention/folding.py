@@ -80,5 +80,6 @@ def largest(blocks: Iterable[tuple[slice, Float[Tensor, "head query key"]]], n_h
 
 def masked_units(run: Run, layer: int, group: Group) -> Bool[Tensor, "unit unit"]:
     """Whether no token of a unit sees one of another."""
-    mask = run.rule(layer).mask[0, :1]
-    return largest(((block, mask[:, block].float()) for block in query_blocks(len(group))), 1, group)[0] == 0
+    rule = run.rule(layer)
+    blocks = ((block, rule.mask_of(block)[0, :1].float()) for block in query_blocks(len(group)))
+    return largest(blocks, 1, group)[0] == 0

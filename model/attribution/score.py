@@ -39,7 +39,7 @@ def check(run: Run, cell: Cell) -> None:
     """
     check_head(run.cfg, cell.layer, cell.head)
     check_cell(run.cfg, len(run.tokens), cell.query, cell.key)
-    if not run.rule(cell.layer).mask[0, 0, cell.query, cell.key]:
+    if not run.rule(cell.layer).mask_of([cell.query])[0, 0, 0, cell.key]:
         raise InputError(
             f"In layer {cell.layer} query {cell.query} cannot look at key {cell.key}: it sees no farther than its "
             f"window of {run.cfg.window(cell.layer)} tokens. Choose a nearer key, or a head of another layer."

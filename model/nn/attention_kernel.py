@@ -5,7 +5,7 @@ the arithmetic. Those of some queries stay in the processor's cache, and keys th
 of all where attention is causal.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import torch
@@ -29,7 +29,7 @@ Mask = Bool[Tensor, "#batch 1 query key"]
 
 
 def attend(
-    q: Queries, k: Keys, v: Values, mask: Mask, attn_scale: float, tap: Tap, causal: bool = False
+    q: Queries, k: Keys, v: Values, build_mask: Callable[[], Mask], attn_scale: float, tap: Tap, causal: bool = False
 ) -> Mixture | None:
     """Fused attention; None where `Attention`'s own steps are as fast.
 
@@ -39,14 +39,20 @@ def attend(
     pattern = scores.masked_fill(~mask, -inf).softmax(-1)
     return einsum(pattern, v, "batch head query key, batch key head d_head -> batch query head d_head")
 
-    with the keys and values of each head, or of its group. `causal` says that `is_causal` holds of the mask.
+    with the keys and values of each head, or of its group. `causal` says that `is_causal` holds of the mask, which then
+    is not built for the fused kernel.
     """
     of_scores, of_pattern = tap.look("hook_attn_scores"), tap.look("hook_pattern")
-    if len(v) != len(q) or v.dtype != q.dtype or not _is_long(q, k, mask, causal):
+    if len(v) != len(q) or v.dtype != q.dtype or not _is_long(q, k):
         return None
-    if of_scores <= Look.LATER and of_pattern <= Look.LATER:
-        is_fused = causal and q.shape[3] == v.shape[3]
-        return _fused(q, k, v, attn_scale) if is_fused else _attend_by_rows(q, k, v, mask, attn_scale)
+    is_unseen = of_scores <= Look.LATER and of_pattern <= Look.LATER
+    if is_unseen and causal and q.shape[3] == v.shape[3]:
+        return _fused(q, k, v, attn_scale)
+    mask = build_mask()
+    if not causal and not _has_keys(mask):
+        return None
+    if is_unseen:
+        return _attend_by_rows(q, k, v, mask, attn_scale)
     scores = tap("hook_attn_scores", _scores_by_head(q, k, mask, attn_scale))
     pattern = torch.softmax(scores, -1, out=scores if of_scores <= Look.LATER else None)
     del scores  # as large as the pattern, and not needed while the tap looks at that
@@ -55,14 +61,19 @@ def attend(
 
 def attention_scores(q: Queries, k: Keys, mask: Mask, attn_scale: float) -> Pattern | None:
     """Every head's scores as `attend` has them, or None where it has none."""
-    return _scores_by_head(q, k, mask, attn_scale) if _is_long(q, k, mask) else None
+    return _scores_by_head(q, k, mask, attn_scale) if _is_long(q, k) and _has_keys(mask) else None
 
 
-def _is_long(q: Queries, k: Keys, mask: Mask, causal: bool = False) -> bool:
-    """Whether a prompt is long, in float32 on the CPU, nothing that derivatives go to, and has a key for each query."""
+def _is_long(q: Queries, k: Keys) -> bool:
+    """Whether a prompt is long, in float32 on the CPU, and nothing that derivatives go to."""
     if q.shape[1] < LONG or not torch.is_inference_mode_enabled() or q.device.type != "cpu":
         return False
-    return q.dtype == k.dtype == torch.float32 and len(q) == len(k) and (causal or bool(mask.any(-1).all()))
+    return q.dtype == k.dtype == torch.float32 and len(q) == len(k)
+
+
+def _has_keys(mask: Mask) -> bool:
+    """Whether each query sees a key."""
+    return bool(mask.any(-1).all())
 
 
 def is_causal(mask: Mask) -> bool:

@@ -1,5 +1,6 @@
 """Multi-head attention."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -152,8 +153,8 @@ class Attention(nn.Module):
         bias = None if self.rel_pos_bias is None else self.rel_pos_bias(positions)
         if self.disentangled is not None and q is not None and k is not None:
             bias = self.disentangled(positions, q, k) / self.attn_scale
-        mask, is_causal = positions.mask_within(self.window), positions.is_causal(self.window)
-        return ScoreRule(mask, self.attn_scale, bias, self.soft_cap, self.sinks, is_causal)
+        mask_of, is_causal = partial(positions.mask_of, self.window), positions.is_causal(self.window)
+        return ScoreRule(mask_of, self.attn_scale, bias, self.soft_cap, self.sinks, is_causal)
 
     def _attend(
         self,
@@ -169,7 +170,8 @@ class Attention(nn.Module):
         if (
             not drops
             and rule.is_plain
-            and (z := attention_kernel.attend(q, k, v, rule.mask, rule.attn_scale, tap, rule.is_causal)) is not None
+            and (z := attention_kernel.attend(q, k, v, lambda: rule.mask, rule.attn_scale, tap, rule.is_causal))
+            is not None
         ):
             return z
         scores = tap("hook_attn_scores", rule.scores(q, k))

@@ -1,5 +1,6 @@
 """From queries and keys to scores, and from scores to a pattern."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -7,7 +8,7 @@ from einops import einsum
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.nn.layers.positions import Mask
+from headlight.model.nn.layers.positions import Mask, Rows
 
 Queries = Float[Tensor, "batch query head d_head"]
 Keys = Float[Tensor, "_ key kv_head d_head"]  # as many as heads, or one for each group of heads
@@ -21,14 +22,20 @@ class ScoreRule:
     The dot products are divided by `attn_scale`; `bias` is added; then comes `soft_cap`, then the mask. `sinks` are
     scores that take part in the softmax and are dropped from the pattern, so that its rows sum to less than 1.
     `is_causal` says that each query sees itself and all before it: a long prompt's mask takes long to go through.
+    `mask_of` builds the mask of some queries, or of all.
     """
 
-    mask: Mask
+    mask_of: Callable[[Rows], Mask]
     attn_scale: float
     bias: Float[Tensor, "#batch #head #query key"] | None = None
     soft_cap: float | None = None
     sinks: Float[Tensor, " head"] | None = None
     is_causal: bool = False
+
+    @property
+    def mask(self) -> Mask:
+        """True where a query sees a key."""
+        return self.mask_of(None)
 
     @property
     def is_plain(self) -> bool:
@@ -43,7 +50,10 @@ class ScoreRule:
     def of_queries(self, rows: list[int] | slice) -> "ScoreRule":
         """The rule of some of the queries."""
         bias = self.bias if self.bias is None or self.bias.shape[2] == 1 else self.bias[:, :, rows]
-        return replace(self, mask=self.mask[:, :, rows], bias=bias, is_causal=False)
+        mask = self.mask_of(rows)
+        return replace(
+            self, mask_of=lambda more: mask if more is None else mask[:, :, more], bias=bias, is_causal=False
+        )
 
     def scores(self, q: Queries, k: Keys) -> Scores:
         """Scores before the softmax, -inf where the query does not see the key."""

@@ -56,7 +56,7 @@ def test_it_is_the_einsums_whatever_the_tap_looks_at(looks_at: tuple[str, ...]) 
     tap = Collect(looks_at)
     with torch.inference_mode():
         q, k, v = inputs()
-        z = attend(q, k, v, visible(), SCALE, tap)
+        z = attend(q, k, v, visible, SCALE, tap)
         exact = expected(q, k, v, visible())
     assert list(tap.kept) == list(looks_at)
     for name, activation in [*tap.kept.items(), ("z", z)]:
@@ -68,7 +68,7 @@ def test_it_is_torchs_own_attention() -> None:
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
         may_see = place("causal", None, N_POS, torch.device("cpu")).mask
-        ours = attend(q, k, v, may_see, D_HEAD**0.5, NO_TAP)
+        ours = attend(q, k, v, lambda: may_see, D_HEAD**0.5, NO_TAP)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     torch.testing.assert_close(ours, theirs.transpose(1, 2), rtol=1e-5, atol=1e-5)  # as above
@@ -81,7 +81,7 @@ def test_what_the_tap_makes_of_scores_and_pattern_is_gone_on_with() -> None:
     tap = Edit([(["hook_attn_scores"], double), (["hook_pattern"], double)])
     with torch.inference_mode():
         q, k, v = inputs()
-        z = attend(q, k, v, visible(), SCALE, tap)
+        z = attend(q, k, v, visible, SCALE, tap)
         pattern = 2 * (2 * expected(q, k, v, visible())["hook_attn_scores"]).softmax(-1)
         exact = torch.einsum("bhqk,bkhd->bqhd", pattern, v.double())
     torch.testing.assert_close(z.double(), exact, rtol=1e-5, atol=1e-5)  # as above
@@ -91,8 +91,8 @@ def test_an_edit_may_make_a_larger_batch_of_one() -> None:
     tap = Edit([(["hook_pattern"], lambda pattern, hook: pattern.expand(3, -1, -1, -1).clone())])
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
-        one = attend(q, k, v, visible(1), SCALE, NO_TAP)
-        three = attend(q, k, v, visible(1), SCALE, tap)
+        one = attend(q, k, v, lambda: visible(1), SCALE, NO_TAP)
+        three = attend(q, k, v, lambda: visible(1), SCALE, tap)
     torch.testing.assert_close(three, one.expand(3, -1, -1, -1), rtol=1e-5, atol=1e-5)  # as above
 
 
@@ -101,7 +101,7 @@ def test_only_long_prompts_without_derivatives_that_see_something_go_this_way(mo
     may_see = visible()
 
     def goes(q: Tensor = q, k: Tensor = k, v: Tensor = v, may_see: Tensor = may_see) -> bool:
-        return attend(q, k, v, may_see, SCALE, NO_TAP) is not None
+        return attend(q, k, v, lambda: may_see, SCALE, NO_TAP) is not None
 
     with torch.inference_mode():
         assert goes()
@@ -140,9 +140,9 @@ def test_some_rows_at_a_time_are_all_of_them(way: str, monkeypatch: pytest.Monke
     with torch.inference_mode():
         q, k, v = inputs(batch=1)
         exact = expected(q, k, v, may_see)
-        z = attend(q, k, v, may_see, SCALE, NO_TAP)
+        z = attend(q, k, v, lambda: may_see, SCALE, NO_TAP)
         if way == "causal":
-            fused = attend(q, k, v, may_see, SCALE, NO_TAP, causal=True)
+            fused = attend(q, k, v, lambda: may_see, SCALE, NO_TAP, causal=True)
             torch.testing.assert_close(fused.double(), exact["z"], rtol=1e-5, atol=1e-5)  # as below
     # Sums of a few terms of size 1.
     torch.testing.assert_close(z.double(), exact["z"], rtol=1e-5, atol=1e-5)

@@ -56,7 +56,7 @@ def test_attention_is_torch_s() -> None:
 
 def test_scores_are_minus_infinity_where_the_key_is_not_visible() -> None:
     q, k = torch.full((1, 2, 1, 4), 2.0), torch.full((1, 2, 1, 4), 3.0)
-    scores = ScoreRule(place("causal", None, 2, CPU).mask, 2.0).scores(q, k)
+    scores = ScoreRule(lambda rows: place("causal", None, 2, CPU).mask, 2.0).scores(q, k)
     assert scores[0, 0].tolist() == [[12.0, -math.inf], [12.0, 12.0]]  # 4 * 2 * 3 / 2
 
 
@@ -71,10 +71,30 @@ def test_a_mask_by_hand() -> None:
     assert padded[0, 0].tolist() == [[False, True], [False, True]]
 
 
+@pytest.mark.parametrize("window", [None, 3])
+@pytest.mark.parametrize("rows", [None, slice(2, 5), [6, 1]])
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_rows_of_a_mask_are_built_alone(window: int | None, rows: list[int] | slice | None, is_padded: bool) -> None:
+    real = torch.tensor([[False, True, True, True, True, True, True]]) if is_padded else None
+    positions, at = place("causal", real, 7, CPU), torch.arange(7)
+    sees = (at <= at[:, None]) & (at[:, None] - at < (window or 7)) & (True if real is None else real[0])
+    if is_padded and window:  # both padding and the first token have position 0, so that nothing changes by that
+        sees = (at <= at[:, None]) & (at[:, None].clamp(1) - at.clamp(1) < window) & real[0]
+    assert torch.equal(positions.mask_of(window, rows)[0, 0], sees if rows is None else sees[rows])
+
+
+def test_a_pass_that_looks_at_no_pattern_builds_no_mask() -> None:
+    n_tokens = 2048
+    model = random_model(n_ctx=n_tokens)
+    tokens = torch.randint(model.cfg.d_vocab, (1, n_tokens), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert peak_bytes(lambda: model(tokens, stop_at_layer=model.cfg.n_layers)) < n_tokens**2  # a byte for each cell
+
+
 def test_a_pattern_row_without_visible_keys_is_zero() -> None:
     visible = torch.tensor([[[[False, False], [True, False]]]])
     scores = torch.zeros(1, 1, 2, 2).masked_fill(~visible, -math.inf)
-    assert ScoreRule(visible, 1.0).pattern(scores)[0, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert ScoreRule(lambda rows: visible, 1.0).pattern(scores)[0, 0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
 
 
 def test_scores_are_divided_by_the_layer_s_number_when_asked() -> None:
