@@ -19,6 +19,7 @@ CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER = 6.5  # pixels
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 26, 26, 46, 44, 20  # pixels
+BESIDE_ROWS = 170  # pixels that a phone has beside long names of rows
 MANY = 20  # counted places, of which Plotly names as many as the window has room for
 CLOSEST = 14  # pixels between two labels along an axis
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
@@ -151,8 +152,9 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
 def _head(plot: Plot, row: Sequence[Plot]) -> int:
     """Pixels over a plot: for its title, and for its legend or its colour bar."""
     named = [str(trace["name"]) for trace in plot.traces if trace.get("showlegend", True)]
-    letters = sum(len(name) + 8 for name in named) * LETTER
-    lines = -(-letters // _width(plot, row)) if plot.colours is None else 0
+    wanted = sum(len(name) + 8 for name in named) * LETTER
+    wide = min(_width(plot, row), BESIDE_ROWS) if letters(plot.y.labels, LONGEST_ROW) > LONGEST else _width(plot, row)
+    lines = -(-wanted // wide) if plot.colours is None else 0
     return round(TITLE + LEGEND_LINE * lines + (COLOUR_BAR if plot.colours else 0))
 
 
@@ -224,8 +226,6 @@ def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark
     """Legend of a plot: the bar of its map, or the names of its traces, which switch them."""
     if plot.colours is None:
         place = {"x": across[0], "y": bottom, "xanchor": "left", "yanchor": "bottom"}
-        if across[0] == 0 and letters(plot.y.labels, LONGEST_ROW) > LONGEST:
-            place["xref"] = "container"  # over long names of rows too: a phone has too little room beside them
         return {_name("legend", slot): {"orientation": "h", "font": {"size": TICK}, "bgcolor": CLEAR, **place}}
     scale = TEMPLATES[dark]["layout"]["colorscale"]["diverging" if plot.colours.diverging else "sequential"]
     bar: dict[str, Any] = {

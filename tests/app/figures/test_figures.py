@@ -15,7 +15,7 @@ import torch
 from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.bar_list import ROOM
-from headlight.app.figures.layout import TEMPLATES
+from headlight.app.figures.layout import LEGEND_LINE, TEMPLATES, Axis, Plot, figure
 from headlight.app.server import theme
 from headlight.model.attention.residual import decompose, layer_cosine, stream_norms
 from headlight.model.measure import Measure
@@ -234,3 +234,20 @@ def test_a_file_of_a_figure_names_no_server(tmp_path: Path) -> None:
     html = figures.next_tokens(HOSTILE, SQUARE[0]).to_html(include_plotlyjs=False, config=dict(figures.CONFIG))
     assert "http" not in html.replace("&lt;", "")
     assert "<script src" not in html
+
+
+def test_counted_places_are_named_as_the_window_has_room() -> None:
+    """Tokens and layers have the names that they are given; 64 numbers would stand over one another on a phone."""
+    for labels, named in (([str(place) for place in range(64)], None), ([f"L{layer}" for layer in range(64)], 64)):
+        drawn = figure([[Plot("", Axis("distance", labels), Axis("score"), [])]])
+        assert drawn.layout.xaxis.range == (-0.5, 63.5)
+        assert (drawn.layout.xaxis.ticktext and len(drawn.layout.xaxis.ticktext)) == named
+
+
+def test_a_legend_over_long_names_of_rows_has_the_lines_of_a_phone() -> None:
+    traces = [{"type": "bar", "name": name, "x": [1.0], "y": [0]} for name in ("direct", "total, measured")]
+    heights = [
+        figure([[Plot("", Axis("logits"), Axis("", [label], down=True), traces)]]).layout.height
+        for label in ("edge cut", "edge cut, row renormalised")
+    ]
+    assert heights[1] - heights[0] == LEGEND_LINE
