@@ -5,6 +5,7 @@ components, what the head writes, and what changes when the head is taken away. 
 effect on a logit: they act through cross-attention, whose keys and values they make.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -28,6 +29,7 @@ from headlight.model.decoding.stack_parts import (
     carried,
     parts_before,
     parts_of_memory,
+    read_back_to,
 )
 from headlight.model.decoding.translation import Attends
 from headlight.model.measure import Measure
@@ -230,8 +232,8 @@ def token_effects(run: Pass, written: WrittenToken) -> TokenEffects:
     present = {name: value for name, value in constants.items() if value is not None}
     values = torch.cat([direct, torch.tensor([*present.values()], dtype=direct.dtype)])
     difference = contrast(run.logits[written.position, written.outputs].double())
-    heads, by_source = _by_source(run, written)
     parts = tuple(part for part in final.parts if isinstance(part, StackPart))
+    heads, by_source = _by_source(run, written, parts)
     return TokenEffects(
         parts=(*parts, *map(StackPart, present)),
         values=Measure("direct effect", "logits", ("part",), values),
@@ -259,22 +261,31 @@ def _direction(run: Pass, written: WrittenToken) -> tuple[Float[Tensor, " d_mode
     return contrast(columns.double()), float(contrast(unembed.b_U[outputs].detach().double()))
 
 
-def _effects(run: Pass, written: WrittenToken, vectors: Float[Tensor, "*part d_model"]) -> Float[Tensor, "*part"]:
-    """Direct effects of parts of the decoder's final stream at the written token's position."""
+def _read_along(run: Pass, written: WrittenToken) -> Float[Tensor, " d_model"]:
+    """The vector whose product with a part of the decoder's final stream is its direct effect on the written token."""
     stream, (direction, _) = parts_before(run, "decoder", written.position).stream, _direction(run, written)
-    return vectors.double() @ direct_effects.towards(stream, run.final_norm("decoder"), direction)
+    return direct_effects.towards(stream, run.final_norm("decoder"), direction)
 
 
-def _by_source(run: Pass, written: WrittenToken) -> tuple[tuple[StackPart, ...], Float[Tensor, "part source"]]:
+def _by_source(
+    run: Pass, written: WrittenToken, parts: Sequence[StackPart]
+) -> tuple[tuple[StackPart, ...], Float[Tensor, "part source"]]:
     """The direct effect of every head of cross-attention by source token."""
-    names, values = list[StackPart](), list[Float[Tensor, "head source"]]()
-    for part in parts_before(run, "decoder", written.position).parts:
-        if isinstance(part, StackPart) and part.write == "cross_attn" and part.layer is not None:
-            assert part.head is not None  # of every part with a write
-            names.append(part)
-            cell = AttendedCell("cross", part.layer, part.head, written.position, 0)
-            values.append(_effects(run, written, _writes(run, cell)))
-    return tuple(names), torch.stack(values)
+    heads = tuple(part for part in parts if part.write == "cross_attn")
+    along = _read_along(run, written)
+    stages = [stage for stage in run.stages["decoder"] if stage.write == "cross_attn"]
+    return heads, torch.cat([_effects_by_key(run, stage, along, written.position) for stage in stages])
+
+
+def _effects_by_key(
+    run: Pass, stage: Stage, along: Float[Tensor, " d_model"], position: int
+) -> Float[Tensor, "head key"]:
+    """The direct effect of every head that writes at a stage by key: weight times value, through W_O."""
+    W_O = widened(run.attention(stage).W_O.detach()).double()
+    of_value = W_O @ read_back_to(run, stage, along, position)
+    v = run.kept(f"{stage.module}.hook_v").double()
+    weights = run.kept(f"{stage.module}.hook_pattern")[:, position].double()
+    return weights * torch.einsum("khd,hd->hk", v, of_value)
 
 
 def _writes(run: Pass, cell: AttendedCell) -> Float[Tensor, "key d_model"]:
@@ -297,12 +308,13 @@ def explain_head_write(run: Pass, cell: AttendedCell, written: WrittenToken) -> 
     writes = _writes(run, cell)
     W_U = widened(run.model.unembed.W_U.detach()) * run.model.cfg.logits_scale
     effects = direct_effects.token_effects(writes[cell.key], stream, norm, W_U)
-    at_written = AttendedCell(cell.attends, cell.layer, cell.head, written.position, cell.key)
+    along = _read_along(run, written)
+    by_key = _effects_by_key(run, stage_of(run, cell), along, written.position)[cell.head]
     return HeadWrite(
         norm=Measure("L2 norm of the write", "L2 norm", (), writes[cell.key].norm()),
         tokens=direct_effects.most_moved(effects, MAX_PROMOTED),
         effect=Measure("direct effect", "logits", (), contrast(effects[written.outputs].double())),
-        by_key=Measure("direct effect", "logits", ("key",), _effects(run, written, _writes(run, at_written))),
+        by_key=Measure("direct effect", "logits", ("key",), by_key),
     )
 
 
@@ -355,6 +367,5 @@ def _direct(run: Pass, cell: AttendedCell, written: WrittenToken) -> Float[Tenso
         rest = 1 - weight
         cut = [without, without / rest if rest > 0 else torch.zeros_like(own)]
     changed = torch.stack([*cut, torch.zeros_like(own), z.mean(0)]) - own
-    written_changes = changed @ widened(run.attention(stage).W_O.detach()[cell.head]).double()
-    at_the_end = carried(run, "decoder", written_changes, position, run.index(*_place(stage)))
-    return _effects(run, written, at_the_end)
+    W_O = widened(run.attention(stage).W_O.detach()[cell.head]).double()
+    return changed @ W_O @ read_back_to(run, stage, _read_along(run, written), position)

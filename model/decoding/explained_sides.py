@@ -124,7 +124,7 @@ def explain_side(translations: Translations, question: TranslationQuestion, side
     down, across = translations.axes(question.attends, question.rows)
     query = _query(translation, question, written, down.positions[index])
     if query is None:
-        raise InputError(f"{side} has no token at the query's place. Choose another, or show the other side.")
+        raise InputError(f"{side} has no token at the query's place. Choose another one.")
     first = AttendedCell(question.attends, *question.head, query, key=0)
     attended = translation.attention[question.attends]
     n_layers, n_heads = attended.pattern.shape[:2]
@@ -134,7 +134,7 @@ def explain_side(translations: Translations, question: TranslationQuestion, side
     else:
         key = _position(across.positions[index], question.key)
     if key is None:
-        raise InputError(f"{side} has no token at the key's place. Choose another, or show the other side.")
+        raise InputError(f"{side} has no token at the key's place. Choose another one.")
     cell = replace(first, key=key)
     check_among(cell, n_layers, n_heads, attended.masked)
     return ExplainedToken(translation, cell, written)
@@ -151,7 +151,7 @@ def written_token(translations: Translations, place: int, distractor: int | None
         raise InputError("This model writes no tokens, so there is no written token to explain.")
     position = _position(translations.axes("cross", "written")[0].positions[index], place)
     if position is None:
-        raise InputError(f"{side} wrote no token at place {place}. Choose another, or show the other side.")
+        raise InputError(f"{side} wrote no token at place {place}. Choose another one.")
     return WrittenToken(position, int(translation.written[position]), distractor)
 
 

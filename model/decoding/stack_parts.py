@@ -15,7 +15,7 @@ from torch import Tensor
 
 from headlight.model.attribution.parts import Part, Parts
 from headlight.model.measure.head_steps import Norm
-from headlight.model.measure.score_parts import normalized, rescaled, scale_of
+from headlight.model.measure.score_parts import normalized, read_back, rescaled, scale_of
 from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.layers.attention import Attention
 from headlight.model.nn.layers.parameters import widened
@@ -150,9 +150,25 @@ def carried(run: Pass, stack: Stack, vectors: Vectors, position: int, first: int
     for stage in run.stages[stack][first:last]:
         norm = run.norm_behind(stage)
         if norm is not None:
-            summed = run.kept(f"{stage.block}.hook_{SUMS[stage.write]}")[position]
-            vectors = rescaled(vectors, norm, scale_of(summed, norm))
+            vectors = rescaled(vectors, norm, scale_behind(run, stage, norm, position))
     return vectors
+
+
+def read_back_to(
+    run: Pass, stage: Stage, direction: Float[Tensor, " d_model"], position: int
+) -> Float[Tensor, " d_model"]:
+    """Vector whose product with what a stage writes equals that of `direction` with it at the end of the stack."""
+    direction, first = direction.double(), run.index(stage.stack, stage.layer, stage.write)
+    for later in reversed(run.stages[stage.stack][first:]):
+        norm = run.norm_behind(later)
+        if norm is not None:
+            direction = read_back(direction, norm, scale_behind(run, later, norm, position))
+    return direction
+
+
+def scale_behind(run: Pass, stage: Stage, norm: Norm, position: int) -> Float[Tensor, ""]:
+    """Divisor of the norm behind a stage at a position, in float64."""
+    return scale_of(run.kept(f"{stage.block}.hook_{SUMS[stage.write]}")[position], norm)
 
 
 @torch.inference_mode()

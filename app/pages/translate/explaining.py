@@ -6,7 +6,7 @@ from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts.labels import quoted, signed_cents
 from headlight.app.parts.matrix import Matrix
-from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown, compared_parts, placed
+from headlight.app.parts.sides import DIFFERENCE, SIDES, as_shown, compared_parts, is_there, placed
 from headlight.app.selection.chosen import Selection
 from headlight.model.attribution.tables import Change
 from headlight.model.decoding.explained_sides import (
@@ -101,9 +101,10 @@ def effects_of(sides: Mapping[str, ExplainedToken], side: str) -> Mapping[str, f
     return compared_parts(sides, lambda at: at.effects.by_name)[side]
 
 
-def side_of(translations: Translations, chosen: Selection) -> str:
-    """The side that is looked at: A, B or B − A."""
-    return "A" if translations.b is None else SIDES[chosen.side or "difference"]
+def side_of(translations: Translations, chosen: Selection, sides: Mapping[str, ExplainedToken]) -> str:
+    """The side that is looked at: A, B or B − A; where that lacks the token or the cell, the one that has them."""
+    side = "A" if translations.b is None else SIDES[chosen.side or "difference"]
+    return side if is_there(sides, side) else next(iter(sides), side)
 
 
 def changes_by_side(sides: Mapping[str, ExplainedToken]) -> dict[str, list[Change]]:

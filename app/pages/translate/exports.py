@@ -178,7 +178,7 @@ def _explained(translations: Translations, chosen: Selection) -> tuple[list[list
     if question is None:
         return [], ""
     sides = explain_translations(translations, question)[0]
-    shown = side_of(translations, chosen)
+    shown = side_of(translations, chosen, sides)
     columns = [_explained_side(translations, question, sides, side) for side in compared(sides, score_matrix)]
     finding = explaining.finding(sides, shown) if is_there(sides, shown) else ""
     return [list(row) for row in zip(*columns, strict=True)], finding

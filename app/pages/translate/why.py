@@ -15,7 +15,7 @@ from headlight.app.parts import charts, options, part_maps, part_plots, tables
 from headlight.app.parts.labels import number, quoted, signed
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.parts.sides import DIFFERENCE, compared, is_there
+from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.app.parts.sums import condensed_rows
 from headlight.model.decoding.explained_sides import ExplainedToken, TranslationQuestion, explain_translations
 from headlight.model.decoding.explained_tables import explained_tables, promoted_of
@@ -35,10 +35,10 @@ def draw(translations: Translations) -> None:
         return
     _title(translations, question)
     sides, reasons = explain_translations(translations, question)
-    side = explaining.side_of(translations, selection.current())
-    for reason in reasons.values() if side == DIFFERENCE else filter(None, [reasons.get(side)]):
-        st.info(plain(reason))
-    if not is_there(sides, side):
+    side = explaining.side_of(translations, selection.current(), sides)
+    for reason in reasons.values():
+        st.info(plain(f"{reason} Here {side} is explained." if sides else reason))
+    if not sides:
         _cell_row(translations, question, sides)
         return
     if selection.current().table:

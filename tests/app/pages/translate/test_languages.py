@@ -40,6 +40,8 @@ def test_opus_mt_reads_a_text_by_its_own_pieces(tmp_path: Path, options: Options
     page = opened(tmp_path, "the cat")
     assert f"{len(words('the cat').input_ids)} source tokens read" in said(page)
     assert "target_language" not in options.drawn
+    options.change(page, "written_A_0", None)  # with norms behind each addition
+    assert "Decomposition error" in said(page)
 
 
 @pytest.mark.usefixtures("settings", "unchecked")

@@ -91,6 +91,7 @@ def test_a_side_without_the_token_says_so_and_the_other_is_explained(translator:
     sides, reasons = explain_translations(pair, TranslationQuestion(place, "cross", (1, 0)))
     assert set(sides) == {"A"}
     assert "B wrote no token" in reasons["B"]
+    assert explaining.side_of(pair, chosen, sides) == "A"
     assert "has a logit of" in explaining.finding(sides, "A")
 
 
