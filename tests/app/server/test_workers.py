@@ -24,6 +24,7 @@ from headlight.app.server.front import Front, listen
 from headlight.app.server.metrics import together
 from headlight.app.server.settings import read, share
 from headlight.app.server.worker import Stay
+from headlight.model.base.errors import ConfigError
 from tests.serving import START_SECONDS, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, said
@@ -173,6 +174,13 @@ def test_each_worker_has_its_share_of_what_the_settings_give_the_server() -> Non
     assert (one.sessions, one.models_gib, one.cache_gib, one.runs_at_once, one.runs_waiting) == (5, 1.5, 0.5, 2, 5)
     assert (one.run_gib, one.threads, one.runs_per_minute, one.sessions_of_address) == (1, 2, 6, 4)
     assert share(read([], {})) == Settings()
+
+
+def test_windows_has_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as there:
+        there.setattr(sys, "platform", "win32")
+        with pytest.raises(ConfigError, match="on Windows there can be one alone"):
+            read(["--workers=2"], {})
 
 
 def test_figures_of_all_workers_are_one_text_in_which_each_has_a_label() -> None:
