@@ -1,6 +1,8 @@
 """The thumbnails of all heads: their cells, pooled, on one scale."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,6 +14,7 @@ from headlight.model.attention.fields import SIGNED, How, on_axis
 from headlight.model.measure import attention
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.host import Steps
 from headlight.model.runs.run import Run
 from headlight.model.runs.summaries import THUMBNAIL
 
@@ -33,13 +36,26 @@ def thumbnails(comparison: Comparison, side: Side, how: How, axis: Axis) -> Thum
         return of_run(comparison.a)
     signed = side == "difference" or how.show in SIGNED
     pool = farthest_from_zero if signed else largest
-    pooled = [
-        [pool(on_axis(comparison, side, (layer, head), how, axis)) for head in range(comparison.n_heads)]
-        for layer in range(comparison.n_layers)
-    ]
-    values = torch.stack([torch.stack(layer) for layer in pooled]).numpy()
+
+    def of_layer(layer: int) -> Float[Tensor, "head rows columns"]:
+        heads = ((layer, head) for head in range(comparison.n_heads))
+        return torch.stack([pool(on_axis(comparison, side, head, how, axis)) for head in heads])
+
+    values = torch.stack(list(_layers(comparison, (side, how), axis, of_layer))).numpy()
     limit = 1.0 if how.show == "weight" and not signed else scale_end(float(np.nanmax(np.abs(values), initial=0)))
     return Thumbnails(values, limit, signed)
+
+
+def _layers(
+    comparison: Comparison, drawn: tuple[Side, How], axis: Axis, of_layer: Callable[[int], Tensor]
+) -> Iterator[Tensor]:
+    """Each layer's pictures, with progress; those between units are kept one by one, to go on from after a click."""
+    groups = tuple(tuple(group.tolist()) for group in axis.groups if group is not None)
+    steps = Steps(comparison.a.host, comparison.n_layers)
+    for layer in range(comparison.n_layers):
+        made = partial(of_layer, layer)
+        yield comparison.keep(("thumbnails", *drawn, layer, groups), made) if groups else made()
+        steps.add()
 
 
 def of_run(run: Run) -> Thumbnails:

@@ -28,23 +28,30 @@ def kept_folded(run: Run, layer: int, group: Group, fold: Fold) -> Folded | None
     keys and averages those of a unit's queries, so that rows that sum to 1 still do; "largest" is the largest weight of
     one token on one token.
     """
-    n_units = int(group[-1]) + 1
-    if not run.host.caches or run.cfg.n_layers * run.cfg.n_heads * n_units**2 > MAX_KEPT:
+    if not _is_kept(run, group):
         return None
     return run.keep(("folded", layer, fold, tuple(group.tolist())), lambda: folded(run, layer, group, fold))
 
 
-def fold_all(run: Run, group: Group, fold: Fold) -> None:
-    """Fold every layer, as far as they are kept, with progress.
+def fold_all(run: Run, group: Group, fold: Fold) -> bool:
+    """Fold every layer, with progress; False where they are too large to be kept, and none is folded.
 
     Raises:
         HeadlightError: the run's host lets no more work in.
     """
+    if not _is_kept(run, group):
+        return False
     steps = Steps(run.host, run.cfg.n_layers)
     with run.host.turn():
         for layer in range(run.cfg.n_layers):
             kept_folded(run, layer, group, fold)
             steps.add()
+    return True
+
+
+def _is_kept(run: Run, group: Group) -> bool:
+    n_units = int(group[-1]) + 1
+    return run.host.caches and run.cfg.n_layers * run.cfg.n_heads * n_units**2 <= MAX_KEPT
 
 
 def folded(run: Run, layer: int, group: Group, fold: Fold, head: int | None = None) -> Folded:

@@ -31,6 +31,7 @@ from headlight.app.pages.attention import cell_tables, finding, head_tables, poo
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
+from headlight.app.parts.grid import Pictures
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import typeable
@@ -46,7 +47,6 @@ from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import LONG as LONG_RUN
-from headlight.model.runs.run import Run
 
 GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
@@ -96,7 +96,7 @@ def _pictures(
                 "layers done",
                 "all_heads",
                 (run.key, own.unit, own.how.fold),
-                lambda: _read_all(run, axis, own.how),
+                lambda: _read_all(comparison, axis, own.how),
                 resumes=True,
             )
             if is_all_read:
@@ -105,13 +105,24 @@ def _pictures(
         _numbers(comparison, chosen, axis)
 
 
-def _read_all(run: Run, axis: Axis, how: How) -> bool:
+def _read_all(comparison: Comparison, axis: Axis, how: How) -> bool:
     """Go through every head's pattern once: for thumbnails and scores, or between units."""
-    (group,) = axis.groups
+    (group,), run = axis.groups, comparison.a
     if group is None:
         return bool(run.scores)
-    fold_all(run, group, how.fold)
+    if not fold_all(run, group, how.fold):
+        with run.host.turn():
+            _thumbnails(comparison, axis)  # each head is folded for its picture alone
     return True
+
+
+def _thumbnails(comparison: Comparison, axis: Axis) -> Pictures:
+    """All heads' pictures, computed once."""
+    side, own = grid.side_of(comparison.b is not None), selection.current().choices_of(Choices)
+    return comparison.keep(
+        ("pictures", side, own.how, own.unit),
+        lambda: grid.pictures(thumbnails.thumbnails(comparison, side, own.how, axis)),
+    )
 
 
 def _chosen(
@@ -256,10 +267,7 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
         options.row(grid.side_option(comparison.b is not None), *_sorting(comparison), name="grid")
     now, side, order = selection.current(), grid.side_of(comparison.b is not None), _order(comparison, axis)
     before, drawn_as = heads_of(comparison, now), now.choices_of(Choices).how
-    pictures = comparison.keep(
-        ("pictures", side, drawn_as, now.choices_of(Choices).unit),
-        lambda: grid.pictures(thumbnails.thumbnails(comparison, side, drawn_as, axis)),
-    )
+    pictures = _thumbnails(comparison, axis)
     supported = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
     chosen = grid.draw(
         pictures,

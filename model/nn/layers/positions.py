@@ -56,7 +56,9 @@ class Positions:
 
     def mask_within(self, window: int | None) -> Mask:
         """Mask of a layer whose queries see this many tokens back, or half of them to either side."""
-        return self.mask if self._is_all_near(window) else self.once(window, lambda: self.mask & self._near(window))
+        if window is None or self._is_all_near(window):
+            return self.mask
+        return self.once(window, lambda: self.mask & self._near(window))
 
     def mask_of(self, window: int | None, rows: Rows = None) -> Mask:
         """Rows of the mask of a layer with this window; of plainly causal attention these alone are built."""

@@ -11,7 +11,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from headlight.app.pages.attention import view
 from headlight.app.parts import first_heads, grid
 from headlight.app.runs import passes, runs
-from headlight.model.attention import folding, receiver_heads
+from headlight.model.attention import fields, folding, receiver_heads
 from headlight.model.runs import head, summaries
 from headlight.model.runs import run as runs_module
 from headlight.model.runs.comparison import Comparison
@@ -90,6 +90,18 @@ def test_a_click_ends_the_reading_of_all_heads(
     monkeypatch.setattr(module, name, _noting(steps, "layer", getattr(module, name), clicked_in=1))
     page("attention", Comparison(_new(run, unit)), unit=unit, heads=((0, 0),))
     assert steps == [*before, "layer 1", "heads", "layer 1", "layer 2", "draw"]
+
+
+def test_heads_that_are_too_large_to_keep_are_folded_with_progress(
+    run: Run, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between 500 sentences and more: each head by itself, and a click is answered between them."""
+    monkeypatch.setattr(folding, "MAX_KEPT", 0)
+    monkeypatch.setattr(folding, "folded", _noting(steps, "layer", folding.folded, clicked_in=1))
+    monkeypatch.setattr(fields, "folded", folding.folded)
+    page("attention", Comparison(_new(run, "many")), unit="sentence", heads=((0, 0),))
+    of_all = [[f"layer {layer}"] * run.cfg.n_heads for layer in range(3)]
+    assert steps == ["layer 0", "heads", *of_all[0], "layer 1", "heads", *of_all[1], *of_all[2], "draw"]
 
 
 def test_a_grid_whose_data_was_lost_is_drawn_again_before_receivers_are_averaged(
