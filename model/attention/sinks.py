@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.measure.attention import scores_at, sinks
-from headlight.model.runs.head import patterns
+from headlight.model.runs.head import patterns_of_layers
 from headlight.model.runs.run import Run
 
 MAX_QUERIES = 32  # tokens from which sinks are looked for: rows of a long prompt's patterns are long
@@ -40,7 +40,7 @@ def _find_looks(run: Run) -> Looks:
     """Resting heads, sinks and scores from the same rows of the patterns, of which the last token's is the last."""
     n_tokens = len(run.tokens)
     queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique()
-    rows = torch.stack([patterns(run, layer, queries.tolist()) for layer in range(run.cfg.n_layers)])
+    rows = patterns_of_layers(run, range(run.cfg.n_layers), queries.tolist())
     rested = tuple(sinks(rows.flatten(0, 1), queries).tolist())
     resting = torch.isin(rows[:, :, -1].argmax(-1), torch.tensor([0, n_tokens - 1, *rested]))
     return Looks(resting, rested, scores_at(rows, run.tokens, queries.long()))

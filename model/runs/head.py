@@ -1,6 +1,6 @@
 """One head of a run, on demand: its attention, its weights, its write, and every step between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 from headlight.model.measure import attention, head_steps
 from headlight.model.nn.layers import ScoreRule
 from headlight.model.nn.layers.parameters import widened
+from headlight.model.nn.layers.scores import Keys
 from headlight.model.runs.linear import norm_before, write_scales, writes_at_unit_scale
 from headlight.model.runs.run import Run
 
@@ -69,7 +70,7 @@ def patterns(made: Run, layer: int, queries: list[int]) -> Float[Tensor, "head q
     """These queries' rows of all patterns of a layer, edited as in the run."""
     names = _edited_names(layer)
     if not edits_patterns(made, layer):
-        return _rows(made, layer, made.rule(layer), queries)
+        return _rows(made.queries(layer)[None], made.keys(layer)[None], made.rule(layer), queries)
     rule = made.rule(layer)  # an edit finds a query by its place among all
     scores = rule.scores(made.queries(layer)[None], made.keys(layer)[None])
     return made.tap(names[1], rule.pattern(made.tap(names[0], scores)))[0][:, queries]
@@ -84,10 +85,30 @@ def pattern_blocks(
         yield slice(0, n_pos), patterns(made, layer, list(range(n_pos)))[heads]
         return
     rule = made.rule(layer) if head is None else made.rule(layer).of_heads(heads)
+    q, k = made.queries(layer)[None], made.keys(layer)[None]
+    if head is not None:
+        group = made.cfg.group_of(head)
+        q, k = q[:, :, heads], k[:, :, group : group + 1]
     for block in query_blocks(n_pos):
         made.host.check()
         with torch.inference_mode():
-            yield block, _rows(made, layer, rule, block, head)
+            yield block, _rows(q, k, rule, block)
+
+
+@torch.inference_mode()
+def patterns_of_layers(
+    made: Run, layers: Sequence[int], queries: list[int] | slice
+) -> Float[Tensor, "layer head query key"]:
+    """These queries' rows of all patterns of several layers; of a short prompt computed together where that can be.
+
+    Its layers have the same rule in most models, and a layer's few numbers take as many operations as those of all.
+    """
+    rules = [made.rule(layer) for layer in layers]
+    if not all(map(rules[0].is_like, rules)) or any(edits_patterns(made, layer) for layer in layers):
+        rows = list(range(len(made.tokens)))[queries] if isinstance(queries, slice) else queries
+        return torch.stack([patterns(made, layer, rows) for layer in layers])
+    q, k = (torch.cat(list(map(of_layer, layers)), 1)[None] for of_layer in (made.queries, made.keys))
+    return _rows(q, k, rules[0], queries).unflatten(0, (len(layers), -1))
 
 
 def query_blocks(n_pos: int) -> Iterator[slice]:
@@ -106,13 +127,10 @@ def _edited_names(layer: int) -> list[str]:
 
 
 def _rows(
-    made: Run, layer: int, rule: ScoreRule, queries: list[int] | slice, head: int | None = None
+    q: Float[Tensor, "batch pos head d_head"], k: Keys, rule: ScoreRule, queries: list[int] | slice
 ) -> Float[Tensor, "head query key"]:
-    q, k, of_queries = made.queries(layer)[None, queries], made.keys(layer)[None], rule.of_queries(queries)
-    if head is not None:
-        group = made.cfg.group_of(head)
-        q, k = q[:, :, head : head + 1], k[:, :, group : group + 1]
-    return of_queries.pattern(of_queries.scores(q, k))[0]
+    of_queries = rule.of_queries(queries)
+    return of_queries.pattern(of_queries.scores(q[:, queries], k))[0]
 
 
 def write_norms(made: Run, layer: int, head: int) -> Float[Tensor, " key"]:

@@ -22,6 +22,7 @@ from headlight.model.nn.cache import ActivationCache
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.hooks import NO_TAP, Chain, Tap
 from headlight.model.nn.layers import ScoreRule, place
+from headlight.model.nn.layers.positions import Positions
 from headlight.model.nn.overflow import check_finite
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.dictionary import Dictionaries
@@ -44,7 +45,7 @@ EMBEDDINGS = {"token embedding": "embed", "position embedding": "pos_embed", "to
 WRITERS = {"attn_out": "attention", "mlp_out": "MLP", "conv_out": "convolution"}  # by their writes
 EDITED = "edits of the stream"
 LONG = 256  # tokens from which thumbnails and scores of all heads take a time that somebody may notice
-SUMMARIES = "summaries"  # by which a run keeps its own
+SUMMARIES, POSITIONS = "summaries", "positions"  # by which a run keeps its own
 NORMALISED = "norms of the stream"
 
 
@@ -150,9 +151,19 @@ class Run:
         """One head's values, or its group's."""
         return self.values(layer)[:, self.cfg.group_of(head)]
 
+    @property
+    def _positions(self) -> Positions:
+        """Positions and masks of the tokens; of a short prompt kept, since every layer asks for them."""
+        kept: Positions | None = vars(self).get(POSITIONS)
+        if kept is None:
+            kept = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
+            if len(self.tokens) < LONG:
+                vars(self)[POSITIONS] = kept
+        return kept
+
     def rule(self, layer: int) -> ScoreRule:
         """The layer's rule from queries and keys to scores, and from scores to a pattern."""
-        positions = place(self.cfg.attention_dir, None, len(self.tokens), torch.device("cpu"))
+        positions = self._positions
         compared = (self.queries(layer)[None], self.keys(layer)[None]) if self.cfg.disentangled_attention else ()
         return self.model.block(layer).attn.rule(positions, *compared)
 

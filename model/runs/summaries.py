@@ -19,7 +19,7 @@ from headlight.model.measure import Measure, attention
 from headlight.model.measure.mean_scores import MeanScores, stack
 from headlight.model.nn.config import TransformerConfig
 from headlight.model.nn.layers import place
-from headlight.model.runs.head import edits_patterns, pattern_blocks
+from headlight.model.runs.head import edits_patterns, pattern_blocks, patterns_of_layers, query_blocks
 from headlight.model.runs.host import HERE, Steps
 from headlight.model.runs.run import LONG, Run
 
@@ -93,11 +93,18 @@ def _of_layers(
         return attention.max_pool(columns, THUMBNAIL), sums
     parts = list[Tensor]()
     sums = torch.zeros(len(mean_scores.names), len(layers) * n_heads)
-    for blocks in zip(*(pattern_blocks(made, each) for each in layers), strict=True):
-        queries, rows = blocks[0][0], torch.cat([block for _, block in blocks])
+    for queries, rows in _blocks(made, layers):
         parts.append(attention.max_pool_keys(rows, n_pos, THUMBNAIL))
         sums += mean_scores.sums(rows, queries.start)
     return attention.max_pool(torch.cat(parts, 1), THUMBNAIL), sums
+
+
+def _blocks(made: Run, layers: range) -> Iterator[tuple[slice, Float[Tensor, "layer_head query key"]]]:
+    """All patterns of these layers, some queries' rows at a time."""
+    if len(layers) == 1:
+        return pattern_blocks(made, layers[0])
+    blocks = query_blocks(len(made.tokens))
+    return ((queries, patterns_of_layers(made, layers, queries).flatten(0, 1)) for queries in blocks)
 
 
 def _causal_scores(made: Run, layer: int, attn_scale: float) -> Iterator[tuple[int, int, Float[Tensor, "query key"]]]:

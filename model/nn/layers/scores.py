@@ -42,6 +42,11 @@ class ScoreRule:
         """Whether a score is a scaled dot product, and a pattern the softmax of scores."""
         return self.bias is None and self.soft_cap is None and self.sinks is None
 
+    def is_like(self, other: "ScoreRule") -> bool:
+        """Whether the other, of the same pass, comes to the same scores and patterns, as most layers' rules do."""
+        same = self.mask is other.mask and self.attn_scale == other.attn_scale
+        return same and self.is_plain and other.is_plain
+
     def of_heads(self, heads: slice) -> "ScoreRule":
         """The rule of some of the heads."""
         bias = self.bias if self.bias is None or self.bias.shape[1] == 1 else self.bias[:, heads]

@@ -38,9 +38,10 @@ def test_renormalised_rows_are_the_softmax_over_the_other_keys(run: Run) -> None
 
 def test_a_token_on_which_heads_rest_is_found(small: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_prompt(small, "One two three. Three one! Two, two. One. Four one two? Three, one two.")
-    resting = torch.zeros(small.cfg.n_heads, len(run.tokens), len(run.tokens))
-    resting[:, :, SINK] = 1.0
-    monkeypatch.setattr("headlight.model.attention.sinks.patterns", lambda run, layer, queries: resting[:, queries])
+    resting = torch.zeros(small.cfg.n_layers, small.cfg.n_heads, len(run.tokens), len(run.tokens))
+    resting[..., SINK] = 1.0
+    of_layers = "headlight.model.attention.sinks.patterns_of_layers"
+    monkeypatch.setattr(of_layers, lambda run, layers, queries: resting[:, :, queries])
     assert sinks_of(run) == (SINK,)
 
 
