@@ -41,9 +41,10 @@ class _Session:
 
 
 def _session() -> _Session:
-    if "headlight" not in st.session_state:
-        st.session_state["headlight"] = _Session()
-    return st.session_state["headlight"]
+    session: _Session | None = st.session_state.get("headlight")  # read once: a page asks a hundred times
+    if session is None:
+        session = st.session_state["headlight"] = _Session()
+    return session
 
 
 def forgotten() -> bool:

@@ -164,9 +164,10 @@ def mount(
 def _begun(key: str, epoch: int, value: Any) -> Any:
     """The value as it was when its epoch began, which is now if the epoch is new."""
     begun_key = f"{key}.begun"
-    if begun_key not in st.session_state or st.session_state[begun_key][0] != epoch:
-        st.session_state[begun_key] = (epoch, value)
-    return st.session_state[begun_key][1]
+    begun = st.session_state.get(begun_key)
+    if begun is None or begun[0] != epoch:
+        begun = st.session_state[begun_key] = (epoch, value)
+    return begun[1]
 
 
 def component_value(key: str, epoch: int, value: Any) -> Any:
