@@ -115,7 +115,8 @@ def main() -> None:
             result = [wait for answer in answers for wait in answer.result()]
             took, load_average = processor_seconds(url) - began[0], os.getloadavg()[0]
     seconds = sorted(wait.seconds for wait in result)
-    cuts, n_refused = statistics.quantiles(seconds, n=20), sum(wait.is_refused for wait in result)
+    cuts = statistics.quantiles(seconds, n=20) if len(seconds) > 1 else seconds * 19
+    n_refused = sum(wait.is_refused for wait in result)
     print(
         f"{options.sessions} session{'s' if options.sessions > 1 else ''}, {len(result)} prompts of {TOKENS} tokens, "
         f"{options.thought:g} s of thought between them, load {load_average:.0f} on {os.cpu_count()} cores"
