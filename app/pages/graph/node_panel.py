@@ -69,10 +69,9 @@ def _signed(value: float) -> str:
 def draw_edges(view: GraphView) -> None:
     """The chosen node's edges."""
     place, graph = view.chosen, view.graph
-    if graph.nodes[place].is_followed:
-        st.text(_spelled(view, place))
+    said = _spelled(view, place) if graph.nodes[place].is_followed else ""
     out = view.pruned.edges[:, place].nonzero().flatten().tolist()
-    _table(view, "Inputs", [(place, source) for source in _inputs(view)], 1)
+    _table(view, "Inputs", [(place, source) for source in _inputs(view)], 1, said)
     _table(view, "Outputs", [(row, place) for row in out], 0)
 
 
@@ -84,17 +83,16 @@ def _spelled(view: GraphView, place: int) -> str:
     total, bias = float(graph.activations[place]), float(graph.bias[place])
     has_bias = abs(bias) > ROUNDING * float(graph.edges[place].abs().sum())
     beside = f", bias {number(bias)}" if has_bias else ""
-    return (
-        f"Inputs of {view.called(place)}: kept edges {number(kept)}, pruned edges {number(left_out)}{beside}: total "
-        f"{number(total)}."
-    )
+    return f"Kept edges {number(kept)}, pruned edges {number(left_out)}{beside}: total {number(total)}."
 
 
-def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int) -> None:
-    """Edges as rows, the largest effect first; a row that is chosen chooses its node."""
+def _table(view: GraphView, title: str, edges: list[tuple[int, int]], end: int, said: str = "") -> None:
+    """Edges as rows under what is said of them, the largest effect first; a row that is chosen chooses its node."""
     graph, flows = view.graph, view.graph.flows
     edges = sorted(edges, key=lambda edge: -abs(float(flows[edge])))[:MAX_ROWS]
     heading(title, "graph_edge", key=f"graph_{end}")
+    if said:
+        st.text(said)
     if not edges:
         begins = end == 1 and not view.graph.nodes[view.chosen].is_followed
         st.caption("The graph starts here." if begins else "No edges kept.")

@@ -42,7 +42,7 @@ def test_the_page_says_how_much_is_kept_and_whether_it_holds(run: Run) -> None:
     texts = [each.value for each in at.text]
     assert any(f"{view.pruned.node_share:.1%} of the influence" in each for each in texts)
     assert any(re.match("The graph (holds:|holds only|does not hold:)", each) for each in texts)
-    (spelled,) = [each for each in texts if each.startswith("Inputs of ")]
+    (spelled,) = [each for each in texts if each.startswith("Kept edges ")]
     parts = re.findall(r"(?:edges|bias|total) (\S+?)(?:[,:]|\.$)", spelled)
     *inputs, together = [float(part.replace("−", "-")) for part in parts]
     assert len(inputs) == 2  # this model has no biases
