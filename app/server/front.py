@@ -16,6 +16,8 @@ from errno import EADDRINUSE
 from signal import SIGTERM, Signals
 from typing import NamedTuple
 
+from starlette.types import Scope
+
 from headlight.app.server.affinity import is_document, named_worker, scope_of, worker_by_address
 from headlight.app.server.flags import HEALTH, Settings
 from headlight.app.server.guard import FORWARDED, MIN_SECONDS, WORKER
@@ -147,7 +149,7 @@ class Front:
         except OSError:  # the client has gone, or has said nothing for too long
             connection.close()
 
-    async def _worker_for(self, scope: dict[str, object]) -> Worker:
+    async def _worker_for(self, scope: Scope) -> Worker:
         """The worker that a visitor has; for a page that none has, or one that has ended, the next in turn."""
         n_workers = len(self.workers)
         number = named_worker(scope, n_workers)

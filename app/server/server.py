@@ -23,10 +23,10 @@ from headlight.app.runs.limits import BusyError
 from headlight.app.server import capacity, manual, memory, metrics, theme, worker
 from headlight.app.server.access import Access
 from headlight.app.server.capacity import Capacity, spare_files, visitor
-from headlight.app.server.flags import EVERYWHERE
+from headlight.app.server.flags import EVERYWHERE, HEALTH
 from headlight.app.server.open_files import raise_files_limit
 from headlight.app.server.preload import preload
-from headlight.app.server.protection import HEALTH, Protection
+from headlight.app.server.protection import Protection
 from headlight.app.server.settings import MAIN, is_loopback, settings
 from headlight.app.server.uploads import bound_uploads
 from headlight.model.base.allocator import reuse_freed_memory

@@ -87,7 +87,7 @@ class _Receiver(uvicorn.Server):
 
     def _protocol(self) -> asyncio.Protocol:
         parts = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
-        protocol: asyncio.Protocol = self.config.http_protocol_class(**parts)  # type: ignore[operator]
+        protocol: asyncio.Protocol = self.config.http_protocol_class(**parts)
         return protocol
 
 
