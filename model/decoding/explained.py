@@ -40,6 +40,7 @@ from headlight.model.measure.score_parts import Rows, projected, score_parts
 from headlight.model.nn.hooks import HookPoint
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.layers.positions import place
+from headlight.model.nn.layers.unembeddings import BiasedTiedUnembed, TiedUnembed, Unembed
 
 WRITERS: dict[Attends, tuple[Stack, Write]] = {
     "cross": ("decoder", "cross_attn"),
@@ -227,7 +228,7 @@ def token_effects(run: Pass, written: WrittenToken) -> TokenEffects:
     of_norm, of_unembedding = direct_effects.constant_effects(norm, direction, bias).values.tolist()
     constants = {
         FINAL_NORM_BIAS: of_norm if norm is not None and norm.b is not None else None,
-        UNEMBEDDING_BIAS: of_unembedding if run.model.unembed.b_U.any() else None,
+        UNEMBEDDING_BIAS: of_unembedding if _unembed(run).b_U.any() else None,
     }
     present = {name: value for name, value in constants.items() if value is not None}
     values = torch.cat([direct, torch.tensor([*present.values()], dtype=direct.dtype)])
@@ -256,9 +257,16 @@ def check_writes(run: Pass) -> None:
 
 def _direction(run: Pass, written: WrittenToken) -> tuple[Float[Tensor, " d_model"], float]:
     """What the unembedding reads the measured logit along, and its bias."""
-    unembed, outputs = run.model.unembed, written.outputs
+    unembed, outputs = _unembed(run), written.outputs
     columns = widened(unembed.W_U[:, outputs].detach()) * run.model.cfg.logits_scale
     return contrast(columns.double()), float(contrast(unembed.b_U[outputs].detach().double()))
+
+
+def _unembed(run: Pass) -> Unembed | TiedUnembed | BiasedTiedUnembed:
+    """The unembedding of a model that writes tokens."""
+    unembed = run.model.unembed
+    assert isinstance(unembed, Unembed | TiedUnembed | BiasedTiedUnembed)  # check_writes
+    return unembed
 
 
 def _read_along(run: Pass, written: WrittenToken) -> Float[Tensor, " d_model"]:
@@ -306,7 +314,7 @@ def explain_head_write(run: Pass, cell: AttendedCell, written: WrittenToken) -> 
         return None
     stream, norm = parts_before(run, "decoder", cell.query).stream, run.final_norm("decoder")
     writes = _writes(run, cell)
-    W_U = widened(run.model.unembed.W_U.detach()) * run.model.cfg.logits_scale
+    W_U = widened(_unembed(run).W_U.detach()) * run.model.cfg.logits_scale
     effects = direct_effects.token_effects(writes[cell.key], stream, norm, W_U)
     along = _read_along(run, written)
     by_key = _effects_by_key(run, stage_of(run, cell), along, written.position)[cell.head]

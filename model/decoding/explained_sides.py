@@ -129,10 +129,8 @@ def explain_side(translations: Translations, question: TranslationQuestion, side
     attended = translation.attention[question.attends]
     n_layers, n_heads = attended.pattern.shape[:2]
     check_among(first, n_layers, n_heads, attended.masked)
-    if question.key is None:
-        key = _strongest_key(translations, question, index, query)
-    else:
-        key = _position(across.positions[index], question.key)
+    chosen = None if question.key is None else _position(across.positions[index], question.key)
+    key = _strongest_key(translations, question, index, query) if question.key is None else chosen
     if key is None:
         raise InputError(f"{side} has no token at the key's place. Choose another one.")
     cell = replace(first, key=key)

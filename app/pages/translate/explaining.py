@@ -47,7 +47,7 @@ def writer(translations: Translations, place: int) -> tuple[str, Translation, in
     """The first side that wrote a token at a place, its translation and the position there."""
     positions = translations.axes("cross", "written")[0].positions
     every = zip(translations.sides.items(), positions, strict=True)
-    return next((side, each, at[place]) for (side, each), at in every if at[place] is not None)
+    return next((side, each, position) for (side, each), at in every if (position := at[place]) is not None)
 
 
 def head_of(translations: Translations, chosen: Selection, place: int) -> Head:
