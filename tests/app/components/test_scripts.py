@@ -573,6 +573,7 @@ def test_a_deep_models_layers_stand_across_a_map_of_heads_where_they_have_room(s
     turned, corner, at, value, below, first = scripts.evaluate(script, [30, 9, 1200, heads])
     assert (turned, corner, at, value) == (True, [210, 40], [7, 2], 7 * 9 + 2)
     assert (below, first) == ([7, 3], [0, 0])
+    assert scripts.evaluate(script, [30, 9, 600, heads])[0]  # beside a lesson, at 20 pixels a layer
     for case in ([30, 9, 390, heads], [12, 12, 1200, heads], [30, 9, 1200, positions]):
         turned, corner, at, value, below, _ = scripts.evaluate(script, case)
         assert (turned, corner, at, value) == (False, [60, 140], [7, 2], 7 * case[1] + 2)
