@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 from headlight.app.server import front as front_module
 from headlight.app.server.affinity import is_document, named_worker, scope_of, worker_by_address
 from headlight.app.server.flags import Settings
-from headlight.app.server.front import Front, listen
+from headlight.app.server.front import CORES, Front, listen, share_of
 from headlight.app.server.metrics import together
 from headlight.app.server.settings import read, share
 from headlight.app.server.worker import Stay
@@ -175,6 +175,12 @@ def test_each_worker_has_its_share_of_what_the_settings_give_the_server() -> Non
     assert share(read([], {})) == Settings()
 
 
+def test_workers_share_the_cores_and_each_has_one() -> None:
+    assert [share_of({3, 1, 2, 0}, number, 2) for number in range(2)] == [{0, 2}, {1, 3}]
+    assert [share_of({4, 7}, number, 3) for number in range(3)] == [{4}, {7}, {4}]
+    assert share_of(set(), 1, 2) == set()
+
+
 def test_windows_has_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as there:
         there.setattr(sys, "platform", "win32")
@@ -220,6 +226,9 @@ def test_sessions_stay_with_their_worker_and_outlive_the_other(tmp_path: Path) -
         (guard,) = set(_children(os.getpid())) - set(others)
         (front,) = _children(guard)
         workers = sorted(_children(front))  # as they were started
+        assert [os.sched_getaffinity(worker) for worker in workers] == [
+            share_of(CORES, number, 2) for number in range(2)
+        ]
         clients = [sessions.enter_context(Client(url, "page=prompts")) for _ in range(2)]
         cookies = [client.cookies for client in clients]
         assert sorted(cookies) == ["headlight_worker=0", "headlight_worker=1"]
