@@ -63,7 +63,7 @@ class Files:
 
 def titled(figure: Figure, words: str) -> Axes:
     """The only panel whose title has these words."""
-    (match,) = (axes for axes in figure.axes if words in axes.get_title())
+    (match,) = (axes for axes in figure.axes if words in " ".join(axes.get_title().split()))
     return match
 
 

@@ -7,9 +7,11 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -32,6 +34,12 @@ from tests.sessions.expected import answer, said
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows hands no sockets over")
 PAGE = "GET /?model=mini HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*"
 DRAIN_SECONDS = 5
+Result = TypeVar("Result")
+
+
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
+        return other.submit(asyncio.run, work).result()
 
 
 def _scope(head: str, peer: str = "127.0.0.1") -> Scope:
@@ -66,7 +74,7 @@ def test_a_page_is_a_get_that_takes_html() -> None:
 def test_who_keeps_no_cookie_has_a_worker_by_address_as_a_trusted_proxy_tells_it() -> None:
     def number(peer: str, forwarded: str = "", trusted: str = "127.0.0.1") -> int:
         head = f"GET /media/a.png HTTP/1.1\r\nX-Forwarded-For: {forwarded}" if forwarded else "GET / HTTP/1.1"
-        return asyncio.run(worker_by_address(_scope(head, peer), trusted, 64))
+        return _run(worker_by_address(_scope(head, peer), trusted, 64))
 
     visitors = [f"192.0.2.{last}" for last in range(64)]
     numbers = [number(visitor) for visitor in visitors]
@@ -126,7 +134,7 @@ async def _handed() -> None:
 
 def test_a_client_that_says_nothing_half_or_too_much_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front_module, "HEAD_SECONDS", 5.0)  # in which the rest has to be done on a busy machine
-    asyncio.run(asyncio.wait_for(_handed(), 60))
+    _run(asyncio.wait_for(_handed(), 60))
 
 
 def test_a_page_whose_worker_has_ended_is_answered_by_another() -> None:
@@ -135,7 +143,7 @@ def test_a_page_whose_worker_has_ended_is_answered_by_another() -> None:
     kept, ended = front.workers = [_Taken(), _Taken()]  # type: ignore[assignment, list-item]
     ended.is_ready = False
     for head, worker in ((PAGE, kept), ("GET /_stcore/stream HTTP/1.1", ended)):
-        assert asyncio.run(front._worker_for(_scope(f"{head}\r\nCookie: headlight_worker=1"))) is worker
+        assert _run(front._worker_for(_scope(f"{head}\r\nCookie: headlight_worker=1"))) is worker
 
 
 @pytest.mark.parametrize(
@@ -160,7 +168,7 @@ def test_a_worker_tells_its_number_with_a_page_and_ends_the_connection(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Stay(app, 1)(_scope(head), None, send))  # type: ignore[arg-type]
+    _run(Stay(app, 1)(_scope(head), None, send))  # type: ignore[arg-type]
     headers = dict(sent[0]["headers"])
     assert headers[b"connection"] == b"close"
     assert (headers.get(b"set-cookie", b"").startswith(b"headlight_worker=1;")) == is_told
