@@ -1,7 +1,7 @@
 """Runs as sessions ask for them: from the cache where they were made before, a few at a time, within limits."""
 
 import logging
-import os
+import sys
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
@@ -57,8 +57,8 @@ def _share_threads(n_running: int) -> None:
 
     Two runs with two threads each on two cores wait for each other at the end of every operation.
     """
-    of_worker = min(ALL_THREADS, (os.cpu_count() or 1) // settings().workers)
-    torch.set_num_threads(settings().threads or max(1, of_worker // n_running))
+    n_sharing = 1 if sys.platform == "linux" else settings().workers  # on Linux a worker has cores of its own
+    torch.set_num_threads(settings().threads or max(1, ALL_THREADS // (n_running * n_sharing)))
 
 
 @cache
