@@ -7,7 +7,7 @@ from headlight.model.attribution.logits import Effects, Question, attribution_by
 from headlight.model.attribution.parts import logits_at
 from headlight.model.attribution.score import Cell, Why, check, explain_cell
 from headlight.model.attribution.write import Written, explain_write
-from headlight.model.base.errors import HeadlightError
+from headlight.model.base.errors import HeadlightError, by_side
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import match_positions
 from headlight.model.measure.best import best
@@ -105,13 +105,7 @@ def run_with(comparison: Comparison, place: int) -> tuple[Run, int]:
 
 def explain(comparison: Comparison, question: CellQuestion) -> tuple[dict[str, Explained], dict[str, str]]:
     """Explain the cell in every run that has it; the second result is why others do not."""
-    explained, failures = {}, {}
-    for side in comparison.sides:
-        try:
-            explained[side] = explain_side(comparison, question, side)
-        except HeadlightError as error:
-            failures[side] = str(error)
-    return explained, failures
+    return by_side(comparison.sides, lambda side: explain_side(comparison, question, side))
 
 
 def explain_side(comparison: Comparison, question: CellQuestion, side: str) -> Explained:

@@ -1,9 +1,12 @@
 """Errors that a user can cause; each message names the input, what is allowed and what to do next."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 MAX_NAMES = 12  # of files in a message
 
@@ -76,6 +79,17 @@ def naming(files: Iterable[str]) -> Iterator[None]:
             raise
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         raise type(error)(f"{error} Read from {', '.join(names[:MAX_NAMES])}{more}.") from error
+
+
+def by_side(sides: Iterable[str], make: Callable[[str], Value]) -> tuple[dict[str, Value], dict[str, str]]:
+    """The results of the sides A and B that have one, and the messages that say why others have none."""
+    made, failures = dict[str, Value](), dict[str, str]()
+    for side in sides:
+        try:
+            made[side] = make(side)
+        except HeadlightError as error:
+            failures[side] = str(error)
+    return made, failures
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import torch
 
 from headlight.model.attribution.ablation import Outcomes
 from headlight.model.attribution.score import Why
-from headlight.model.base.errors import HeadlightError, InputError
+from headlight.model.base.errors import HeadlightError, InputError, by_side
 from headlight.model.decoding.explained import (
     WRITERS,
     AttendedCell,
@@ -104,13 +104,7 @@ def explain_translations(
     translations: Translations, question: TranslationQuestion
 ) -> tuple[dict[str, ExplainedToken], dict[str, str]]:
     """Explain the written token and the cell in every translation that has them; the second result says why not."""
-    explained, failures = dict[str, ExplainedToken](), dict[str, str]()
-    for side in translations.sides:
-        try:
-            explained[side] = explain_side(translations, question, side)
-        except HeadlightError as error:
-            failures[side] = str(error)
-    return explained, failures
+    return by_side(translations.sides, lambda side: explain_side(translations, question, side))
 
 
 def explain_side(translations: Translations, question: TranslationQuestion, side: str) -> ExplainedToken:
