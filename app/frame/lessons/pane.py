@@ -1,6 +1,6 @@
 """The pane beside the pages: the list of lessons, a lesson at a step, or a new one that is being written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import lesson_pane
+from headlight.app.frame import progress
 from headlight.app.frame.lessons import library, writing
 from headlight.app.frame.lessons.lesson import Lesson, Step, read_lesson
 from headlight.app.frame.lessons.library import Shelved
@@ -38,7 +39,9 @@ def arrive(views: Sequence[View]) -> None:
 def draw(views: Sequence[View]) -> None:
     """Draw the pane, as a fragment: an answer redraws it alone, a step needs the page."""
     now = state()
-    lesson_pane(_props(now, views), key=selection.widget_key("lesson"), hear=lambda event: _hear(event, views))
+    with st.container(key="headlight-lesson-check"):  # empty or not, so that the pane below it is not made anew
+        verdict = _verdict(now, views)
+    lesson_pane(_props(now, verdict), key=selection.widget_key("lesson"), hear=lambda event: _hear(event, views))
     if selection.pending() is not None or now.take_rerun():
         st.rerun()
 
@@ -152,21 +155,27 @@ def _verdict(now: LessonState, views: Sequence[View]) -> dict[str, Any] | None:
     if check is None:
         return None
     try:
-        value = value_of(lesson, lesson.steps[step], views)
+        with progress.of_steps("The model computes…", _no_answer, key="lesson"):
+            value = value_of(lesson, lesson.steps[step], views)
         right = is_right(answer, value, check.tolerance)
     except HeadlightError as error:
         return {"step": step, "answer": answer, "right": None, "text": str(error)}
     return {"step": step, "answer": answer, "right": right, "text": f"The model says {written(value)}."}
 
 
-def _props(now: LessonState, views: Sequence[View]) -> dict[str, Any]:
+def _no_answer() -> None:
+    """Leave the question as it was before its answer was checked."""
+    state().answered = None
+
+
+def _props(now: LessonState, verdict: Mapping[str, Any] | None) -> dict[str, Any]:
     shelved = now.shelved if now.shows == "lesson" else None
     return {
         "shows": now.shows,
         "shelf": [_entry(each) for each in library.shipped()] if now.shows == "list" else [],
         "lesson": None if shelved is None else _lesson(shelved),
         "step": now.step,
-        "verdict": _verdict(now, views),
+        "verdict": verdict,
         "error": now.error,
         "draft": now.draft if now.shows == "write" else "",
         "share": library.in_link(now.draft) if now.shows == "write" and now.draft else "",

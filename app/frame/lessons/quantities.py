@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -17,10 +18,11 @@ from headlight.model.attribution.logits import Question, logit_attribution
 from headlight.model.base.errors import InputError, nearest
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
-from headlight.model.patching import LogitDifference, patch_runs, patching_map
+from headlight.model.patching import EVERY_HEAD, Cells, LogitDifference, patch_runs
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.head import attend, patterns
+from headlight.model.runs.host import Steps
 from headlight.model.runs.run import Run
 
 Kind = Literal["number", "token", "head"]
@@ -221,12 +223,19 @@ def _patched(comparison: Comparison, chosen: Selection) -> Tensor:
     both = pair.pair_of(comparison, chosen, b.prediction_position)
     measured = LogitDifference(both.target, both.distractor, a.prediction_position, b.prediction_position)
 
-    def made() -> Tensor:
-        patching = patch_runs(a, b, measured, "A", comparison.align)
-        with a.host.turn():
-            return patching_map(patching, "z").values
+    name = measured, comparison.align
+    patching = comparison.keep(("patching", *name), lambda: patch_runs(a, b, measured, "A", comparison.align))
+    cells, n_heads = Cells(patching, EVERY_HEAD), a.cfg.n_heads
 
-    return comparison.keep(("heads patched for a lesson", measured, comparison.align), made)
+    def shares(layer: int) -> Tensor:
+        with a.host.turn():
+            return cells.shares(layer * n_heads, (layer + 1) * n_heads).float()
+
+    steps, layers = Steps(a.host, a.cfg.n_layers), list[Tensor]()
+    for layer in range(a.cfg.n_layers):
+        layers.append(comparison.keep(("heads patched", *name, layer), partial(shares, layer)))
+        steps.add()
+    return cells.as_map(torch.cat(layers)).values
 
 
 def _cross_row(translation: Translation, head: str, target: str) -> Tensor:

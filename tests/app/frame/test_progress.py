@@ -10,8 +10,10 @@ from streamlit.testing.v1.element_tree import Button
 
 from headlight.app import selection
 from headlight.app.frame import progress
+from headlight.app.frame.lessons import pane
 from headlight.app.runs import gate, passes, runs
 from headlight.app.runs.passes import Listener
+from tests.app.frame.lessons.test_pane import Pane
 from tests.places import MAIN
 
 SECONDS = 120
@@ -112,3 +114,35 @@ def test_a_computation_is_stopped_and_begun_again(ending: set[str], slug: str, k
     _button(page, f"Start {said} again").click().run()
     assert not page.exception
     assert not [button for button in page.button if button.label in ("Stop", f"Start {said} again")]
+
+
+PATCHED = """---
+title: Patch
+minutes: 5
+model: mini
+---
+
+## Which head
+
+Link: ?page=lens&prompt=one+two+three&prompt_b=one+four+three&target=+one&distractor=+two
+
+Question: Which head carries the most?
+
+Check: top 1 patched
+"""
+
+
+@pytest.mark.usefixtures("unchecked")  # the last layer is run at one position alone
+def test_the_check_of_an_answer_counts_layers_and_is_stopped(ending: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Pane()
+    monkeypatch.setattr(pane, "lesson_pane", drawn.draw)
+    page = _page().run()
+    drawn.say(page, "file", PATCHED)
+    ending.add("lesson")
+    drawn.say(page, "check", "L0H0")
+    assert any("1 of 4 layers done" in each.proto.text for each in page.get("progress"))
+    ending.clear()
+    _button(page, "Stop").click().run()
+    assert drawn.props["verdict"] is None
+    drawn.say(page, "check", "L0H0")
+    assert drawn.props["verdict"]["text"].startswith("The model says L")
