@@ -1,6 +1,7 @@
 // Lines between tokens, as wide as the attention between them. They move when it changes.
 const FAINTEST = 0.02; // of the scale's end: what is less has no line
 const MORPH = 200; // milliseconds
+const BESIDE = 4; // CSS pixels between a token and a line that ends at its side
 
 /** @typedef {{ left: number, right: number, top: number, bottom: number, row: number }} ChipPlace within the strip */
 /** @typedef {{ id: string, from: HTMLElement, to: HTMLElement, share: number, colour: Rgb, text: string }} TokenLink */
@@ -25,6 +26,7 @@ class AttentionLines {
   width = 0; // of the strip, CSS pixels, as it was when the chips were measured: while it is put back it has none
   height = 0;
   thickest = 9; // CSS pixels, of all there can be
+  isAcross = false; // from one column of tokens to another
 
   /** @param {HTMLElement} body */
   constructor(body) {
@@ -76,6 +78,7 @@ class AttentionLines {
   /** @param {TokenLink} link @returns {DrawnLine} */
   lineOf({ from, to, share, colour }) {
     const [one, other] = [from, to].map((chip) => /** @type {ChipPlace} */ (this.places.get(chip)));
+    if (this.isAcross) return { ...across(one, other), share, colour };
     const isAbove = other.top < one.top - 1;
     const isBelow = other.top > one.top + 1;
     const [y, toY] = isAbove ? [one.top, other.bottom] : isBelow ? [one.bottom, other.top] : [one.top, other.top];
@@ -132,6 +135,7 @@ class AttentionLines {
   // The inner two points of the curve: an arc over the tokens of one line of text, and else a way from line to line.
   /** @param {DrawnLine} line @returns {[x1: number, y1: number, x2: number, y2: number]} */
   handles({ x, y, toX, toY }) {
+    if (this.isAcross) return [(x + toX) / 2, y, (x + toX) / 2, toY];
     if (Math.abs(toY - y) > 1) {
       const half = (toY - y) / 2;
       return [x, y + half, toX, toY - half];
@@ -152,7 +156,7 @@ class AttentionLines {
   /** @param {CanvasRenderingContext2D} context @param {DrawnLine} line @param {string} text */
   write(context, { x, y, toX, toY }, text) {
     const top = Math.min(...[...this.places.values()].map((place) => place.top));
-    if (Math.abs(toY - y) > 1 || y > top + 1) return;
+    if (this.isAcross || Math.abs(toY - y) > 1 || y > top + 1) return;
     context.font = `600 ${this.theme.sizes.figure}px ${this.theme.font}`;
     context.fillStyle = cssColour(this.theme.text);
     context.textAlign = "center";
@@ -160,4 +164,11 @@ class AttentionLines {
     const half = context.measureText(text).width / 2;
     context.fillText(text, clamp(middle, half, this.width - half), y - this.rise(Math.abs(toX - x), y) - 8);
   }
+}
+
+// From the side of a token to the facing side of one in another column.
+/** @type {(from: ChipPlace, to: ChipPlace) => { x: number, y: number, toX: number, toY: number }} */
+function across(from, to) {
+  const [x, toX] = from.left < to.left ? [from.right + BESIDE, to.left - BESIDE] : [from.left - BESIDE, to.right + BESIDE];
+  return { x, y: (from.top + from.bottom) / 2, toX, toY: (to.top + to.bottom) / 2 };
 }

@@ -3,6 +3,7 @@
 // the queries, these are two lines of text, Source and Target, each coloured by the other. With B there is each line three
 // times: of A, B and B - A.
 const MOST_LINES = 6; // of text, with lines between its tokens
+const MOST_IN_COLUMN = 24; // tokens that stand below each other where two texts do not fit on a line each
 const PREDICTED_GAP = 12; // CSS pixels from the last token to what is predicted
 const LEAST_AT_REST = 0.2; // of the attention of all tokens at once, the cells that have a line
 /** @type {Record<Side, Side>} */
@@ -112,7 +113,7 @@ class TokenStrip {
   predictionOf([label, probability], side) {
     const button = buttonOf("", () => this.view.open("AB"[side]));
     button.className = "prediction";
-    button.append(label.replace(SPACE, ""), " ", element("span", "probability", probability));
+    button.append(shortLabel(label, 1).replace(SPACE, ""), " ", element("span", "probability", probability));
     button.title = "The likeliest next token. Why?";
     this.lines[side].box.append(button);
     return button;
@@ -138,13 +139,23 @@ class TokenStrip {
     const { classList } = this.body;
     const fits = this.props.show !== "score" && lists.every((chips) => chips.length <= BLOCK);
     classList.toggle("joined", fits);
-    classList.remove("wrapped");
+    classList.remove("wrapped", "columns");
+    this.attention.isAcross = false;
     if (!fits) return this.attention.clear();
     const rows = this.attention.measure(lists);
+    if (rows > 1 && this.props.columns && lists.every((chips) => chips.length <= MOST_IN_COLUMN)) return this.setColumns(lists);
     classList.toggle("joined", rows <= MOST_LINES);
     classList.toggle("wrapped", rows > 1);
     if (rows > MOST_LINES) return this.attention.clear();
     this.placePredictions(lists, rows > 1);
+  }
+
+  // Source and target as two columns: lines between wrapped texts would cross their words.
+  /** @param {HTMLElement[][]} lists */
+  setColumns(lists) {
+    this.body.classList.add("joined", "columns");
+    this.attention.isAcross = true;
+    this.attention.measure(lists);
   }
 
   // Behind the last token, or where it does not fit there, under it.

@@ -231,3 +231,27 @@ def test_a_dark_phone_shows_both_sequences_as_text(browser: Browser, address: st
     rows = point_at(page, 0, 4)
     assert (rows["query 0"], rows["key 4"]) == (TARGETS[0], SOURCES[4])
     context.close()
+
+
+def test_texts_that_do_not_fit_on_a_line_are_columns_with_lines_between_them(open_page: Open) -> None:
+    page = open_page("heads=1")
+    page.set_viewport_size({"width": 390, "height": 900})
+    body = page.locator(".body.joined.columns")
+    expect(body).to_be_visible()
+    boxes = [[chip.bounding_box() for chip in line(page, name).all()] for name in ("Source", "Target")]
+    sources, targets = ([box for box in side if box is not None] for side in boxes)
+    ends, begins = {round(box["x"] + box["width"]) for box in sources}, {round(box["x"]) for box in targets}
+    assert len(ends) == len(begins) == 1
+    for side in (sources, targets):
+        assert [box["y"] for box in side] == sorted({box["y"] for box in side})
+    # Nothing is drawn beside the gap between the columns, in which every word would be crossed.
+    script = """canvas => {
+        const { width, height } = canvas;
+        const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+        const alpha = (x) => Array.from({ length: height }, (_, y) => data[4 * (y * width + x) + 3]);
+        const drawn = Array.from({ length: width }, (_, x) => x).filter((x) => alpha(x).some(Boolean));
+        const { left } = canvas.getBoundingClientRect();
+        return [drawn[0], drawn.at(-1)].map((x) => left + x / devicePixelRatio);
+    }"""
+    first, last = page.locator(".body .lines").evaluate(script)
+    assert ends.pop() <= first < last <= begins.pop()
