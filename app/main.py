@@ -10,7 +10,6 @@ from headlight.app import selection
 from headlight.app.components import nav_bar
 from headlight.app.frame import (
     copied_picture,
-    head_menu,
     hint,
     link,
     notices,
@@ -20,11 +19,11 @@ from headlight.app.frame import (
     take_away,
 )
 from headlight.app.frame.lessons import pane, state
-from headlight.app.frame.view import PROMPTED, Kind, View
+from headlight.app.frame.view import PROMPTED, Kind, View, head_entries
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
-from headlight.app.runs import prompts, trusted, turns
+from headlight.app.runs import prompts, trusted
 from headlight.app.runs.seen import ModelChangedError
 from headlight.app.server import boundary, manual, memory
 from headlight.app.server.settings import settings
@@ -37,7 +36,6 @@ MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
-@turns.turn()
 def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()
@@ -113,7 +111,6 @@ def _say(kind: Kind, runs: Any, changed: list[str]) -> str:
 
 
 @st.fragment
-@turns.turn()
 def _content(bar: Kind, unanswered: selection.Selection | None, status: str) -> None:
     """Draw the navigation and the view, as a fragment.
 
@@ -144,8 +141,8 @@ def _navigation(status: str) -> None:
         status,
         key=selection.widget_key("navigation"),
         turn_to=selection.turn_to,
-        of_head=head_menu.entries(VIEWS, _view()),
-        open_head=head_menu.follow,
+        of_head={} if selection.active() is None else head_entries(VIEWS, _view()),
+        open_head=_view().kind.open_head,
         picture=copied_picture.of_session().fetchable,
     )
 

@@ -1,27 +1,19 @@
-"""The menu of a head, which opens wherever one is named: the pages that show it, and its ablation."""
+"""The menu of a head, which opens wherever one is named: it leads to the pages that show it, and to its ablation."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import streamlit as st
 
 from headlight.app import selection
 from headlight.app.frame.edits import drawer
-from headlight.app.frame.view import PROMPTED, View
 from headlight.app.parts import options
 from headlight.model.runs.edits import MAX_EDITS, AblateHeads, Head
 
-ABLATE = "ablate"
+ABLATE = "drawer"
+ENTRIES = {ABLATE: "Ablate in run A"}
 
 
-def entries(views: Iterable[View], view: View) -> dict[str, str]:
-    """Entries by slug on the page of a view; none on pages whose heads the other pages do not show."""
-    if view.kind is not PROMPTED or selection.active() is None:
-        return {}
-    return {each.slug: each.of_head for each in views if each.of_head} | {ABLATE: "Ablate in run A"}
-
-
-def follow(slug: str, head: Head) -> None:
+def follow(slug: str, head: Head, _: str) -> None:
     """Show a head on a page, or ablate it; its strongest cell takes the place of a chosen one."""
     if selection.forgotten() or selection.active() is None:
         return

@@ -1,17 +1,18 @@
 """Definition of a page: its place in the address, its drawing function, and its kind."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app.exports.export import Export
-from headlight.app.frame import about, prompt_bar
+from headlight.app.frame import about, head_menu, prompt_bar
 from headlight.app.frame.edits import drawer
 from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import PageChoices
+from headlight.model.runs.edits import Head
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Kind:
     a selection, and `within` drops from the selection what they do not have. `about` says in a line what was run,
     `inputs` are the texts that it was run on, `look_at` says what to look at on the page, if what was run is an
     example. `on_default` is the same selection on the server's own model. `drawer` is what one of the menus opens.
-    `awaited` is the text of the spinner while `runs_for` takes long.
+    `awaited` is the text of the spinner while `runs_for` takes long. The menu of a head has entries `of_head`, key of
+    the container that answers -> title, beside those of pages; `open_head` follows one (nav_bar/__init__.py).
     """
 
     bar: Callable[[], None]
@@ -35,6 +37,8 @@ class Kind:
     on_default: Callable[[Selection], Selection]
     drawer: Callable[[], None] = lambda: None
     awaited: Callable[[Selection], str] = lambda chosen: "Running the model…"
+    of_head: Mapping[str, str] = field(default_factory=dict)
+    open_head: Callable[[str, Head, str], None] = lambda slug, head, kind: None
 
 
 PROMPTED = Kind(
@@ -48,6 +52,8 @@ PROMPTED = Kind(
     prompt_bar.on_default,
     drawer.draw,
     comparisons.waiting_text,
+    head_menu.ENTRIES,
+    head_menu.follow,
 )
 EXPLAIN, MODEL, WRITE = "Why & patching", "Heads & weights", "Generate & translate"
 BELOW = "Below the head"
@@ -76,3 +82,9 @@ class View:
     formerly: tuple[str, ...] = ()
     reading: str = ""
     reading_of_body: str = ""
+
+
+def head_entries(views: Iterable[View], view: View) -> dict[str, str]:
+    """Entries by slug of a head's menu on the page of a view: the pages of its kind that show heads, and the kind's."""
+    pages = {each.slug: each.of_head for each in views if each.of_head and each.kind is view.kind}
+    return {**pages, **view.kind.of_head}

@@ -21,7 +21,7 @@ def nav_bar(
     key: str,
     turn_to: Callable[[str], None],
     of_head: Mapping[str, str] = MappingProxyType({}),
-    open_head: Callable[[str, tuple[int, int]], None] = lambda slug, head: None,
+    open_head: Callable[[str, tuple[int, int], str], None] = lambda slug, head, kind: None,
     picture: Fetchable | None = None,
 ) -> None:
     """Links to pages: of each group, slug -> title; those of the group without a name stand alone.
@@ -29,14 +29,17 @@ def nav_bar(
     A screen reader hears which page is gone to, and the `status` of what it shows when that has changed.
     `turn_to` is called with the slug of the page that the user has gone to, before the script runs again. `of_head`
     are the entries, slug -> title, of the menu that opens wherever a head is named; `open_head` is called with the
-    chosen one and the head (layer, head). `picture` is the page as a png, light (0) or dark (1), for the clipboard.
+    chosen one, the head (layer, head) and the kind of its attention, "" where it was named without. The entry of no
+    page is named by the key of the container in which the page answers, to which the browser scrolls. `picture` is the
+    page as a png, light (0) or dark (1), for the clipboard.
     """
 
     def turn() -> None:
         slug, _, *heads = component_value(key, 0, (current, 0))
         if heads:
             if slug in of_head:
-                open_head(slug, (int(heads[0][0]), int(heads[0][1])))
+                layer, head, *kind = heads[0]
+                open_head(slug, (int(layer), int(head)), kind[0] if kind else "")
         elif any(slug in pages for pages in groups.values()):
             turn_to(slug)
 

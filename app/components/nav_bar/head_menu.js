@@ -1,16 +1,21 @@
-// The menu of one head or several: the pages that show it, and its ablation. Names of heads in the page's own texts and
+// The menu of one head or several: the pages that show it, its ablation, or what else the page does with a head. Names of heads in the page's own texts and
 // plots, which are no component of ours, open it too.
-const ABLATE = "ablate";
+const LOOK_AGAIN = 200; // milliseconds, for a place that is not there yet
+const MOST_LOOKS = 50;
 const NOT_TEXT = "button, a, input, textarea, label, [role=option], [role=menu], [contenteditable]";
 
 class HeadMenu {
   /** @type {Pages} */
-  pages = [];
+  entries = [];
   /** @type {Element | null} */
   before = null; // what the keyboard was at
 
-  /** @param {View} view @param {(slug: string, head: HeadIndex) => void} follow */
-  constructor(view, follow) {
+  /**
+   * @param {View} view @param {(slug: string) => boolean} isPage
+   * @param {(slug: string, head: HeadIndex) => void} follow
+   */
+  constructor(view, isPage, follow) {
+    this.isPage = isPage;
     this.follow = follow;
     this.pane = element("div", "list heads");
     this.pane.popover = "auto";
@@ -30,7 +35,7 @@ class HeadMenu {
 
   /** @param {HeadMenuCall} call */
   open({ heads, x, y }) {
-    if (this.pages.length === 0 || !this.pane.isConnected) return;
+    if (this.entries.length === 0 || !this.pane.isConnected) return;
     this.pane.ariaLabel = heads.map(headName).join(", ");
     this.pane.replaceChildren(...heads.slice(0, 4).flatMap((head) => this.itemsOf(head)));
     this.before = focused();
@@ -57,7 +62,7 @@ class HeadMenu {
   itemsOf(head) {
     const name = element("div", "head", headName(head));
     name.setAttribute("role", "presentation");
-    return [name, ...this.pages.map(([slug, title]) => this.item(slug, title, head))];
+    return [name, ...this.entries.map(([slug, title]) => this.item(slug, title, head))];
   }
 
   // A link, as far as it leads to a page, which the browser can open elsewhere.
@@ -66,17 +71,19 @@ class HeadMenu {
     const item = element("a", "page", title);
     item.setAttribute("role", "menuitem");
     item.tabIndex = 0;
-    if (slug !== ABLATE) item.href = addressOf(slug, head);
+    const isPage = this.isPage(slug);
+    if (isPage) item.href = addressOf(slug, head);
     const go = () => {
       this.pane.hidePopover();
       this.follow(slug, head);
+      if (!isPage) showPlace(slug);
     };
     item.onclick = (event) => {
-      if (slug !== ABLATE && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
+      if (isPage && (event.ctrlKey || event.metaKey || event.shiftKey)) return;
       event.preventDefault();
       go();
     };
-    onKeys(item, { " ": go, ...(slug === ABLATE ? { Enter: go } : {}) });
+    onKeys(item, { " ": go, ...(isPage ? {} : { Enter: go }) });
     return item;
   }
 
@@ -87,6 +94,15 @@ class HeadMenu {
     const now = items.indexOf(/** @type {HTMLElement} */ (root.activeElement));
     items[Number.isFinite(by) ? (now + by + items.length) % items.length : by < 0 ? 0 : items.length - 1]?.focus();
   }
+}
+
+// Scrolls to the container in which the page answers, once it is there.
+/** @param {string} key */
+function showPlace(key, looks = MOST_LOOKS) {
+  const place = document.querySelector(`.st-key-headlight-${key}`);
+  const behavior = QUIET.matches ? "instant" : "smooth";
+  if (place) place.scrollIntoView({ block: "start", behavior });
+  else if (looks > 0) setTimeout(() => showPlace(key, looks - 1), LOOK_AGAIN);
 }
 
 // The element that has the keyboard's focus, in whichever shadow tree.

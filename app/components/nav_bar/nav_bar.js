@@ -44,13 +44,14 @@ class NavBar {
     home.ariaLabel = home.title = "Start again with the first example";
     this.copy = new CopyPicture(view);
     view.root.append(home, this.title, this.nav, this.copy.button);
-    this.menu = new HeadMenu(view, (slug, head) => this.view.report([slug, Date.now(), head]));
+    const isPage = (/** @type {string} */ slug) => this.titles.has(slug);
+    this.menu = new HeadMenu(view, isPage, (slug, head) => this.view.report([slug, Date.now(), head]));
   }
 
   /** @param {NavProps} props */
   update({ groups, current, status, ofHead, picture }) {
     this.copy.offer(picture);
-    this.menu.pages = ofHead;
+    this.menu.entries = ofHead;
     if (this.view.link.latest("offered") !== ofHead.length > 0) this.view.link.send("offered", ofHead.length > 0);
     const titles = new Map(groups.flatMap(([, pages]) => pages));
     const isLeft = this.current && this.current !== current;

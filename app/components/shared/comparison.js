@@ -1,5 +1,5 @@
 // One head alone, or two with their difference, from the arrays of one panel.
-/** @typedef {[layer: number, head: number]} HeadIndex */
+/** @typedef {[layer: number, head: number, kind?: string]} HeadIndex the kind of attention where a model has several */
 const PATTERN_ARRAYS = ["weights", "masked", "logsumexp", "norms"];
 /** @typedef {{ heads: HeadIndex[], title: string | null, sinks?: number[][], isPart?: boolean }} PanelProps `panel_props` in heads/__init__.py */
 /** @typedef {{ show: Show, sink: Sink, quantity?: string }} How */

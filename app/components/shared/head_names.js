@@ -1,7 +1,7 @@
 // Heads by their names in texts, and the menu of a head's pages, which the navigation opens wherever a head is named. In
 // a file or a notebook, which have no pages, there is none.
 const HEAD_MENU = "head menu"; // the group of the navigation, which says on the topic "offered" that there is a menu
-const HEAD_NAME = /\bL(\d+)H(\d+)\b/g;
+const HEAD_NAME = /\b(?:(?:self|cross|encoder) )?L\d+H\d+\b/g; // an encoder-decoder's with the kind of its attention
 const MENU_HINT = "m opens a head's menu";
 
 /** @typedef {{ heads: HeadIndex[], x: number, y: number }} HeadMenuCall the topic "open" */
@@ -12,7 +12,14 @@ function headsIn(...texts) {
   const [layer, head] = ["L", "H"].map((letter) => texts.find((text) => text[0] === letter && /^\d+$/.test(text.slice(1))));
   const named = layer && head ? [`${layer}${head}`] : [];
   const names = [...named, ...texts.flatMap((text) => text.match(HEAD_NAME) ?? [])];
-  return [...new Set(names)].map((name) => /** @type {HeadIndex} */ (name.slice(1).split("H").map(Number)));
+  return [...new Set(names)].map(headNamed);
+}
+
+/** @type {(name: string) => HeadIndex} */
+function headNamed(name) {
+  const kind = name.match(/^\w+(?= )/)?.[0];
+  const [layer, head] = name.slice(name.lastIndexOf("L") + 1).split("H").map(Number);
+  return kind ? [layer, head, kind] : [layer, head];
 }
 
 const hasHeadMenu = () => Boolean(PAGE.groups.get(HEAD_MENU)?.latest.get("offered"));
@@ -39,7 +46,8 @@ function offerHeadMenu(made, headsAt) {
 /** @type {(text: string) => (string | HTMLElement)[]} */
 function withHeadButtons(text) {
   if (!hasHeadMenu()) return [text];
-  return text.split(/(\bL\d+H\d+\b)/).map((part, at) => (at % 2 ? headButton(part) : part)).filter((part) => part !== "");
+  const parts = text.split(new RegExp(`(${HEAD_NAME.source})`));
+  return parts.map((part, at) => (at % 2 ? headButton(part) : part)).filter((part) => part !== "");
 }
 
 /** @param {string} name */

@@ -4,7 +4,7 @@ const upTo = (count) => Array.from({ length: count }, (_, index) => index);
 /** @type {(value: number, least: number, most: number) => number} */
 const clamp = (value, least, most) => Math.min(most, Math.max(least, value));
 /** @type {(head: HeadIndex) => string} */
-const headName = ([layer, head]) => `L${layer}H${head}`;
+const headName = ([layer, head, kind]) => `${kind ? `${kind} ` : ""}L${layer}H${head}`;
 /** @type {(text: string) => string} */
 const withMinus = (text) => text.replaceAll("-", "−").replace("Infinity", "∞");
 /** @type {(value: number) => string} */

@@ -2,7 +2,7 @@
 
 from headlight.app.exports.export import Export
 from headlight.app.frame.view import WRITE, Kind, View
-from headlight.app.pages.translate import choices, exports, source_bar, view
+from headlight.app.pages.translate import choices, exports, head_menu, source_bar, view
 from headlight.app.runs import translations
 
 TRANSLATED = Kind(
@@ -14,6 +14,8 @@ TRANSLATED = Kind(
     lambda pair: tuple(dict.fromkeys(each.source_text for each in pair.sides.values())),
     source_bar.look_at,
     source_bar.on_default,
+    of_head=head_menu.ENTRIES,
+    open_head=head_menu.follow,
 )
 EXPORT = Export("translate", exports.script, exports.data, exports.drawings)
 

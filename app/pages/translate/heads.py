@@ -65,7 +65,7 @@ def pictures(translations: Translations) -> None:
 
 
 def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
-    with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
+    with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE, key="translate_heads"):
         if translations.b is not None:
             options.row(grid.side_option(True), _sorting(), name="grid")
     now, side = selection.current(), grid.side_of(translations.b is not None)

@@ -8,8 +8,9 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import CellMap, Listed, cell_map
 from headlight.app.figures import Plot
+from headlight.app.figures.text import token_name, token_names
 from headlight.app.glossary import TERMS
-from headlight.app.pages.translate import explaining
+from headlight.app.pages.translate import explaining, head_menu
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import charts, options, part_maps, part_plots, tables
 from headlight.app.parts.labels import number, quoted, signed
@@ -164,11 +165,7 @@ def _choose(names: Sequence[str], heads: Mapping[str, tuple[Attends, Head]]) -> 
     clicked = next((heads[name] for name in names if name in heads), None)
     if clicked is None:
         return
-    attends, head = clicked
-    own = selection.current().choices_of(Choices)
-    same = own.pair_heads if own.attends == attends else None
-    kept = {} if attends != "encoder" and own.attends != "encoder" else {"pair_queries": ()}
-    _explain(attends=attends, pair_heads=options.head_first(head, same), pair_keys=(), **kept)
+    head_menu.choose(*clicked)
 
 
 def _cell_row(translations: Translations, question: TranslationQuestion, sides: Mapping[str, ExplainedToken]) -> None:
@@ -229,10 +226,11 @@ def _score(
 def said_of_score(at: ExplainedToken) -> str:
     """The cell's tokens, its score and weight, and how exactly the parts add up to the score."""
     translation, cell = at.translation, at.cell
-    queries = translation.source_labels if cell.attends == "encoder" else translation.read_labels
-    keys = translation.read_labels if cell.attends == "decoder" else translation.source_labels
+    queries = token_names(translation.source_labels if cell.attends == "encoder" else translation.read_labels)
+    keys = token_names(translation.read_labels if cell.attends == "decoder" else translation.source_labels)
     residual = f"{float(at.why.parts.residual.values):.1e}".replace("-", "−")
-    writes = "" if cell.attends == "encoder" else f", writing {translation.written_labels[cell.query]},"
+    label = "" if cell.attends == "encoder" else translation.written_labels[cell.query]
+    writes = label and f", writing {token_name(label, cell.query + 1)},"
     return (
         f"{queries[cell.query]}{writes} looks at {keys[cell.key]}:  score {number(float(at.why.parts.score.values))}, "
         f"weight {number(at.why.weight)}. Decomposition error: {residual}."

@@ -38,12 +38,12 @@ pin = heads(HeadPanels(panels, AXIS), pinned=None, epoch=epoch, key="heads", gro
 st.text(f"pinned {pin}")
 
 
-def opened(slug: str, head: tuple[int, int]) -> None:
+def opened(slug: str, head: tuple[int, int], _: str) -> None:
     st.session_state["opened"] = slug, head
 
 
 nav_bar(
-    {"": {"here": "Here"}},
+    {"": {"here": "Here", "why": "Why"}},
     "here",
     "",
     key="pages",
