@@ -34,6 +34,11 @@ def token_names(labels: Sequence[str]) -> list[str]:
     return [token_name(label, place) for place, label in enumerate(labels)]
 
 
+def numbered_names(labels: Sequence[str]) -> list[str]:
+    """Names of a text's tokens, each behind its place."""
+    return [f"{place} {name}" for place, name in enumerate(token_names(labels))]
+
+
 def short(label: str, most: int = LONGEST) -> str:
     """A label for an axis, escaped, each of its lines cut."""
     return "<br>".join(escape(line if len(line) <= most else f"{line[: most - 1]}…") for line in label.split("\n"))

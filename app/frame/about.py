@@ -139,7 +139,7 @@ def _predictions(run: Run) -> list[_Prediction]:
         ends = enumerate(zip((answer.start, answer.end), (answer.start_logit, answer.end_logit), strict=True))
         names = run.label_names
         return [
-            _Prediction(output, f"{names[output]} {quoted(run.labels[at])} {logit:.2f}", at)
+            _Prediction(output, f"{names[output]} {quoted(run.labels[at], at)} {logit:.2f}", at)
             for output, (at, logit) in ends
         ]
     if run.cfg.has_one_output:

@@ -8,6 +8,7 @@ from unicodedata import bidirectional
 import numpy as np
 
 from headlight.app.components import HeadRole
+from headlight.app.figures.text import token_name
 from headlight.app.figures.tokens import colour
 from headlight.app.parts.detection import Repeats
 from headlight.app.selection.chosen import Selection
@@ -119,15 +120,15 @@ def readable(texts: Iterable[str], labels: Iterable[str]) -> list[str]:
     ]
 
 
-def isolated(label: str) -> str:
-    """A label in running text: a number that stands after Arabic or Hebrew would be drawn before it."""
+def isolated(label: str, place: int = 1) -> str:
+    """A token's name in running text: a number that stands after Arabic or Hebrew would be drawn before it."""
     turns = any(bidirectional(character) in RIGHT_TO_LEFT for character in label)
-    return f"{LEFT_TO_RIGHT}{label}{POP}" if turns else label
+    return f"{LEFT_TO_RIGHT}{label}{POP}" if turns else token_name(label, place)
 
 
-def quoted(label: str) -> str:
+def quoted(label: str, place: int = 1) -> str:
     """The same in quotation marks."""
-    return f"“{isolated(label)}”"
+    return f"“{isolated(label, place)}”"
 
 
 def percent(share: float) -> str:

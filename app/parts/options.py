@@ -19,6 +19,7 @@ from headlight.app.components import (
     Text,
     option_row,
 )
+from headlight.app.figures.text import token_name
 from headlight.app.glossary import TERMS
 from headlight.app.parts.sides import SIDES
 from headlight.app.selection.choices import PageChoices
@@ -147,4 +148,4 @@ def place(
 
 def numbered(labels: Iterable[str]) -> dict[int, str]:
     """Each place's label with its number, so that equal tokens differ."""
-    return {place: f"{place}  {label}" for place, label in enumerate(labels)}
+    return {place: f"{place}  {token_name(label, place)}" for place, label in enumerate(labels)}

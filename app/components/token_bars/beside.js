@@ -35,7 +35,7 @@ class BesideLine {
   chip(label, ofA) {
     const differs = label !== ofA;
     this.differs ||= differs;
-    const chip = element("span", differs ? "chip differs" : "chip", label);
+    const chip = element("span", differs ? "chip differs" : "chip", shortLabel(label, 1));
     chip.setAttribute("role", "listitem");
     if (differs) chip.ariaLabel = `${label}, not as A`;
     return chip;

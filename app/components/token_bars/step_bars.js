@@ -107,7 +107,8 @@ class StepBars {
 
   // What there is to say of the step in a line.
   sentence() {
-    const { label, isInserted, b } = this.step;
+    const { isInserted, b } = this.step;
+    const label = shortLabel(this.step.label, 1);
     const written = isInserted ? `Inserted “${label}”` : `Sampled “${label}”`;
     if (!b) return `${written} · ${this.numbers(this.step)}`;
     const byB = this.isOtherOfB() ? `B sampled “${b.label}”` : "B";
@@ -138,7 +139,7 @@ class StepBars {
     const row = optionOf(names.filter(Boolean).join(" "), `choice-${index}`);
     row.ariaSelected = String(isWritten);
     const mark = isWritten ? DRAWN_MARK : isWrittenByB ? DRAWN_BY_B_MARK : "";
-    row.append(element("span", "mark", mark), element("span", "token", choice.label), ...this.cells(choice, other, index));
+    row.append(element("span", "mark", mark), element("span", "token", shortLabel(choice.label, 1)), ...this.cells(choice, other, index));
     row.ariaLabel = `${this.spoken(choice, other, index)}${isWritten ? ", written" : ""}`;
     return row;
   }

@@ -74,7 +74,7 @@ class TokenBars {
   /** @param {number} step */
   chip(step) {
     const { label, isInserted } = this.steps[step];
-    const chip = optionOf(isInserted ? "chip inserted" : "chip", `step-${step}`, label);
+    const chip = optionOf(isInserted ? "chip inserted" : "chip", `step-${step}`, shortLabel(label, 1));
     chip.ariaLabel = `step ${step + 1}: ${label}${isInserted ? ", inserted by you" : ""}`;
     return chip;
   }
@@ -176,5 +176,6 @@ function stepsOf({ labels, inserted, choices: named }, arrays, prefix) {
 /** @param {string} name @param {Prompt} prompt */
 function tailOf(name, { prompt, nPrompt }) {
   const cut = nPrompt > prompt.length ? ["…"] : [];
-  return [element("span", "name", name), ...[...cut, ...prompt].map((label) => element("span", "word", label))];
+  const words = [...cut, ...prompt].map((label, place) => element("span", "word", shortLabel(label, place)));
+  return [element("span", "name", name), ...words];
 }

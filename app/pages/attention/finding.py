@@ -8,7 +8,7 @@ from jaxtyping import Float32
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
-from headlight.app.parts.labels import isolated
+from headlight.app.parts.labels import quoted
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
@@ -87,7 +87,7 @@ def sentence(
         sinks: tokens other than the first on which many heads rest.
     """
     key = int(np.nanargmax(row))
-    here, there = _word(words[query]), _word(words[key])
+    here, there = (_word(words[place], place) for place in (query, key))
     return f"{here} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
 
 
@@ -118,5 +118,5 @@ def _looks_at(
     return f"looks at {there}, {distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
 
 
-def _word(label: str) -> str:
-    return f"“{isolated(label.replace('␣', ' '))}”"
+def _word(label: str, place: int) -> str:
+    return quoted(label.replace("␣", " "), place)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import BeamNode, beam_tree
+from headlight.app.figures.text import token_name
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import tables
 from headlight.app.parts.parts import heading
@@ -27,7 +28,7 @@ def _tree(translation: Translation, side: str) -> None:
     named = labels(translation.model, "target", [each.token for each in translation.search.tree])
     nodes = [
         BeamNode(
-            label=label,
+            label=token_name(label, each.n_tokens),
             parent=each.parent,
             step=each.n_tokens,
             log_prob=each.log_prob,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.figures.text import numbered_names
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts.labels import quoted, signed_cents
 from headlight.app.parts.matrix import Matrix
@@ -91,7 +92,7 @@ def by_source(translations: Translations, at: ExplainedToken) -> Matrix:
     """Direct effects of the heads of cross-attention by source token, the strongest heads, the others and the sums."""
     axis = translations.axes("cross", "written")[1]
     index = list(translations.sides.values()).index(at.translation)
-    places = tuple(f"{place} {label}" for place, label in enumerate(axis.labels))
+    places = tuple(numbered_names(axis.labels))
     values = placed(at.effects.by_source.values.numpy(), axis.positions[index], 0.0)
     return Matrix(tuple(part.name for part in at.effects.heads), places, values)
 
@@ -153,7 +154,7 @@ def _read_most(at: ExplainedToken) -> str:
     place = int(values.argmax())
     if (value := float(values[place])) < LEAST_EFFECT:
         return ""
-    token = quoted(at.translation.source_labels[place])
+    token = quoted(at.translation.source_labels[place], place)
     return f" Cross-attention reads most of it from {token} ({signed_cents(value)})."
 
 

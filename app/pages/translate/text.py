@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import selection
 from headlight.app.components import Link
+from headlight.app.figures.text import token_name
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import percent
@@ -66,10 +67,11 @@ def _labels(translation: Translation, named: str) -> None:
         said = zip(cfg.labels, shares, logits, strict=True)
         st.text("  ".join(f"{name} {percent(share)} ({logit:.2f})" for name, share, logit in said))
     position = translation.model.label_position(translation.source_tokens)
+    read = token_name(translation.read_labels[position], position)
     st.caption(
         plain(
-            f"{named}probability and logit, read where the decoder reads {translation.read_labels[position]} (position "
-            f"{position}): it reads the source itself, one token later."
+            f"{named}probability and logit, read where the decoder reads {read} (position {position}): "
+            "it reads the source itself, one token later."
         )
     )
 
@@ -98,7 +100,12 @@ def _target(translation: Translation, before: str, side: str, positions: Sequenc
     st.text(translation.text or nothing)
     probabilities = zip(translation.written_labels, translation.log_probs.exp().tolist(), strict=True)
     links = [
-        Link(f"written_{side}_{at}", f"{label} {percent(probability)}", None, partial(_explain, at, positions))
+        Link(
+            f"written_{side}_{at}",
+            f"{token_name(label, at + 1)} {percent(probability)}",
+            None,
+            partial(_explain, at, positions),
+        )
         for at, (label, probability) in enumerate(probabilities)
     ]
     with st.container(key=f"headlight-probabilities{side}"):

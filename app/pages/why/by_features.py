@@ -9,6 +9,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import cell_map
 from headlight.app.components.options.kinds import Link
+from headlight.app.figures.text import numbered_names
 from headlight.app.glossary import TERMS
 from headlight.app.pages.why import spelled
 from headlight.app.pages.why.choices import Choices
@@ -69,7 +70,7 @@ def moved_matrix(comparison: Comparison, reader: Reader, at: Explained) -> Matri
     effects = moved_effects(at.run, at.head, reader.dictionary, at.question)
     names, values, constant = moved_by_part(at, reader.dictionary, effects)
     on_places = placed(values.numpy(), comparison.positions(at.run), 0.0)
-    places = tuple(f"{place} {label}" for place, label in enumerate(comparison.labels))
+    places = tuple(numbered_names(comparison.labels))
     return Matrix(names, (*places, FROM_NOWHERE), np.concatenate([on_places, constant.numpy()[:, None]], axis=1))
 
 

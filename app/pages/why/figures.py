@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from headlight.app.figures.text import numbered_names
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sides import as_shown, placed
 from headlight.model.attribution import tables
@@ -53,7 +54,7 @@ def by_layer(at: Explained) -> Matrix:
 def by_source(comparison: Comparison, at: Explained) -> Matrix:
     """The head's effect by the token that it took it from, on the page's places."""
     values = placed(at.by_source.values.numpy()[None], comparison.positions(at.run), np.nan)
-    places = tuple(f"{place} {label}" for place, label in enumerate(comparison.labels))
+    places = tuple(numbered_names(comparison.labels))
     return Matrix((head_name(at.head),), places, values)
 
 

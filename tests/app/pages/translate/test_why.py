@@ -1,18 +1,23 @@
 """Why a token was written, on the page *Translate*: a click on the token opens it, and a bar leads to its head."""
 
 import re
-from collections.abc import ItemsView
+from collections.abc import Callable, ItemsView, Mapping
+from typing import Any
 
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.app import components
 from headlight.app.components import Choice
-from headlight.app.pages.translate import explaining
+from headlight.app.pages.translate import explaining, head_menu
+from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts.labels import signed_cents
 from headlight.app.runs import translations
 from headlight.model import TranslationQuestion
 from headlight.model.decoding.explained_sides import explain_translations, pass_of
+from headlight.model.runs.edits import Head
 from tests.app.choosing import selection_of
 from tests.app.conftest import Options
 from tests.places import MAIN
@@ -33,6 +38,10 @@ def opened(**query: str) -> AppTest:
 
 def parameters(page: AppTest) -> ItemsView[str, str]:
     return {name: page.query_params[name][0] for name in page.query_params}.items()
+
+
+def choices(page: AppTest) -> Choices:
+    return page.session_state["headlight"].active.choices_of(Choices)
 
 
 def choose(options: Options, page: AppTest, name: str, value: object) -> None:
@@ -112,3 +121,54 @@ def test_the_largest_head_is_explained_until_one_is_chosen(translator: str) -> N
     assert matrix.values.sum() == pytest.approx(
         sum(value for name, value in sides["A"].effects.by_name.items() if re.match(r"cross L\dH\d", name)), abs=1e-6
     )
+
+
+class Menu:
+    """What stands in for the navigation: the entries of a head's menu, and clicks on them."""
+
+    def __init__(self) -> None:
+        self.entries: Mapping[str, str] = {}
+        self._clicked: tuple[str, Head, str] | None = None
+
+    def draw(
+        self, *_: object, of_head: Mapping[str, str], open_head: Callable[[str, Head, str], None], **__: Any
+    ) -> None:
+        self.entries = of_head
+        if self._clicked is not None:
+            clicked, self._clicked = self._clicked, None
+            open_head(*clicked)
+            st.rerun()
+
+    def click(self, page: AppTest, slug: str, head: Head, kind: str = "") -> None:
+        self._clicked = slug, head, kind
+        page.run()
+        assert not page.exception
+        assert self._clicked is None
+
+
+@pytest.fixture
+def menu(monkeypatch: pytest.MonkeyPatch) -> Menu:
+    made = Menu()
+    monkeypatch.setattr(components, "nav_bar", made.draw)
+    return made
+
+
+@pytest.mark.usefixtures("settings")
+def test_the_menu_of_a_head_shows_and_explains_it(translator: str, menu: Menu, headings: list[str]) -> None:
+    page = opened(translator=translator, pair_queries="1")
+    assert list(menu.entries.values()) == ["Its attention", "Why it looks there"]
+    menu.click(page, head_menu.SHOW, (1, 0))
+    assert (choices(page).pair_heads, choices(page).pair_queries) == (((1, 0),), (1,))
+    assert "Why this token?" not in headings
+    menu.click(page, head_menu.EXPLAIN, (0, 1), "self")
+    assert (choices(page).attends, choices(page).pair_heads, choices(page).why_written) == ("decoder", ((0, 1),), 1)
+    assert any(each.startswith("Where self L0H1 looks") for each in headings)
+    menu.click(page, head_menu.SHOW, (0, 1), "encoder")
+    assert (choices(page).attends, choices(page).pair_queries) == ("encoder", ())  # which were tokens of the target
+
+
+@pytest.mark.usefixtures("settings")
+def test_the_end_token_has_one_name(translator: str, options: Options) -> None:
+    opened(translator=translator, translation="ko ba")
+    names = [option.label for name, option in options.drawn.items() if name.startswith("written_A")]
+    assert names[-1].startswith("⟨eos⟩ ")
