@@ -42,7 +42,7 @@ class Tour {
     this.view = view;
     this.minute = new FirstMinute(view, {
       end: () => this.end(),
-      more: () => this.show(0),
+      more: () => (this.minute.close(), this.show(0)),
       open: (name) => view.tell(["example", name, Date.now()]),
       learn: () => view.tell(["lesson", LESSON, Date.now()]),
     });
