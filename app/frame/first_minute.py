@@ -16,8 +16,9 @@ from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 
 FOUND = 0.3  # weight on the token after the earlier copy, from which it counts as found
-INDUCTION = 0.3  # score from which a head is one that copies
+KIND = 0.3  # score from which a head is counted as one of a kind
 LIKE_BEST = 0.5  # share of the best head's score from which others copy too
+DOES = {"previous_token": "look one step back", "first_token": "rest on the first token"}  # by score
 N_EXAMPLES, N_RUNNERS_UP = 3, 3
 
 
@@ -28,7 +29,7 @@ def is_told_by(comparison: Comparison) -> bool:
         return False
     head = clearest(comparison)[0]
     score = float(run.scores["induction"].values[head])
-    return score >= INDUCTION and _row(run, head, len(run.tokens) - 1)["found"]
+    return score >= KIND and _row(run, head, len(run.tokens) - 1)["found"]
 
 
 def read(chosen: Selection) -> dict[str, Any] | None:
@@ -48,6 +49,7 @@ def read(chosen: Selection) -> dict[str, Any] | None:
         "head": head_name(head),
         "rows": [_row(run, head, query) for query in _repeated(run)],
         "copying": [head_name(each) for each in copying],
+        "kinds": _kinds(run, copying),
         "after": {"chance": _chance(without, int(run.next_logits.argmax())), "guesses": _likely(without)},
         "examples": [(each.title, each.name) for each in prompts.examples()[1 : N_EXAMPLES + 1]],
     }
@@ -71,6 +73,16 @@ def _copying(run: Run) -> tuple[Head, ...]:
     scores = run.scores["induction"].values
     heads = torch.nonzero(scores >= LIKE_BEST * scores.max()).tolist()
     return tuple((layer, head) for layer, head in heads)
+
+
+def _kinds(run: Run, copying: tuple[Head, ...]) -> list[tuple[str, list[str]]]:
+    """What heads do on this text, and the names of those that do it: each head once."""
+    kinds, counted = [("find an earlier copy", list(copying))], set(copying)
+    for score, does in DOES.items():
+        heads = [(layer, head) for layer, head in torch.nonzero(run.scores[score].values >= KIND).tolist()]
+        kinds.append((does, [head for head in heads if head not in counted]))
+        counted.update(heads)
+    return [(does, [head_name(head) for head in heads]) for does, heads in kinds if heads]
 
 
 def _repeated(run: Run) -> list[int]:

@@ -10,6 +10,7 @@ from headlight.app.frame.tour import STEPS
 from tests.e2e.driver import Driver
 from tests.serving import PATIENCE
 
+LAST_FRAME = 6
 SIDES = (("x", "width"), ("y", "height"))
 
 
@@ -31,6 +32,8 @@ def _card(driver: Driver) -> Locator:
 
 def _open_steps(driver: Driver) -> None:
     driver.open()
+    for _ in range(LAST_FRAME):
+        _minute(driver).get_by_role("button", name="Next").click()
     _minute(driver).get_by_role("button", name="What else is here").click()
 
 
@@ -66,10 +69,10 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     card.get_by_role("button", name="Pause").click()
     newcomer.settle()
     card.get_by_role("button", name="“key”").click()
-    expect(card).to_contain_text("So does the model: “key”, with 96%")
+    expect(card).to_contain_text("So does the model: “key”, with a probability of 96%")
     expect(newcomer.page.locator(".cover.others")).to_contain_text("kite <1%")
     newcomer.page.keyboard.press(" ")
-    expect(card).to_contain_text("from “small”, puts 85% of its attention on “key”")
+    expect(card).to_contain_text("From “small”, one of its heads, L1H1, puts 85% of its attention on “key”")
     newcomer.page.keyboard.press(" ")
     panel = newcomer.panels.first.element_handle()
     rows = [newcomer.page.evaluate(DRAWN_ROWS, [panel, 24])]
@@ -77,7 +80,9 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     rows.append(newcomer.page.evaluate(DRAWN_ROWS, [panel, 24]))
     assert rows[0] < rows[1] == 24
     newcomer.page.keyboard.press(" ")
-    expect(card).to_contain_text("16 such heads, in 4 layers")
+    expect(card).to_contain_text(
+        "16 heads, in 4 layers. On this text 2 find an earlier copy, 2 look one step back and 2 rest"
+    )
     newcomer.page.keyboard.press(" ")
     card.get_by_role("button", name="Switch off L1H0 and L1H1").click()
     expect(card).to_contain_text("“key” falls from 96% to 0.1%. The model now guesses “club”.")
@@ -92,9 +97,9 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     newcomer.page.wait_for_url(lambda url: "page=lens" in url)
     newcomer.settle()
     newcomer.page.get_by_role("button", name="Tour").click()
-    for _ in range(6):
+    for _ in range(LAST_FRAME):
         card.get_by_role("button", name="Next").click()
-    card.get_by_role("button", name="What an induction head is").click()
+    card.get_by_role("button", name="Lesson: what an induction head is").click()
     expect(newcomer.page.locator("aside.pane")).to_contain_text("A word it cannot know")
 
 
@@ -110,7 +115,7 @@ def test_the_first_minute_goes_on_by_itself_until_it_is_paused(newcomer: Driver)
     assert card.locator(".step.now").get_attribute("style") == passed
     card.get_by_role("button", name="Play").click()
     newcomer.page.mouse.move(0, 0)
-    expect(card).to_contain_text("To guess, each token looks back")
+    expect(card).to_contain_text("To guess, the model looks back")
 
 
 def test_the_first_minute_stands_still_where_less_motion_is_wanted(newcomer: Driver) -> None:

@@ -5,8 +5,8 @@ const [ROLE_BAR, SCORE_BAR] = [3, 6]; // CSS pixels above and below a picture
 const DIMMED = 0.8; // of a picture, what the ground covers
 
 class HeadBars {
-  /** @type {string | null} */
-  role = null; // the one looked at, whose heads alone stand out
+  /** @type {string | HeadIndex[] | null} */
+  role = null; // the one looked at, whose heads alone stand out; or these heads
   /** @type {Map<string, HeadRole[]>} */
   roles = new Map(); // by a head's name
   /** @type {Scored | null} */
@@ -40,7 +40,14 @@ class HeadBars {
     return [new ColourScale({ signed: kind === "signed", root: "sqrt", limit }).bar(theme, title)];
   }
 
-  // Around a picture; where a role is looked at that the head has not, the ground covers all.
+  /** @param {HeadIndex} head */
+  standsOut(head) {
+    const { role } = this;
+    if (!Array.isArray(role)) return !role || this.rolesOf(head).some(({ key }) => key === role);
+    return role.some((each) => headName(each) === headName(head));
+  }
+
+  // Around a picture; where others stand out, the ground covers all.
   /**
    * @param {CanvasRenderingContext2D} context @param {Theme} theme @param {GridLayout} layout
    * @param {HeadIndex} head @param {number} left @param {number} top
@@ -56,7 +63,7 @@ class HeadBars {
       context.fillStyle = cssColour(this.tintOf(head, theme));
       context.fillRect(left, top + height + 2, width, below - 2);
     }
-    if (!this.role || roles.some(({ key }) => key === this.role)) return;
+    if (this.standsOut(head)) return;
     context.fillStyle = cssColour(theme.background, DIMMED);
     context.fillRect(left - 1, top - above - 1, width + 2, above + height + below + 2);
   }

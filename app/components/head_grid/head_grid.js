@@ -23,7 +23,7 @@ const PATIENCE = 200; // milliseconds
 class HeadGrid {
   listeners = {
     head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head),
-    role: (/** @type {string | null} */ role) => this.dim(role),
+    role: (/** @type {HeadBars["role"]} */ role) => this.dim(role),
     thumbnail: (/** @type {HeadIndex} */ head) => this.crop(head),
   };
   bars = new HeadBars();
@@ -133,7 +133,7 @@ class HeadGrid {
     this.view.link.send("role", role);
   }
 
-  /** @param {string | null} role */
+  /** @param {HeadBars["role"]} role */
   dim(role) {
     if (role === this.bars.role) return;
     this.bars.role = role;

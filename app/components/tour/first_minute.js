@@ -3,10 +3,11 @@
 const OPENED_TIME = 3000; // milliseconds, for a look at a picture that was opened
 
 /** @typedef {[label: string, chance: number, shown: string]} Guess */
+/** @typedef {[does: string, heads: string[]]} HeadKind */
 /** @typedef {{ query: number, key: number, weight: number, found: boolean, labels: [string, string] }} MinuteRow */
 /**
  * @typedef {{ tokens: number, layers: number, heads: number, guesses: Guess[], head: string, rows: MinuteRow[],
- *   copying: string[], after: { chance: [number, string], guesses: Guess[] }, examples: [title: string, name: string][]
+ *   copying: string[], kinds: HeadKind[], after: { chance: [number, string], guesses: Guess[] }, examples: [title: string, name: string][]
  * }} MinuteProps of frame/first_minute.py
  */
 /** @typedef {{ end: () => void, more: () => void, open: (example: string) => void, learn: () => void }} MinuteActs */
@@ -61,6 +62,7 @@ class FirstMinute {
     this.at = -1;
     this.isOff = false;
     this.clock.stop();
+    this.stage.show([]);
     document.removeEventListener("keydown", this.hear, true);
     for (const event of ["scroll", "resize"]) removeEventListener(event, this.place, true);
     for (const part of this.parts) part.hidden = true;
@@ -79,7 +81,7 @@ class FirstMinute {
 
   leaveFrame() {
     this.stage.clear();
-    for (const topic of ["hover", "rows"]) this.view.link.send(topic, null);
+    for (const topic of ["hover", "rows", "role"]) this.view.link.send(topic, null);
     this.view.link.send("plain", false);
   }
 
@@ -96,7 +98,7 @@ class FirstMinute {
 
   opened() {
     if (!this.frames[this.at]?.opens) return;
-    this.stage.shown = ["grid", "heads"];
+    this.stage.show(["grid", "heads"]);
     this.clock.passed = Math.max(this.clock.passed, this.clock.time - OPENED_TIME);
   }
 
@@ -107,7 +109,7 @@ class FirstMinute {
     const frame = this.frames[at];
     this.card.replaceChildren(this.head(), ...frame.body(), this.foot());
     document.querySelector(`.st-key-headlight-${frame.parts[0]}`)?.scrollIntoView({ block: innerWidth < 700 ? "start" : "nearest" });
-    this.stage.shown = frame.isBright ? [] : frame.parts;
+    this.stage.show(frame.isBright ? [] : frame.parts);
     this.clock.begin(frame.time);
     this.clock.isDoing = false;
     frame.play();
@@ -119,9 +121,7 @@ class FirstMinute {
     const { at } = this;
     const head = element("div", "minute-head");
     const dots = this.frames.map((_, place) => element("span", place === at ? "step now" : "step"));
-    const skip = buttonOf("Skip", () => this.acts.end());
-    const more = buttonOf("What else is here", () => this.acts.more());
-    head.append(...dots, more, skip);
+    head.append(...dots, buttonOf("Skip", () => this.acts.end()));
     return head;
   }
 

@@ -4,6 +4,7 @@ const SWEEP_TIME = 420;
 const COUNT_TIME = 700;
 const HEAD_TIME = 40;
 const UNFOLD_TIME = 1200; // at most, for all heads
+const KIND_TIME = 1600;
 const HARDLY = 0.1; // of probability
 
 /**
@@ -29,11 +30,11 @@ class MinuteScenes {
     const then = () => this.minute.show(this.minute.at + 1);
     const off = { time: 4, then: () => this.minute.turnHeads() };
     return [
-      { time: 6, parts: ["strip"], body: () => this.asks(), play: () => this.write(), then },
+      { time: 5, parts: ["strip"], body: () => this.asks(), play: () => this.write(), then },
       { time: 4, parts: ["strip"], body: () => this.answers(), play: () => this.guess(), then },
       { time: 8, parts: ["strip"], body: () => this.looks(), play: () => this.count(), then },
       { time: 10, parts: ["strip", "panel"], body: () => this.sweeps(), play: () => this.sweep(), then },
-      { time: 6, parts: ["grid"], opens: true, body: () => this.counts(), play: () => this.unfold(), then },
+      { time: 8, parts: ["grid"], opens: true, body: () => this.counts(), play: () => this.unfold(), then },
       { time: 7, parts: ["strip", "grid"], body: () => this.switches(), play: () => this.draw(), then, ...(this.minute.isOff ? {} : off) },
       { parts: ["prompt"], isBright: true, body: () => this.yours(), play: () => this.offer(), then },
     ];
@@ -53,6 +54,7 @@ class MinuteScenes {
       chips.append(chip);
     }
     return [
+      element("strong", "", "Attention in 45 seconds"),
       say("A language model reads these ", `${this.data.tokens} tokens`, " and guesses the next one."),
       muted(`A token is a word or a piece of one.${sign.startsWith("⟨") ? ` ${sign} marks the beginning.` : ""}`),
       say("What would you say?"),
@@ -74,7 +76,7 @@ class MinuteScenes {
   answers() {
     const [[label, , shown]] = this.data.guesses;
     const verdict = this.minute.said === label ? "So does the model: " : `${this.minute.said ? `You said ${word(this.minute.said)}. ` : ""}The model says `;
-    return [say(verdict, word(label), `, with ${shown}. How does it know?`)];
+    return [say(verdict, word(label), `, with a probability of ${shown}. How does it know?`)];
   }
 
   guess() {
@@ -92,8 +94,8 @@ class MinuteScenes {
     const row = this.last;
     const [here, there] = row.labels.map(word);
     return [
-      say("To guess, each token looks back at earlier ones. The head ", this.data.head, ", from ", here, ", puts ", "", " of its attention on ", there, `: the word that followed ${here} the first time.`),
-      muted("Point at any word: the lines follow."),
+      say("To guess, the model looks back. From ", here, ", one of its ", "heads", `, ${this.data.head}, puts `, "", " of its attention on ", there, `: what came after ${here} the first time.`),
+      muted("A head decides for each token which earlier ones to read. Point at any word: the lines follow."),
     ];
   }
 
@@ -112,10 +114,10 @@ class MinuteScenes {
   sweeps() {
     const { rows, head } = this.data;
     const lost = rows.filter((row) => !row.found);
-    const rests = lost.length > 0 && lost.every(({ key }) => key === 0) ? "; where it finds nothing, it rests on the first token" : "";
+    const rests = lost.length > 0 && lost.every(({ key }) => key === 0) ? "; from the others it rests on the first token" : "";
     return [
       say("Each word in turn. ", "One row of the picture is one word looking back."),
-      say(`The diagonal stripe is the pattern: find the earlier copy, read what came next. ${head} finds ${rows.length - lost.length} of ${rows.length}${rests}.`),
+      say(`The diagonal stripe is what ${head} does: find the earlier copy, read what came next. It does so from ${rows.length - lost.length} of ${rows.length} repeated tokens${rests}.`),
       element("p", "muted pair", ""),
       ...(innerWidth < 700 ? [this.thumbnail("rows")] : []),
     ];
@@ -158,11 +160,38 @@ class MinuteScenes {
 
   // 5. All heads.
   counts() {
-    const { heads, layers } = this.data;
-    return [
-      say("The model has ", `${heads} such heads`, `, in ${layers} layers. Some copy, some look one step back, some rest on the first token.`),
-      muted("Click any picture: it opens."),
-    ];
+    const { heads, layers, kinds } = this.data;
+    const line = say("The model has ", `${heads} heads`, `, in ${layers} layers. On this text`);
+    kinds.forEach((kind, at) => line.append(at === 0 ? " " : at === kinds.length - 1 ? " and " : ", ", this.kindButton(kind)));
+    line.append(".");
+    return [line, muted("Point at these words to see which. Click any picture: it opens.")];
+  }
+
+  // Heads in words, which stand out in the grid while one points at them.
+  /** @param {HeadKind} kind */
+  kindButton([does, names]) {
+    const show = () => this.standOut(button, headsIn(...names));
+    const button = buttonOf(`${names.length} ${does}`, show);
+    button.className = "kind";
+    button.onpointerenter = button.onfocus = show;
+    button.onpointerleave = button.onblur = () => this.standOut(null, null);
+    return button;
+  }
+
+  /** @param {HTMLElement | null} button @param {HeadIndex[] | null} heads */
+  standOut(button, heads) {
+    this.view.link.send("role", heads);
+    for (const each of this.card.querySelectorAll(".kind")) each.classList.toggle("now", each === button);
+  }
+
+  // Kind after kind, unless one points at something oneself.
+  /** @param {number} since milliseconds from now */
+  standOutInTurn(since) {
+    const buttons = [...this.card.querySelectorAll(".kind")].filter((each) => each instanceof HTMLElement);
+    /** @param {number} at @param {HTMLElement | null} button @param {HeadIndex[] | null} heads */
+    const later = (at, button, heads) => this.stage.later(since + KIND_TIME * at, () => this.minute.clock.isHeld || this.standOut(button, heads));
+    this.data.kinds.forEach(([, names], at) => later(at, buttons[at], headsIn(...names)));
+    later(buttons.length, null, null);
   }
 
   // The head that was spoken of goes to its place, and the others appear around it.
@@ -180,6 +209,7 @@ class MinuteScenes {
     this.stage.uncover(covers[first]);
     const pace = Math.min(HEAD_TIME, UNFOLD_TIME / heads);
     covers.forEach((cover, place) => this.stage.later(pace * (place + 1), () => this.stage.uncover(cover)));
+    this.standOutInTurn(pace * (heads + 1));
   }
 
   // 6. Without the heads that copy.
@@ -189,7 +219,7 @@ class MinuteScenes {
     const names = copying.join(" and ");
     const turn = buttonOf(this.minute.isOff ? "On again" : `Switch off ${names}`, () => this.minute.turnHeads());
     turn.className = "switch-heads";
-    if (!this.minute.isOff) return [say(`Does it matter? Switch the ${copying.length === 1 ? "copying head" : `${copying.length} copying heads`} off.`), turn];
+    if (!this.minute.isOff) return [say(`Does it matter? Switch off the ${copying.length === 1 ? "one that finds" : `${copying.length} that find`} the copy.`), turn];
     const fell = before - after.chance[0] < HARDLY ? "hardly moves: from" : "falls from";
     const [[now]] = after.guesses;
     const next = now === label ? "" : ` The model now guesses ${word(now)}.`;
@@ -211,16 +241,12 @@ class MinuteScenes {
   yours() {
     const chips = element("div", "offers");
     for (const [title, name] of this.data.examples) chips.append(buttonOf(title, () => (this.minute.acts.end(), this.minute.acts.open(name))));
-    const lesson = buttonOf("What an induction head is: 15 minutes", () => (this.minute.acts.end(), this.minute.acts.learn()));
-    const learn = element("div", "offers");
-    learn.append(lesson);
-    return [
-      say("Now your own text. Repeat a word and see who notices."),
-      muted("Or an example:"),
-      chips,
-      muted("Or a lesson, which asks and checks:"),
-      learn,
-    ];
+    const on = element("div", "offers");
+    on.append(
+      buttonOf("Lesson: what an induction head is", () => (this.minute.acts.end(), this.minute.acts.learn())),
+      buttonOf("What else is here", () => this.minute.acts.more()),
+    );
+    return [say("", "Now your own text.", " Repeat a word and see which heads find it."), muted("Or an example:"), chips, muted("Or go on:"), on];
   }
 
   offer() {

@@ -26,6 +26,13 @@ class Stage {
     this.layer.replaceChildren();
   }
 
+  // Leaves these parts of the page bright; no parts, the whole page.
+  /** @param {string[]} parts */
+  show(parts) {
+    this.shown = parts;
+    document.body.classList.toggle("headlight-spoken-of", parts.length > 0);
+  }
+
   /** @param {number} time @param {() => void} act */
   later(time, act) {
     this.timers.push(setTimeout(act, time));

@@ -27,6 +27,16 @@ def test_its_numbers_are_the_model_s() -> None:
 
     without = model.run_with_hooks(tokens, fwd_hooks=[("blocks.1.attn.hook_z", zero)])[0, -1].softmax(-1)
     assert minute["copying"] == ["L1H0", "L1H1"]
+    patterns = torch.stack([cache["pattern", layer][0] for layer in range(model.cfg.n_layers)])
+    back = patterns.diagonal(-1, -2, -1).mean(-1)
+    first = patterns[..., 1:, 0].mean(-1)
+    assert dict(minute["kinds"]) == {
+        "find an earlier copy": ["L1H0", "L1H1"],
+        "look one step back": [f"L{layer}H{head}" for layer, head in (back >= 0.3).nonzero().tolist()],
+        "rest on the first token": [f"L1H{head}" for head in (2, 3)],
+    }
+    assert (first[1, 2:] >= 0.3).all()
+    assert (first >= 0.3).sum() == 4  # with the two that copy
     assert minute["after"]["chance"] == (pytest.approx(float(without[chances.argmax()]), abs=TOLERANCE), "0.1%")
     assert minute["after"]["guesses"][0][1] == pytest.approx(float(without.max()), abs=TOLERANCE)
 
