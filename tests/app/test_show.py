@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -24,6 +24,9 @@ from headlight.model import load, run_prompt
 from headlight.model.base.errors import InputError
 from headlight.model.runs.head import attend
 from tests.unpacking import unpack
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 N_LAYERS, N_HEADS, N_TOKENS = 2, 3, 6
 TOKENS = ["<b>", "two", "$x$", "\u202eend", "two", "</script>"]
@@ -68,6 +71,19 @@ def test_attentions_of_transformers_with_and_without_their_batch(theirs: Any) ->
     layers = [layer[0] for layer in theirs.attentions]
     for patterns in (theirs.attentions, layers, torch.stack(layers), torch.stack(layers).numpy()):
         check(show.attention(patterns, TOKENS), layers)
+
+
+def test_it_is_read_in_a_frame_of_another_origin_that_allows_scripts_alone(theirs: Any, browser: "Browser") -> None:
+    """As in Colab and VS Code, which put an output into such a frame, and allow it more."""
+    output = f"<body>{show.attention(theirs.attentions, TOKENS, heads=[(1, 2)])._repr_html_()}"
+    page = browser.new_page()
+    page.set_content(f'<iframe sandbox="allow-scripts" width="1000" height="900" srcdoc="{html.escape(output)}">')
+    picture = page.frame_locator("iframe").frame_locator("iframe")
+    picture.locator(".panel canvas.marks").first.hover()
+    said = picture.locator(".tooltip:popover-open").inner_text()
+    read = dict(re.findall(r"(query|key|weight)\s+(\S+)", said))
+    assert read["weight"] == f"{theirs.attentions[1][0, 2, int(read['query']), int(read['key'])].item():.4f}"
+    page.close()
 
 
 def test_a_cache_of_transformer_lens() -> None:
