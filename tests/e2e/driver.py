@@ -233,7 +233,7 @@ class Driver:
 
     def reveal(self, option: Locator) -> Locator:
         """An option of the page, from behind the button of its row where it stands there."""
-        openers = self.page.get_by_role("button", name="More options")
+        openers = self.page.locator(".opener:visible")
         for place in range(openers.count()):
             if option.count():
                 break

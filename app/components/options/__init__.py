@@ -19,15 +19,15 @@ _render = register(__file__)
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def option_row(options: Sequence[Option], *, key: str, whole: bool = False) -> None:
+def option_row(options: Sequence[Option], *, key: str, whole: bool = False, title: str = "More options") -> None:
     """Options side by side; each option's `change` receives the user's value before the script runs again.
 
-    On a phone they stand behind the row's button, unless the `whole` row is to be seen there too.
+    On a phone they stand behind the row's button, which has that title, unless the `whole` row is to be seen there too.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and receives the time up to which the server has heard.
     """
-    _row(options, key, whole=whole)
+    _row(options, key, whole=whole, title=title)
 
 
 def form_row(
@@ -35,18 +35,20 @@ def form_row(
 ) -> Callable[[], None]:
     """The options of a form side by side, with their labels beside them, which hear when the form is submitted.
 
+    On a phone they stand behind a button that says what is chosen.
     What is chosen and not submitted gives way when another epoch begins. Until then an option with another value than
     was `run` last, by its name, is marked, and so is the text of the row's line if it is not this one. Returns what has
     the options hear at once: the form's own callback may be called before the row's.
     """
-    return _row(options, key, whole=True, epoch=epoch, in_form=True, run=run, text=text)
+    return _row(options, key, epoch=epoch, in_form=True, run=run, text=text)
 
 
 def _row(
     options: Sequence[Option],
     key: str,
     *,
-    whole: bool,
+    whole: bool = False,
+    title: str = "",
     epoch: int = 0,
     in_form: bool = False,
     run: Mapping[str, Any] = NOTHING,
@@ -69,6 +71,7 @@ def _row(
             "values": {option.name: option.raw for option in options},
             "heard": _heard(key),
             "whole": whole,
+            "title": title,
             "inForm": in_form,
             "run": {name: replace(known[name], value=value).raw for name, value in run.items() if name in known},
             "text": text,

@@ -41,6 +41,11 @@ class Control {
     throw new TypeError(`Nothing shows ${value}`);
   }
 
+  // What is chosen, in a line with others.
+  get summary() {
+    return `${this.label.textContent} ${this.current ?? ""}`;
+  }
+
   // Whether it looks so already, or does now.
   /** @param {any} look */
   becomes(look) {
@@ -142,6 +147,10 @@ class Switch extends Control {
     box.setAttribute("role", "switch");
     box.onchange = () => this.choose(box.checked);
     return box;
+  }
+
+  get summary() {
+    return `${this.current ? "" : "no "}${this.label.textContent}`;
   }
 
   place() {

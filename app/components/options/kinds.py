@@ -12,7 +12,7 @@ _HERE = ("value", "change")  # what is not sent with an option's look
 class Option(ABC):
     """An option: its name, unique in its row, its label, its value, and the change that a new value makes.
 
-    One that is `folded` stands behind the row's button *More options*.
+    One that is `folded` stands behind the row's button.
     """
 
     kind: ClassVar[str]

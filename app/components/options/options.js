@@ -1,14 +1,17 @@
 // A row of options. A change is shown at once and told to the server; until the server says that it has heard of it, what
 // the server sends may be older and does not undo it.
-const PHONE = 640; // CSS pixels; up to this width of the window all options are behind the button
+const PHONE = "(max-width: 640px)"; // windows in which all options are behind the button
 
 /** @typedef {Look & { help: string, folded: boolean }} ToldLook */
 /** @typedef {Record<string, [value: OptionValue, time: number]>} Unheard by name: a value and when (ms) it was chosen */
 /**
- * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, inForm: boolean,
+ * @typedef {{ values: Record<string, OptionValue>, heard: number, whole: boolean, title: string, inForm: boolean,
  *   run: Record<string, OptionValue>, text: string | null }} OptionsProps
  * of options/__init__.py
  */
+
+/** @type {(path: string | null | undefined) => string} */
+const lastPart = (path) => path?.split("/").at(-1) ?? "";
 
 /** @implements {Component} */
 class Options {
@@ -20,6 +23,7 @@ class Options {
   heard = 0; // (ms) up to when the server has heard of it
   inForm = false;
   whole = false; // on a phone too
+  title = ""; // of the button that opens the others
   /** @type {Record<string, OptionValue>} */
   serverValues = {};
   /** @type {Record<string, OptionValue>} */
@@ -36,11 +40,13 @@ class Options {
     this.view = view;
     this.row = element("div", "options");
     this.more = element("div", "more");
-    this.opener = buttonOf("More options", () => {});
+    this.opener = buttonOf("", () => {});
     this.opener.className = "opener bordered";
     opens(this.opener, this.more);
+    this.phone = matchMedia(PHONE);
+    this.phone.onchange = () => this.arrange(); // a row that is as wide as its options is not resized by the window
     view.root.append(this.row, this.more);
-    this.row.onkeydown = (event) => this.press(event);
+    this.row.onkeydown = this.more.onkeydown = (event) => this.press(event);
   }
 
   // These keys submit a form, and what is typed goes with it as if it had been left before.
@@ -53,9 +59,9 @@ class Options {
   }
 
   /** @param {OptionsProps} props @param {{ looks: Bytes }} arrays */
-  update({ values, heard, whole, inForm, run, text }, { looks }) {
+  update({ values, heard, whole, title, inForm, run, text }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
-    Object.assign(this, { heard, whole, inForm, serverValues: values, run, text });
+    Object.assign(this, { heard, whole, title, inForm, serverValues: values, run, text });
     this.setLooks(readJson(looks.values));
     if (inForm) {
       this.hearText();
@@ -80,7 +86,8 @@ class Options {
     };
   }
 
-  // What was chosen or typed and is not run yet.
+  // What was chosen or typed and is not run yet. The button of a form says what is chosen behind it: the first, which
+  // needs no name, and the others by their names.
   mark() {
     /** @type {(element: HTMLElement, isNew: boolean) => void} */
     const mark = (element, isNew) => element.toggleAttribute("data-not-run", isNew);
@@ -88,6 +95,9 @@ class Options {
       const value = name in this.unheard ? this.unheard[name][0] : this.serverValues[name];
       mark(element, name in this.run && JSON.stringify(value) !== JSON.stringify(this.run[name]));
     }
+    const [first, ...others] = this.controls.values();
+    this.opener.textContent = this.inForm ? [lastPart(first?.current), ...others.map(({ summary }) => summary)].join(" · ") : this.title;
+    mark(this.opener, this.more.querySelector("[data-not-run]") !== null);
     const { textBox, text } = this;
     if (this.inForm && textBox) mark(textBox, text !== null && textBox.value !== text.replaceAll("\r\n", "\n"));
   }
@@ -128,7 +138,7 @@ class Options {
   // Where some options stand behind the button, the last of those that have no room beside it do so too. How many have is
   // looked for once for each width: an option that was moved to and fro would lose the keyboard's focus.
   arrange() {
-    const narrow = innerWidth <= PHONE && !this.whole && this.looks.every(({ kind }) => kind !== "link");
+    const narrow = this.phone.matches && !this.whole && this.looks.every(({ kind }) => kind !== "link");
     const [folded, row] = [true, false].map((isFolded) => this.looks.filter((look) => (look.folded || narrow) === isFolded));
     const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
     const isNew = this.measured !== measured;

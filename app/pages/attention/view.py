@@ -231,6 +231,7 @@ def _options(comparison: Comparison) -> None:
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=units, width=130, folded=True),
         options.bind(Choice, "fold", "Between units", page=Choices, options=FOLDS) if own.unit != "token" else None,
         options.bind(Switch, "own_scale", "Scale per head", folded=True),
+        title="Display options",
     )
     if own.unit != "token" and own.show != "weight":
         st.caption(
@@ -264,7 +265,7 @@ def _say_before_norm(comparison: Comparison) -> None:
 def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Kind, float]]:
     """All heads, for the chosen ones and the limits of the colours."""
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE):
-        options.row(grid.side_option(comparison.b is not None), *_sorting(comparison), name="grid")
+        options.row(grid.side_option(comparison.b is not None), *_sorting(comparison), name="grid", title="Sorting")
     now, side, order = selection.current(), grid.side_of(comparison.b is not None), _order(comparison, axis)
     before, drawn_as = heads_of(comparison, now), now.choices_of(Choices).how
     pictures = _thumbnails(comparison, axis)

@@ -67,7 +67,7 @@ def pictures(translations: Translations) -> None:
 def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
     with title_row("All heads", "attention", "head", how=grid.HOW_TO_CHOOSE, key="translate_heads"):
         if translations.b is not None:
-            options.row(grid.side_option(True), _sorting(), name="grid")
+            options.row(grid.side_option(True), _sorting(), name="grid", title="Sorting")
     now, side = selection.current(), grid.side_of(translations.b is not None)
     own = now.choices_of(Choices)
     before = chosen_of(translations, now)

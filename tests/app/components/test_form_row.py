@@ -118,3 +118,18 @@ def test_tab_goes_through_the_line_and_an_arrow_lists_what_is_offered(page: Page
     expect(model).to_have_value("")
     page.keyboard.press("Tab")
     expect(model).to_have_value("small")
+
+
+def test_on_a_phone_a_button_says_what_is_chosen_and_opens_it(page: Page) -> None:
+    _model(page).fill(OWN)
+    page.set_viewport_size({"width": 390, "height": 800})
+    opener = page.locator(".opener")
+    expect(opener).to_have_text("my own · BOS · Beams 4")  # the model as it was typed, by the end of its path
+    expect(_model(page)).not_to_be_visible()
+    opener.click()
+    page.get_by_role("switch", name="BOS").click()
+    expect(opener).to_have_text("my own · no BOS · Beams 4")
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    expect(opener).not_to_be_attached()
+    expect(_model(page)).to_be_visible()
