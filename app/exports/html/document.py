@@ -18,7 +18,6 @@ from headlight.app.components.shared.packing import pack
 from headlight.app.exports.drawings import Drawings, OpenableHeads
 from headlight.app.exports.facts import Input, inputs, sources
 from headlight.app.exports.html.mounts import mount
-from headlight.app.exports.style import DARK, LIGHT, Palette
 from headlight.app.figures.tokens import SHEET
 from headlight.app.parts.grid import CHOICES
 
@@ -56,8 +55,6 @@ def document(drawings: Drawings) -> bytes:
 <title>{html.escape(title)}</title>
 <style>
 {SHEET.read_text(encoding="utf-8")}
-{_ground(LIGHT)}
-@media (prefers-color-scheme: dark) {{ {_ground(DARK)} }}
 {_read("page.css")}
 </style>
 {"".join(_template(folder) for folder in sorted(folders))}
@@ -94,11 +91,6 @@ def _section(each: Input, with_tokens: bool) -> str:
     tokens = f'<p class="tokens">{labels}</p>' if with_tokens else ""
     edits = f"<p>edited: {html.escape('; '.join(each.edits))}</p>" if each.edits else ""
     return f'<section class="fed"><p>{facts}</p>{edits}{tokens}</section>\n'
-
-
-def _ground(palette: Palette) -> str:
-    """The background by which components tell the theme, as they do on Streamlit's page."""
-    return f":root {{ --st-background-color: {palette.background}; }}"
 
 
 def _template(folder: Path) -> str:

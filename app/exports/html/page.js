@@ -59,9 +59,32 @@ class Place {
 
 /** @type {Place[]} */
 const PLACES = [];
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
+
+// In a notebook's frame the theme is the notebook's, by the ground that it stands on; else the system's.
+function isDarkHere() {
+  for (let around = window.frameElement; around; around = around.parentElement) {
+    const { backgroundColor } = getComputedStyle(around);
+    if (backgroundColor !== "rgba(0, 0, 0, 0)") return isDark(resolveColour(backgroundColor));
+  }
+  return SYSTEM.matches;
+}
+
+function takeTheme() {
+  const theme = isDarkHere() ? "dark" : "light";
+  const { style } = document.documentElement;
+  if (style.colorScheme === theme) return;
+  style.colorScheme = theme;
+  style.setProperty("--st-background-color", CONSTANTS.colours[theme].bg); // by which components tell it on Streamlit's page
   for (const place of PLACES) if (place.data) place.show(place.data);
-});
+}
+
+takeTheme();
+SYSTEM.addEventListener("change", takeTheme);
+const notebook = window.frameElement?.ownerDocument;
+for (const part of notebook ? [notebook.documentElement, notebook.body] : []) {
+  new MutationObserver(takeTheme).observe(part, { attributes: true }); // where notebooks say that their theme changed
+}
 
 const page = /** @type {HTMLElement} */ (document.querySelector("main"));
 unpackedPage().then((parts) => start(parts));

@@ -1,5 +1,6 @@
 """A view as one file: it needs nothing else, it stays small, and it does what the page does."""
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -205,3 +206,19 @@ def test_with_a_b_the_large_pictures_have_the_width_and_the_limits_of_the_grid(
     boxes = [plot.bounding_box() for plot in page.locator(".plot").all()]
     assert len(boxes) == 3
     assert all(box and box["width"] > 350 for box in boxes)  # a third of the window, and not of its right side
+
+
+@pytest.mark.parametrize(("around", "theme"), [("#111111", "dark"), ("#ffffff", "light"), ("", "light")])
+def test_a_picture_in_a_notebook_has_the_notebooks_theme(
+    opened: Opened, alone: Comparison, folder: str, around: str, theme: str
+) -> None:
+    """Whatever the system's is, which is light here; it follows when the notebook changes."""
+    text = html.escape(RESIDUAL.page(alone, chosen(folder)).decode(), quote=True)
+    opened.path.write_text(f'<body style="background: {around}"><div><iframe srcdoc="{text}"></iframe></div></body>')
+    opened.page.goto(opened.path.as_uri())
+    scheme = "root => root.style.colorScheme"
+    picture = opened.page.frame_locator("iframe")
+    picture.locator("canvas").first.wait_for()
+    assert picture.locator("html").evaluate(scheme) == theme
+    opened.page.evaluate("document.body.style.background = '#222222'")
+    expect(picture.locator("html")).to_have_css("color-scheme", "dark")

@@ -1,4 +1,4 @@
-// A picture that does not move, light or dark as the reader's theme is.
+// A picture that does not move, light or dark as the document is.
 /** @typedef {{ title: string, light: string, dark: string }} StillProps of still/__init__.py */
 
 /** @implements {Component} */
@@ -6,21 +6,20 @@ class Still {
   /** @param {View} view */
   constructor(view) {
     this.image = element("img");
-    this.dark = element("source");
-    this.dark.media = "(prefers-color-scheme: dark)";
-    const picture = element("picture");
-    picture.append(this.dark, this.image);
-    view.root.append(picture);
+    view.root.append(this.image);
   }
 
   /** @param {StillProps} props */
-  update({ title, light, dark }) {
-    this.image.alt = title;
-    this.image.src = light;
-    this.dark.srcset = dark;
+  update(props) {
+    this.props = props;
   }
 
   setValue() {}
 
-  draw() {}
+  /** @param {Theme} theme */
+  draw({ id }) {
+    if (!this.props) return;
+    this.image.alt = this.props.title;
+    this.image.src = this.props[/** @type {"light" | "dark"} */ (id)];
+  }
 }
