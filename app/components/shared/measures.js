@@ -55,8 +55,6 @@ const MEASURES = {
 /** @type {(head: Shown) => string} */
 const combinedName = ({ measure }) => measure.combined ?? "sum";
 /** @type {(value: number) => string} */
-const known = (value) => (Number.isNaN(value) ? "unknown" : significant(value));
-/** @type {(value: number) => string} */
 const withSign = (value) => `${value > 0 ? "+" : ""}${significant(value)}`;
 
 class MeasuredHead {
@@ -153,7 +151,7 @@ class MeasuredHead {
     return this.measure.signed ? withSign(value) : significant(value);
   }
 
-  // [name, value] pairs for a tooltip.
+  // [name, value] pairs for a tooltip. Anybody's arrays have weights alone.
   /** @type {(query: number, key: number) => TooltipRow[]} */
   describe(query, key) {
     const { pattern } = this;
@@ -165,12 +163,16 @@ class MeasuredHead {
     /** @type {TooltipRow[]} */
     const disagreement = this.show === "disagreement" ? [["weight − written", this.text(query, key)]] : [];
     /** @type {TooltipRow[]} */
+    const score = pattern.hasScore(query) ? [["score", pattern.scoreText(query, key)]] : [];
+    /** @type {TooltipRow[]} */
+    const written = Number.isNaN(pattern.norms[key]) ? [] : [["value-weighted norm", significant(weight * pattern.norms[key])]];
+    /** @type {TooltipRow[]} */
     const rank = pattern.isPart ? [] : [["rank", pattern.rankText(query, key)]];
     return [
       ["weight", pattern.weightText(query, key)],
       ...left,
-      ["score", pattern.scoreText(query, key)],
-      ["value-weighted norm", known(weight * pattern.norms[key])],
+      ...score,
+      ...written,
       ...disagreement,
       ...rank,
     ];

@@ -100,6 +100,12 @@ class Pattern {
     return significant(this.weight(query, key));
   }
 
+  // Whether its scores are known, and not its weights alone.
+  /** @param {number} query */
+  hasScore(query) {
+    return !Number.isNaN(this.logsumexp[query]);
+  }
+
   /** @param {number} query @param {number} key */
   scoreText(query, key) {
     const score = Math.log(Math.max(this.cell(query, key), SMALLEST)) + this.logsumexp[query];

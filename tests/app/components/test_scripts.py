@@ -592,3 +592,16 @@ def test_a_curved_edge_is_found_where_it_is_drawn(browser: Browser) -> None:
     aside = page.evaluate(script, points[0, :, 1].tolist())
     page.close()
     np.testing.assert_allclose(aside, 40 * points[0, :, 0], atol=1e-6)  # Newton's steps converge to rounding
+
+
+def test_a_tooltip_has_no_rows_for_what_arrays_of_weights_do_not_tell(scripts: Page) -> None:
+    """As `show.attention` sends them: without scores and without the norms of what is written."""
+    script = """() => {
+      const sent = [Float32Array.of(1, 0.25, 0.75), Uint8Array.of(64, 0)].map((values) => ({ values }));
+      const of = (known) => new Pattern(...sent, { values: [known, known] }, { values: [known, known] });
+      const rows = (known) => new MeasuredHead(of(known), "weight", "keep").describe(1, 0);
+      return [NaN, 0.5].map((known) => rows(known).map(([name]) => name));
+    }"""
+    alone, known = scripts.evaluate(script)
+    assert alone == ["weight", "rank"]
+    assert known == ["weight", "score", "value-weighted norm", "rank"]
