@@ -101,7 +101,7 @@ def _looks_at(
     sinks: Sequence[int],
 ) -> str:
     if row[key] < SPREAD:
-        return f"looks at many tokens, most at {there}"
+        return f"spreads its attention over about {_effective_number(row)} tokens, the largest weight on {there}"
     if key in sinks and key != query:
         return f"rests on {there}, as many heads do"
     if 0 < key <= query and tokens[key - 1] == tokens[query]:
@@ -116,6 +116,12 @@ def _looks_at(
         return f"looks at the token before it, {there}"
     distance = abs(query - key)
     return f"looks at {there}, {distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
+
+
+def _effective_number(row: Float32[np.ndarray, " key"]) -> int:
+    """Number of tokens that, looked at alike, would have the row's entropy."""
+    weights = row[row > 0]
+    return round(float(np.exp(-(weights * np.log(weights)).sum())))
 
 
 def _word(label: str, place: int) -> str:

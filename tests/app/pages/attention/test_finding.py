@@ -27,7 +27,7 @@ def row(*largest: tuple[int, float]) -> np.ndarray:
         ((4, 0.6), "looks at the token before it, “.” (head L1H1, 0.60)"),
         ((5, 0.6), "looks at itself (head L1H1, 0.60)"),
         ((1, 0.6), "looks at “The”, 4 tokens back (head L1H1, 0.60)"),
-        ((1, 0.2), "looks at many tokens, most at “The” (head L1H1, 0.20)"),
+        ((1, 0.2), "spreads its attention over about 6 tokens, the largest weight on “The” (head L1H1, 0.20)"),
     ],
 )
 def test_the_sentence_names_what_is_looked_at_most(largest: tuple[int, float], says: str) -> None:
