@@ -155,6 +155,9 @@ def cosine(values: Any, layers: Sequence[str] | None = None, *, dark: bool = Fal
     return figure([[cosines(each, layers or _layers(len(each)), name) for name, each in sides.items()]], dark)
 
 
+MAX_WRITTEN = 12  # layers of a map of cosines that has its numbers
+
+
 def cosines(values: np.ndarray, layers: Sequence[str], name: str = "") -> Plot:
     """A plot of the cosines of A, of B, or of how they change."""
     change = name == "B − A"
@@ -167,6 +170,7 @@ def cosines(values: np.ndarray, layers: Sequence[str], name: str = "") -> Plot:
         what="change" if change else "",
         scale="diverging" if change else "linear",
         ends=None if change else (0.0, 1.0),
+        written=len(values) <= MAX_WRITTEN,
         height=240,
     )
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headlight.app.figures.colours import BLUE, GREY, ORANGE
-from headlight.app.figures.layout import SHARES, Axis, Plot, quantities
+from headlight.app.figures.colours import BLUE, GREY, ON_LIGHT, ORANGE
+from headlight.app.figures.layout import SHARES, TICK, Axis, Plot, quantities
 from headlight.app.figures.text import escape, hover, quantity
 
 BAR = 22  # pixels of a bar in a list of them
@@ -72,6 +72,9 @@ def _bars_of(listed: Sequence[Row], slot: int, name: str, hollow: bool, unit: st
         },
         "text": [escape(row.text) for row in listed] if beside else None,
         "textposition": ["inside" if unit in SHARES and end > FULL else "outside" for _, end in spans],
+        "textfont": {"size": TICK},
+        "insidetextfont": {"size": TICK, "color": ON_LIGHT},
+        "constraintext": "none",
         "cliponaxis": False,
         "hovertext": [
             hover([row.label, f"{called}{quantity(size, unit)}", row.text])

@@ -15,6 +15,7 @@ from headlight.app.figures.text import escape, hover, measured, quantity
 
 Colour = Literal["blue", "orange", "grey", "light grey", "violet", "teal"]
 Look = tuple[Colour, str]  # and how a line is broken
+GROUP = 0.75  # of the room of a place that its bars take together
 MAX_INTERVALS = 300  # heads of which a plot of points draws them
 COLOURS: dict[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT}
 COLOURS |= {"violet": VIOLET, "teal": TEAL}
@@ -64,6 +65,8 @@ def lines(
             for place, (layer, value) in enumerate(zip(layers, values.tolist(), strict=False))
         ]
         traces.append(_line(name, values, (looks or {}).get(side) or _side(side), texts))
+    if len(traces) == 1:  # the title says what it is
+        traces[0]["showlegend"] = False
     return Plot(title, Axis(along, layers), quantities(what, unit, log), traces)
 
 
@@ -101,10 +104,13 @@ class Bars:
 
 
 def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str, along: str = "layer") -> Plot:
-    """Bars from zero, side by side at each place."""
+    """Bars from zero, side by side over the middle of each place, whichever of them stand there."""
+    width, offsets = _beside_each_other(np.array([np.isfinite(each.values) for each in series]))
     traces = [
         {
             "type": "bar",
+            "width": width,
+            "offset": offset.tolist(),
             "x": list(range(len(each.values))),
             "y": plain(each.values),
             "name": escape(each.name),
@@ -117,10 +123,17 @@ def bars(series: Sequence[Bars], places: Sequence[str], *, title: str, unit: str
                 for place, value in zip(places, each.values.tolist(), strict=False)
             ],
         }
-        for each in series
+        for each, offset in zip(series, offsets, strict=True)
         if np.isfinite(each.values).any()
     ]
     return Plot(title, Axis(along, places), Axis(unit), traces)
+
+
+def _beside_each_other(stands: np.ndarray) -> tuple[float, np.ndarray]:
+    """One width for all bars and each bar's left end from its place, by which bars stand [series, place]."""
+    together = stands.sum(0)
+    width = GROUP / max(1, together.max(initial=0))
+    return width, (stands.cumsum(0) - 1 - together / 2) * width
 
 
 def cells(
@@ -137,7 +150,7 @@ def cells(
     written: bool = False,
     height: int = 0,
 ) -> Plot:
-    """A map [row, column] of colours; `words` tell more of a cell, and with `written` they stand in it.
+    """A map [row, column] of colours; `words` tell more of a cell; with `written` these or its number stand in it.
 
     Colours begin at the first of the `ends` and end at the second; a diverging map's are as far from zero both ways.
     """
@@ -147,8 +160,8 @@ def cells(
     drawn = np.log10(np.clip(values, low, None)) if scale == "log" else values
     texts = _texts_of_cells(values, rows, columns, unit, words)
     trace = {"type": "heatmap", "z": plain(drawn), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
-    if words and written:
-        trace |= {"text": [[escape(word) for word in row] for row in words], "texttemplate": "%{text}"}
+    if written:
+        trace |= {"text": _written(values, words), "texttemplate": "%{text}"}
     name = measured(what, unit)
     colours = Colours(name, (low, high), scale == "diverging")
     if scale == "log":
@@ -157,6 +170,12 @@ def cells(
         colours = Colours(name, (at[0], at[-1]), False, at, [f"{mark:.3g}" for mark in marks])
     own = min(420, max(120, 24 * values.shape[0]))
     return Plot(title, columns, rows, [trace], colours, height or own)
+
+
+def _written(values: np.ndarray, words: Sequence[Sequence[str]] | None) -> list[list[str]]:
+    if words is not None:
+        return [[escape(word) for word in row] for row in words]
+    return [[f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "" for value in row] for row in values]
 
 
 def _texts_of_cells(

@@ -17,15 +17,17 @@ BEHIND = 0.05
 Tool = Literal["lasso", "box"]
 
 
-def draw(rows: Rows, alt: str) -> None:
+def draw(rows: Rows, alt: str, in_halves: bool = False) -> None:
     """Draw the plots in the page's theme; `alt` describes them to a screen reader.
 
-    On a phone a figure with plots side by side is wider than the page, and is moved sideways.
+    On a phone a figure with plots side by side is wider than the page, and is moved sideways; one `in_halves` has
+    two of them, each as wide as the page.
     """
     several = any(len(row) > 1 for row in rows)
     if runtime.exists():
         time.sleep(BEHIND)
-    with st.container(key="headlight-figure-wide" if several else "headlight-figure"):
+    width = "-wide-halves" if several and in_halves else "-wide" if several else ""
+    with st.container(key=f"headlight-figure{width}"):
         alone(rows, alt, "figure")
 
 

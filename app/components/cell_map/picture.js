@@ -10,6 +10,7 @@ const ROW = 20; // CSS pixels
 const WIDEST_COLUMN = 74;
 const GAPS_FROM = 6; // narrower cells touch each other
 const NUMBERS_FROM = 24;
+const [LEVEL_FROM, LABEL_MARGIN] = [48, 6]; // in wide columns a long label is cut rather than upright
 const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
 const TALL = 16; // rows from which on the columns are named above too
@@ -141,7 +142,7 @@ class MapPicture {
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
     this.pitch = wide / this.across;
-    this.isLevel = textWidth(context, this.acrossAxis.labels) <= this.pitch - 6;
+    this.isLevel = this.pitch >= LEVEL_FROM || textWidth(context, this.acrossAxis.labels) <= this.pitch - LABEL_MARGIN;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.acrossAxis.labels) + 2 * LABEL_GAP;
     this.namesAbove = this.down < TALL ? 0 : below;
     const [top, height] = [AXIS_NAME_ROOM + this.namesAbove, this.down * ROW];
@@ -262,7 +263,7 @@ class MapPicture {
   paintLevelLabel(context, column, isMarked = false) {
     [context.textAlign, context.textBaseline] = ["center", "middle"];
     setLabelLook(context, this.theme, isMarked);
-    const label = shortLabel(this.acrossAxis.labels[column], column);
+    const label = fitText(context, shortLabel(this.acrossAxis.labels[column], column), this.pitch - LABEL_MARGIN);
     const x = this.box.left + (column + 0.5) * this.pitch;
     context.fillText(label, x, this.levelLabels);
     if (this.namesAbove) context.fillText(label, x, this.box.top - LEVEL_LABELS_ROOM / 2);

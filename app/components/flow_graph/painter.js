@@ -130,7 +130,7 @@ class FlowPainter {
 
   /** @param {CanvasRenderingContext2D} context @param {FlowNode} node */
   paintRing(context, { depth, position, mlp }) {
-    context.strokeStyle = cssColour(this.graph.theme.pin);
+    context.strokeStyle = this.graph.theme.tokens.mlp;
     context.lineWidth = RING;
     context.beginPath();
     context.arc(this.graph.x(position), this.graph.y(depth), DOT + RING / 2, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * mlp);

@@ -26,9 +26,9 @@ const MATRIX_TOP = 6; // half of the first label stands above the matrix
 /** @type {(comparisons: Comparison[], width: number, sizes: Sizes, labelWidths: Sizes) => HeadsLayout} */
 function headsLayout(comparisons, width, sizes, labelWidths) {
   const besides = comparisons.length - 1;
+  const tall = Math.max(LEAST_LARGE, innerHeight - AROUND + labelWidths.query);
   const left = width - BESIDE - PANEL_GAP;
   if (mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3 && left >= SMALLEST_PANEL) {
-    const tall = Math.max(LEAST_LARGE, innerHeight - AROUND + labelWidths.query);
     const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
     const two = Math.floor((width - panel.width) / 2) - PANEL_GAP;
     const abreast = besides > 1 && two >= LEAST_BESIDE ? 2 : 1;
@@ -40,7 +40,8 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
   const abreast = panelColumns(comparisons, room);
-  const panelWidth = Math.min(MAX_PANEL, Math.floor((room - (abreast - 1) * PANEL_GAP) / abreast));
+  const most = besides > 0 && abreast === 1 ? Math.min(MAX_PANEL, tall) : MAX_PANEL; // the first is whole in sight
+  const panelWidth = Math.min(most, Math.floor((room - (abreast - 1) * PANEL_GAP) / abreast));
   const panel = panelLayout(panelWidth, sizes, labelWidths);
   const panels = ON_SCREEN * mostHeads(comparisons);
   const six = Math.ceil(panels / abreast) * (CAPTION_HEIGHT + panel.height + LINE_GAP);

@@ -21,11 +21,10 @@ function cellSpans(count, size) {
   return { starts, ends };
 }
 
-// The masked part, one period by x + y: faint lines across the diagonal along which attention runs.
+// The masked part, one period by x + y: hairlines across the diagonal along which attention runs.
 /** @param {Theme} theme */
 function hatching(theme) {
-  const line = packedColour(mixColours(theme.background, theme.text, 0.25));
-  const between = packedColour(mixColours(theme.background, theme.text, 0.04));
+  const [line, between] = [theme.border, theme.background].map(packedColour);
   const length = Math.round(5 * devicePixelRatio);
   return Uint32Array.from({ length }, (_, step) => (step < Math.round(devicePixelRatio) ? line : between));
 }

@@ -104,8 +104,12 @@ def _bars(axes: "Axes", trace: Trace, slot: int, n_bars: int, palette: Palette) 
     """One series of bars, beside those of the other series."""
     upright = trace.get("orientation") != "h"
     along, sizes = (_numbers(trace[name]) for name in ("xy" if upright else "yx"))
-    thick = GROUP / n_bars * _spacing(along)
-    centres = along + thick * (slot - (n_bars - 1) / 2)
+    if "offset" in trace:
+        thick = trace["width"]
+        centres = along + np.array(trace["offset"]) + thick / 2
+    else:
+        thick = GROUP / n_bars * _spacing(along)
+        centres = along + thick * (slot - (n_bars - 1) / 2)
     marker = trace.get("marker", {})
     colours, line = marker.get("color", palette.bars[0]), marker.get("line", {})
     looks: dict[str, Any] = {

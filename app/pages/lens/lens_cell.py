@@ -26,7 +26,8 @@ By = Mapping[str, Lens]
 def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
     """The ten best tokens of the pinned cell in each run, and the followed token at its place."""
     say_what_is_missing(comparison, pin.position)
-    heading(f"Position {pin.position}", "lens_top", "lens_target", "lens_rank", key="cell")
+    here = f"Position {pin.position}: {comparison.labels[pin.position]}"
+    heading(here, "lens_top", "lens_target", "lens_rank", key="cell")
     for side in positions_at(comparison, pin.position):
         layers = comparison.sides[side].layer_labels
         if pin.layer >= len(layers):
@@ -38,7 +39,9 @@ def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
         _tables(comparison, pin, token, by)
     else:
         charts.draw(
-            rows(comparison, pin, token, by), "The most likely tokens, and the tracked token's probability by layer"
+            rows(comparison, pin, token, by),
+            "The most likely tokens, and the tracked token's probability by layer",
+            in_halves=True,
         )
 
 

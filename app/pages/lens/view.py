@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 from jaxtyping import Float, Int
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
 from headlight.app.components import Choice, LensCells, LensColours, LensGrid, LensPin, Listed, Option, Text, lens_grid
@@ -66,23 +67,25 @@ class Lenses:
 
 def render(comparison: Comparison) -> None:
     """The lens as a table of layers and places, the pinned cell in detail, every lens by layer, and a patchscope."""
+    above = st.container()
     token = _followed(comparison)
     say_what_is_common(comparison)
     by: dict[str, Lens] = {}
     with boundary.guard(lambda reason: notices.refused(reason, "lens")):
         by |= lens_by_side(comparison, selection.current())
     if by:
-        _read(comparison, token, by)
+        _read(comparison, token, by, above)
 
 
-def _read(comparison: Comparison, token: int, by: Mapping[str, Lens]) -> None:
+def _read(comparison: Comparison, token: int, by: Mapping[str, Lens], above: DeltaGenerator) -> None:
     now, measure = selection.current(), measure_of(comparison, selection.current())
     with st.spinner("Computing the lens…"):
         ranked = token if measure == "rank" else None
         is_read = reading.read_first(comparison, by, cell_of(comparison, now)[1], ranked)
         lenses = lenses_of(comparison, by) if is_read else _so_far(comparison, by)
         values = coloured(comparison, measure, token, lenses)
-    finding.draw(comparison, by, measure)
+    with above:
+        finding.draw(comparison, by, measure)
     if now.table:
         _table(comparison, lenses, values, measure)
         pin = None if now.layer is None or now.position is None else LensPin(now.layer, now.position)
@@ -105,7 +108,7 @@ def _followed(comparison: Comparison) -> int:
     """The id of the token to follow: the one typed, or the model's own prediction."""
     run, own = comparison.a, selection.current().choices_of(Choices)
     predicted, explained = int(run.next_logits.argmax()), TERMS[f"lens_{measure_of(comparison, selection.current())}"]
-    with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}", level=1):
+    with title_row(f"{LENSES[own.lens]} lens", "lens" if own.lens == "logit" else f"lens_{own.lens}"):
         options.row(
             options.bind(Choice, "lens", "Lens", page=Choices, options=LENSES, help=TERMS["lens_kind"]),
             _lies_at(own.lens),

@@ -10,7 +10,6 @@ from headlight.app.pages.weights import analysis
 from headlight.app.pages.weights.analysis import circuit_of
 from headlight.app.pages.weights.choices import Choices
 from headlight.app.parts.first_heads import head_of
-from headlight.app.parts.labels import number
 from headlight.app.parts.sides import DIFFERENCE, SIDES, compared
 from headlight.app.parts.tables import Columns
 from headlight.app.selection.chosen import Selection
@@ -252,4 +251,4 @@ def spelled_composition(composition: Composed, through: Through) -> str:
     best = int(values.nan_to_num(-1).argmax())
     head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
     mean, sd = float(baseline.mean.values), float(baseline.sd.values)
-    return f"Most: {head_name(head)} with {number(score)}. Random heads: {number(mean)} ± {number(sd)} (mean ± sd)."
+    return f"Most: {head_name(head)} with {score:.3f}. Random heads: {mean:.3f} ± {sd:.3f} (mean ± sd)."
