@@ -24,7 +24,8 @@ function cellSpans(count, size) {
 // The masked part, one period by x + y: hairlines across the diagonal along which attention runs.
 /** @param {Theme} theme */
 function hatching(theme) {
-  const [line, between] = [theme.border, theme.background].map(packedColour);
+  const line = packedColour(mixColours(theme.background, theme.text, 0.08));
+  const between = packedColour(theme.background);
   const length = Math.round(5 * devicePixelRatio);
   return Uint32Array.from({ length }, (_, step) => (step < Math.round(devicePixelRatio) ? line : between));
 }
