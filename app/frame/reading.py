@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.parts.labels import isolated, percent
+from headlight.app.parts.labels import percent, quoted_word
 from headlight.app.parts.markdown import plain
 from headlight.model.decoding.translations import Translations
 
@@ -19,9 +19,9 @@ OF_RUN: Mapping[str, Callable[[Any], object]] = {
     "d_head": lambda run: run.cfg.d_head,
     "neurons": lambda run: f"{run.cfg.d_mlp or 0:,}",
     "vocabulary": lambda run: f"{run.cfg.d_vocab:,}",
-    "last": lambda run: _word(run.labels[-1]),
+    "last": lambda run: quoted_word(run.labels[-1]),
     "output": lambda run: (
-        _word(run.outputs.labels([int(run.next_logits.argmax())])[0]) if _predicts(run) else "no token"
+        quoted_word(run.outputs.labels([int(run.next_logits.argmax())])[0]) if _predicts(run) else "no token"
     ),
     "chance": lambda run: percent(float(run.next_logits.softmax(-1).max())) if _predicts(run) else "no head",
     "first_norm": lambda run: _norm(run, 0),
@@ -30,7 +30,7 @@ OF_RUN: Mapping[str, Callable[[Any], object]] = {
 OF_TRANSLATION: Mapping[str, Callable[[Any], object]] = {
     "source": lambda made: len(made.source_tokens),
     "target": lambda made: len(made.written),
-    "first": lambda made: _word(made.written_labels[0]),
+    "first": lambda made: quoted_word(made.written_labels[0]),
 }
 
 
@@ -72,10 +72,6 @@ def filled(text: str, runs: Any) -> str:
 
 def _predicts(run: Any) -> bool:
     return bool(run.cfg.output != "none")
-
-
-def _word(label: str) -> str:
-    return f"“{isolated(label.replace('␣', ' ').strip() or label)}”"
 
 
 def _norm(run: Any, layer: int) -> str:

@@ -131,6 +131,11 @@ def quoted(label: str, place: int = 1) -> str:
     return f"“{isolated(label, place)}”"
 
 
+def quoted_word(label: str, place: int = 1) -> str:
+    """A token's name as a word in a sentence: in quotation marks, without the space that it may begin with."""
+    return quoted(label.replace("␣", " ").strip() or label, place)
+
+
 def percent(share: float) -> str:
     """A share in whole percent."""
     return "<1%" if share < 0.01 else f"{share:.0%}"

@@ -55,7 +55,7 @@ def test_six_clicks_lead_from_the_lens_to_a_knocked_out_head(with_smollm2: Drive
     click(answer.get_by_role("button", name=HEAD, exact=True))
     click(page.get_by_role("menuitem", name="Attention"))
     looks = page.locator(".st-key-headlight-heading-finding")
-    expect(looks).to_contain_text(f"“ to” looks at “ John”, 4 tokens back (head {HEAD}, ", timeout=LONG)
+    expect(looks).to_contain_text(f"“to” looks at “John”, 4 tokens back (head {HEAD}, ", timeout=LONG)
     click(looks.get_by_role("button", name=HEAD, exact=True))
     click(page.get_by_role("menuitem", name="Ablate in run A"))
     expect(app.fed).to_have_count(2, timeout=LONG)

@@ -8,7 +8,7 @@ from jaxtyping import Float32
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
-from headlight.app.parts.labels import quoted
+from headlight.app.parts.labels import quoted_word
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
@@ -87,7 +87,7 @@ def sentence(
         sinks: tokens other than the first on which many heads rest.
     """
     key = int(np.nanargmax(row))
-    here, there = (_word(words[place], place) for place in (query, key))
+    here, there = (quoted_word(words[place], place) for place in (query, key))
     return f"{here} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
 
 
@@ -122,7 +122,3 @@ def _effective_number(row: Float32[np.ndarray, " key"]) -> int:
     """Number of tokens that, looked at alike, would have the row's entropy."""
     weights = row[row > 0]
     return round(float(np.exp(-(weights * np.log(weights)).sum())))
-
-
-def _word(label: str, place: int) -> str:
-    return quoted(label.replace("␣", " "), place)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from headlight.app import selection
 from headlight.app.pages.lens.choices import ColourBy, cell_of
-from headlight.app.parts.labels import quoted
+from headlight.app.parts.labels import quoted_word
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import positions_at
 from headlight.app.selection import Selection
@@ -47,7 +47,7 @@ def sentence(word: str, layers: Sequence[str], settled: int) -> str:
         layers: the layers' labels, of the embedding first.
         settled: the layer from which on it is the best guess.
     """
-    answer = quoted(word.replace("␣", " "))
+    answer = quoted_word(word)
     if settled == 0:
         return f"{answer} is the best guess from the embedding on."
     if settled == len(layers) - 1:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.app.parts.labels import isolated, quoted
+from headlight.app.parts.labels import isolated, quoted, quoted_word
 
 
 @pytest.mark.parametrize("label", ["ت", "␣م", "5 ␣שלום", "۱ ا", "١"])
@@ -18,3 +18,8 @@ def test_a_token_that_runs_to_the_left_turns_nothing_around_it(label: str) -> No
 def test_any_other_token_stands_as_it_is(label: str) -> None:
     assert isolated(label) == label
     assert quoted(label) == f"“{label}”"
+
+
+@pytest.mark.parametrize(("label", "word"), [("␣key", "“key”"), ("ick", "“ick”"), ("␣␣", "“␣␣”"), ("␣a␣b", "“a b”")])
+def test_a_word_in_a_sentence_stands_without_its_space(label: str, word: str) -> None:
+    assert quoted_word(label) == word

@@ -7,7 +7,7 @@ from headlight.app.pages.attention.finding import sentence
 
 LABELS = ["<|endoftext|>", "The", "␣small", "␣key", ".", "␣small"]
 TOKENS = [0, 5, 7, 8, 9, 7]
-HERE = "“ small”"
+HERE = "“small”"
 
 
 def row(*largest: tuple[int, float]) -> np.ndarray:
@@ -21,7 +21,7 @@ def row(*largest: tuple[int, float]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("largest", "says"),
     [
-        ((3, 0.854), f"looks at “ key”, which came after the earlier {HERE} (head L1H1, 0.85)"),
+        ((3, 0.854), f"looks at “key”, which came after the earlier {HERE} (head L1H1, 0.85)"),
         ((0, 0.9), "rests on the first token (head L1H1, 0.90)"),
         ((2, 0.6), f"looks at the earlier {HERE} (head L1H1, 0.60)"),
         ((4, 0.6), "looks at the token before it, “.” (head L1H1, 0.60)"),
@@ -40,4 +40,4 @@ def test_what_cannot_be_looked_at_is_never_the_largest() -> None:
     assert sentence("L0H0", LABELS, TOKENS, masked, 1) == "“The” looks at itself (head L0H0, 0.90)."
     bidirectional = sentence("L0H0", LABELS, TOKENS, row((5, 0.9)), 2)
     assert bidirectional == f"{HERE} looks at a later {HERE} (head L0H0, 0.90)."
-    assert sentence("L0H0", LABELS, TOKENS, row((3, 0.9)), 1) == "“The” looks at “ key”, 2 tokens on (head L0H0, 0.90)."
+    assert sentence("L0H0", LABELS, TOKENS, row((3, 0.9)), 1) == "“The” looks at “key”, 2 tokens on (head L0H0, 0.90)."

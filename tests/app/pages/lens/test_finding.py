@@ -10,9 +10,9 @@ LAYERS = ["embed", "L0", "L1", "L2"]
 @pytest.mark.parametrize(
     ("settled", "said"),
     [
-        (0, "“ key” is the best guess from the embedding on."),
-        (2, "“ key” is the best guess from L1 on."),
-        (3, "“ key” becomes the best guess only in the last layer, L2."),
+        (0, "“key” is the best guess from the embedding on."),
+        (2, "“key” is the best guess from L1 on."),
+        (3, "“key” becomes the best guess only in the last layer, L2."),
     ],
 )
 def test_the_heading_names_the_layer_from_which_the_answer_stays(settled: int, said: str) -> None:
