@@ -9,6 +9,7 @@ the edits have left.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -65,6 +66,7 @@ class Patching:
         pairs = matched if into == "A" else [(there, here) for here, there in matched]
         self._into(base, measured, into)
         self.matches = in_reach(pairs, base, source)
+        self._unequal: dict[tuple[Part, int], np.ndarray] = {}  # by position, or position and head
         self.base, own = self._run(base)
         there, other = self._run(source)
         self.other = ActivationCache(aligned(self.base, there, self.matches), self.model.cfg.n_layers)
@@ -149,8 +151,26 @@ class Patching:
         Raises:
             InputError: a variant that there is not, or not even one would fit.
         """
-        pieces = [self._differences(piece) for piece in self.pieces(variants, at_once)]
-        return torch.cat(pieces) if pieces else torch.empty(0)
+        for variant in variants:
+            check_variant(variant, self.model.cfg, self.n_pos)
+        changed = [slot for slot, variant in enumerate(variants) if self.is_changed(variant)]
+        pieces = [self._differences(piece) for piece in self.pieces([variants[slot] for slot in changed], at_once)]
+        own = self.a if self.into == "A" else self.b
+        differences = widened(self.model.unembed.b_U[:1]).new_full((len(variants),), own)
+        if pieces:
+            differences[changed] = torch.cat(pieces)
+        return differences
+
+    def is_changed(self, variant: Variant) -> bool:
+        """Whether a patch changes anything: what only sees tokens that both prompts have is the same in both runs."""
+        if self.tap is not NO_TAP:  # its edits may change the part again
+            return True
+        site = variant.part, variant.layer
+        if site not in self._unequal:
+            self._unequal[site] = (self.change(*site) != 0).any(-1).numpy(force=True)
+        unequal = self._unequal[site]
+        unequal = unequal if variant.head is None else unequal[:, variant.head]
+        return bool(unequal.any() if variant.position is None else unequal[variant.position].any())
 
     def pieces(self, variants: Sequence[Variant], at_once: int = AT_ONCE) -> Iterator[Sequence[Variant]]:
         """The variants in chunks that fit into this many bytes each, with the run itself.
@@ -178,8 +198,6 @@ class Patching:
 
     @torch.inference_mode()
     def _differences(self, variants: Sequence[Variant]) -> Float[Tensor, " variant"]:
-        for variant in variants:
-            check_variant(variant, self.model.cfg, self.n_pos)
         order = sorted(range(len(variants)), key=lambda row: self._site(variants[row]))
         joining: dict[str, list[Tensor]] = {}
         for row in order:

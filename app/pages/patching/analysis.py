@@ -94,13 +94,13 @@ def pieces_of(question: PatchQuestion) -> tuple[Piece, ...]:
         InputError: the model has no such map, or not even one variant fits.
     """
     cells, most = cells_of(question), patching_of(question).most_at_once(_at_once())
-    pieces, start, planned = list[Piece](), 0, 0.0
+    pieces, start, planned, n_run = list[Piece](), 0, 0.0, 0
     costs = [_seconds(cells, variant) for variant in cells.grid.variants]
     for place, cost in enumerate(costs):
-        if place > start and (planned + cost > PIECE_SECONDS or place - start >= most):
+        if cost and n_run and (planned + cost > PIECE_SECONDS or n_run >= most):
             pieces.append(Piece(question, start, place))
-            start, planned = place, 0.0
-        planned += cost
+            start, planned, n_run = place, 0.0, 0
+        planned, n_run = planned + cost, n_run + bool(cost)
     return (*pieces, Piece(question, start, len(costs)))
 
 
@@ -114,6 +114,9 @@ def seconds(pieces: Sequence[Piece]) -> float:
 
 
 def _seconds(cells: Cells, variant: Variant) -> float:
+    """Estimated time of a variant; none of one that changes nothing, which is not run."""
+    if not cells.patching.is_changed(variant):
+        return 0.0
     return operations(cells.patching.model.cfg, [variant], cells.patching.n_pos) / FLOPS
 
 

@@ -80,6 +80,20 @@ def test_all_streams_patched_are_b_and_equal_prompts_change_nothing(variant: str
         torch.testing.assert_close(alike.share(alike.differences(before)), torch.zeros(3).double(), **TOLERANCE)
 
 
+def test_parts_that_only_see_tokens_of_both_prompts_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    each, first = case(), 4
+    other = torch.cat([each.a[:, :first], (each.a[:, first:] + 1) % each.model.cfg.d_vocab], dim=1)
+    patching = Case(each.model, each.a, other).patching()
+    alike = []
+    for kind in KINDS:
+        variants = grid(kind, each.model.cfg, N_POS, layer=1).variants
+        same = [cell for cell in variants if cell.position is not None and cell.position < first]
+        assert [cell for cell in variants if not patching.is_changed(cell)] == same
+        alike += same
+    monkeypatch.delattr(Patching, "resume_from")
+    assert patching.differences(alike).tolist() == [patching.a] * len(alike)
+
+
 def test_all_heads_of_a_layer_are_its_attention() -> None:
     patching = case().patching()
     heads, layer = (patching.differences([Variant(part, 1)]) for part in ("z", "attn_out"))
