@@ -119,6 +119,6 @@ def spelled(drawn: CircuitView) -> str:
         f"{circuit.n_edges:,} of {n_all:,} edges. Target − distractor is {number(circuit.a)} logits in A "
         f"and {number(circuit.b)} with every edge {other}; with only the circuit's edges from A it is "
         f"{number(circuit.alone)} (faithfulness {circuit.faithfulness:.2f}), with all but these "
-        f"{number(circuit.without)} (completeness {circuit.completeness:.2f}; 0 is complete)."
+        f"{number(circuit.without)} (completeness {round(circuit.completeness, 2) + 0.0:.2f}; 0 is complete)."
     )
     return said.replace("-", "−")

@@ -10,18 +10,19 @@ from headlight.app import selection
 from headlight.app.components import Column, Option, Table, row_table
 from headlight.app.components.options.kinds import Link
 from headlight.app.frame.edits import drawer
+from headlight.app.pages.graph import card
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import GraphView, RunGraphView
 from headlight.app.parts import options, tables
 from headlight.app.parts.labels import number
-from headlight.app.parts.parts import heading, title_row
+from headlight.app.parts.parts import heading
 from headlight.app.selection.chosen import Selection
 from headlight.model.graph.graph import Node
 from headlight.model.graph.tables import EDGE, NODE, edge_rows, node_rows
 from headlight.model.runs.edits import AblateHeads, AblateNeurons, Edit, EditFeature
 from headlight.model.runs.tables import columns
 
-MAX_ROWS, MAX_NAMED = 40, 3  # edges in a table, and inputs beside the node's name
+MAX_ROWS = 40  # edges in a table
 ROUNDING = 1e-5  # of the edges' sizes: what is left of a node in float32 is no bias
 ABLATE = "Ablates it in A at every position and shows that as B on every page. The edits' drawer can change the edit."
 PAGES = {
@@ -34,17 +35,12 @@ PAGES = {
 
 
 def draw_card(view: GraphView) -> None:
-    """The chosen node's name, effect, strongest inputs and pages: in sight as long as the picture is."""
+    """The chosen node's name, effect, strongest inputs and pages."""
     place = view.chosen
-    with st.container(key="headlight-graph-card"):
-        with title_row(view.called(place), "graph_node", key="graph_node"):
-            if isinstance(view, RunGraphView) and (links := _links(view, view.graph.nodes[place])):
-                options.row(*links, name="graph_node", whole=True)
-        with st.container(horizontal=True, vertical_alignment="center", key="headlight-graph-inputs"):
-            st.text(f"Effect on the target: {_signed(float(view.graph.effects[place]))} logits.")
-            if inputs := _inputs(view)[:MAX_NAMED]:
-                st.text("Largest inputs, by effect:")
-                options.row(*(_input_link(view, source) for source in inputs), name="graph_inputs", whole=True)
+    links = _links(view, view.graph.nodes[place]) if isinstance(view, RunGraphView) else []
+    said = f"Effect on the target: {_signed(float(view.graph.effects[place]))} logits."
+    inputs = [_input_link(view, source) for source in _inputs(view)[: card.MAX_NEIGHBOURS]]
+    card.draw(view.called(place), "graph_node", links, said, "Largest inputs, by effect:", inputs)
 
 
 def _inputs(view: GraphView) -> list[int]:

@@ -250,6 +250,18 @@ def test_a_circuit_says_what_it_does_alone(both: Comparison) -> None:
     assert f"faithfulness {result.circuit.faithfulness:.2f}" in said
 
 
+def test_the_card_of_a_circuits_part_names_its_largest_edges(both: Comparison, options: Options) -> None:
+    drawn = circuit.find(both, selection_of(**CIRCUIT))
+    node = drawn.parts[1]
+    page("graph", both, **CIRCUIT, graph_node=node)
+    own = sorted(
+        (edge for edge in drawn.edges if node in (edge.source, edge.target)), key=lambda edge: -abs(edge.score)
+    )
+    assert [name for name in options.drawn if name.startswith("circuit_edge_")] == [
+        f"circuit_edge_{edge.source}_{edge.entry}" for edge in own[:3]
+    ]
+
+
 def test_every_edge_of_a_circuit_joins_parts_that_are_drawn(both: Comparison) -> None:
     drawn = circuit.find(both, selection_of(**CIRCUIT))
     scene = circuit.scene_of(drawn)
