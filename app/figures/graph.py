@@ -13,10 +13,11 @@ from headlight.app.figures.text import LONGEST, escape, hover, token_name
 ROWS = (20, 34)  # pixels of a layer's row, at least and at most
 TALLEST = 720  # pixels that the rows share before they are narrower
 SMALLEST, LARGEST = 6.0, 19.0  # pixels of a mark
+SPACE = 3.1  # pixels of a space in a label
 LABEL_ROOM = 0.5  # columns behind the last one, where its marks have labels
 NARROW = 0.45  # of a mark's room, at most: a column that has its token alone, or what is not taken apart
 BARE_SHARE = 0.25  # of the width, at most: all such columns, while others have nodes
-LABEL_WIDTH = 1150  # pixels of a plot on a screen, in which labels that have room beside their marks are drawn
+LABEL_WIDTH = 660  # pixels of a plot on a phone, of which a part is in sight: labels have room there and everywhere
 STEPS = 12  # of an edge's curve
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
 MAX_ABREAST = 10
@@ -130,13 +131,18 @@ def _size(mark: Mark) -> float:
     return SMALLEST + (LARGEST - SMALLEST) * mark.size
 
 
+def _clear_of(mark: Mark) -> str:
+    """The spaces by which a label begins behind its mark."""
+    return "\u00a0" * round((_size(mark) / 2 + 2) / SPACE)
+
+
 def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "text",
         "x": at[:, 0].tolist(),
         "y": at[:, 1].tolist(),
-        "text": [f"   {escape(mark.label)}" for mark in marks],
+        "text": [f"{_clear_of(mark)}{escape(mark.label)}" for mark in marks],
         "textposition": "middle right",
         "textfont": {"size": TICK},
         "hoverinfo": "skip",

@@ -17,10 +17,10 @@ TICK, CAPTION, FIGURE = map(size, ("tick", "caption", "figure"))
 SHARES = ("probability", "Jaccard")  # units whose axis ends at 1, in percent
 CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
-LETTER = 6.5  # pixels
+LETTER, NARROW_LETTER = 6.5, 5.0  # pixels of a letter, and of one in words of narrow ones
 TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 30, 26, 46, 44, 20  # pixels
 BESIDE_ROWS = 170  # pixels that a phone has beside long names of rows
-MANY = 20  # counted places, of which Plotly names as many as the window has room for
+MANY = 20  # counted places or layers, of which Plotly names as many as the window has room for
 CLOSEST = 14  # pixels between two labels along an axis
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
 
@@ -126,6 +126,7 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
     heights = [
         round(head + max(plot.height + _foot(plot, row) for plot in row)) for head, row in zip(heads, rows, strict=True)
     ]
+    heights[-1:] = [last - GAP for last in heights[-1:]]  # what stands below has its own
     total = sum(heights)
     layout: dict[str, Any] = {
         "template": TEMPLATES[dark],
@@ -192,8 +193,10 @@ def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float,
 
 def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     look: dict[str, Any] = {"title": {"text": escape(axis.title)}}
-    if len(axis.labels) > MANY and all(label == str(place) for place, label in enumerate(axis.labels)):
-        look |= {"range": (-0.5, len(axis.labels) - 0.5), "showgrid": False, "zeroline": False}
+    counted = axis.labels[0].removesuffix("0") if axis.labels else ""
+    if len(axis.labels) > MANY and all(label == f"{counted}{place}" for place, label in enumerate(axis.labels)):
+        ends = (-0.5, len(axis.labels) - 0.5)
+        look |= {"range": ends, "tickprefix": counted, "showgrid": False, "zeroline": False}
     elif axis.labels:
         step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
         places = list(range(0, len(axis.labels), step))
@@ -218,8 +221,11 @@ def _round(tick: float) -> str:
 
 
 def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
+    """Title of a plot, which begins where the names of its rows do."""
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
-    return {"text": escape(plot.title), "showarrow": False, "font": {"size": FIGURE, "weight": 600}, **place}
+    left = -NARROW_LETTER * letters(plot.y.labels, LONGEST_ROW)
+    look = {"showarrow": False, "font": {"size": FIGURE, "weight": 600}, "xshift": left}
+    return {"text": escape(plot.title), **look, **place}
 
 
 def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:
