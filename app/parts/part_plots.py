@@ -61,9 +61,9 @@ def outcomes(changes: Sequence[Change], named: str) -> Plot:
     ]
     return bar_list.rows(
         listed,
-        title=f"Interventions on the cell{named}",
+        title=f"Change of target − distractor without the cell{named}",
         unit="logits",
-        what="change of target − distractor",
+        what="change",
         series=("direct", "total, measured"),
         reach=_floor(listed),
     )

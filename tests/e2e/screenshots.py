@@ -55,8 +55,8 @@ WALK_HEIGHT = 2300  # all of the page *Why*
 TAKE_IT = "Export: code, data, image, web page"
 WALK: list[tuple[str | re.Pattern[str], str]] = [
     ("Why this token?", "What it writes"),
-    (re.compile("Where L.* looks, and why"), "Over layers, heads and tokens"),
-    (re.compile("Where L.* looks, and why"), "Over layers, heads and tokens"),
+    (re.compile("Where L.* looks, and why"), "Over layers and heads"),
+    (re.compile("Where L.* looks, and why"), "Over layers and heads"),
     ("Head roles", TAKE_IT),
     ("All heads", TAKE_IT),
 ]

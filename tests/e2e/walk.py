@@ -14,7 +14,7 @@ def walk(app: Driver) -> Iterator[str]:
     """Go from stop to stop, wait at each until all is drawn, and tell what leads there."""
     app.open(VIEWS[0], prompt=PROMPT)
     app.page.get_by_role("button", name="Why?").click()
-    expect(app.page.get_by_role("heading", name="Over layers, heads and tokens")).to_be_visible()
+    expect(app.page.get_by_role("heading", name="Over layers and heads")).to_be_visible()
     app.settle()
     yield "Why?"
     expect(app.page.get_by_text("23 ␣small looks at 10 ␣key")).to_be_visible()

@@ -158,7 +158,7 @@ class HeadSteps {
   keyName(slot) {
     const [place, label] = [this.props.places[slot], this.props.labels[slot]];
     const cell = element("th");
-    const button = buttonOf(label, () => this.follow({ key: place }));
+    const button = buttonOf(shortLabel(label, place), () => this.follow({ key: place }));
     button.ariaLabel = `follow key ${place}, ${label}`;
     button.ariaPressed = String(place === this.key);
     cell.append(button);

@@ -36,7 +36,7 @@ class TokenValues {
     this.cursor = 0;
     this.lines.classList.toggle("tall", props.unit !== "token");
     this.chips = props.lines.map((_, line) =>
-      this.labels.map((label, place) => optionOf("chip", `value-${line}-${place}`, label)),
+      this.labels.map((label, place) => optionOf("chip", `value-${line}-${place}`, shortLabel(label, place))),
     );
     this.lines.replaceChildren(...props.lines.map((name, line) => this.line(name, line)));
   }

@@ -55,6 +55,7 @@ from headlight.model.patching import PATHS
 from headlight.model.runs.comparison import Comparison
 
 SHARE = "normalized logit difference (0 = A, 1 = B)"
+AT_ONCE = 10.0  # seconds by estimate: a page that is opened shows something
 ESTIMATE = "estimate of it, by attribution patching"
 
 
@@ -207,7 +208,7 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     missing = progress.missing(work, pieces, analysis.is_done, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
-    progress.offer(work, missing, label, "patching", analysis.seconds(missing))
+    progress.offer(work, missing, label, "patching", analysis.seconds(missing), AT_ONCE)
 
 
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
@@ -233,8 +234,9 @@ def _draw(comparison: Comparison, patched: PatchedMap) -> None:
         )
         cell.draw(comparison, patched)
         _agreement(patched)
-    with right:
-        _largest(patched)
+    if patched.order:
+        with right:
+            _largest(patched)
 
 
 def _largest(patched: PatchedMap) -> None:

@@ -98,14 +98,14 @@ def _explain(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained],
     left, right = st.columns([3, 2], gap="large")
     with left:
         _why(comparison, sides, side)
+        _by_source(comparison, sides, side)
     with right:
         _what(sides, side)
         _does_it_matter(sides, side)
         _mean(comparison)
         bars = st.container()
-    heading("Over layers, heads and tokens", key="why_over_layers")
+    heading("Over layers and heads", key="why_over_layers")
     _attribution(comparison, sides, side)
-    _by_source(comparison, sides, side)
     with bars:  # last, because it runs the model
         measured = _are_measured(sides)
         plots = own.rows(comparison, sides, side, measured)
