@@ -9,9 +9,8 @@ the edits have left.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from headlight.model.base.errors import InputError
@@ -66,7 +65,7 @@ class Patching:
         pairs = matched if into == "A" else [(there, here) for here, there in matched]
         self._into(base, measured, into)
         self.matches = in_reach(pairs, base, source)
-        self._unequal: dict[tuple[Part, int], np.ndarray] = {}  # by position, or position and head
+        self._unequal: dict[tuple[Part, int], Bool[Tensor, "pos ..."]] = {}
         self.base, own = self._run(base)
         there, other = self._run(source)
         self.other = ActivationCache(aligned(self.base, there, self.matches), self.model.cfg.n_layers)
@@ -167,7 +166,7 @@ class Patching:
             return True
         site = variant.part, variant.layer
         if site not in self._unequal:
-            self._unequal[site] = (self.change(*site) != 0).any(-1).numpy(force=True)
+            self._unequal[site] = (self.change(*site) != 0).any(-1).cpu()
         unequal = self._unequal[site]
         unequal = unequal if variant.head is None else unequal[:, variant.head]
         return bool(unequal.any() if variant.position is None else unequal[variant.position].any())
