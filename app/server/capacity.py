@@ -18,7 +18,7 @@ from streamlit import get_option
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 
-from headlight.app.server import metrics
+from headlight.app.server import metrics, worker
 from headlight.app.server.open_files import files_limit
 from headlight.app.server.rates import RateLimit, network_of
 from headlight.app.server.settings import is_loopback, settings
@@ -90,12 +90,14 @@ class Capacity:
             await self.app(scope, receive, send)
             return
         _open[address] += 1
+        worker.tell_full(n_sessions() >= max_sessions())
         try:
             await self.app(scope, receive, send)
         finally:
             _open[address] -= 1
             if not _open[address]:
                 del _open[address]
+            worker.tell_full(n_sessions() >= max_sessions())
 
 
 def _refusal(address: str) -> str:

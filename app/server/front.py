@@ -26,6 +26,7 @@ from headlight.app.server.open_files import raise_files_limit
 
 CORES = os.sched_getaffinity(0) if sys.platform == "linux" else set[int]()
 CONNECTION, READY, TAKEN = b"c", b"r", b"t"  # what is said on a channel, the first with a socket
+FULL, FREE = b"f", b"o"  # said by a worker when it has its last session, and when it has room again
 FIRST_PORT, PORTS = 8501, 100
 MAX_HEAD = 2**16  # bytes of a request's head that are looked at; uvicorn takes no more
 HEAD_SECONDS = 30.0  # for which a connection may say nothing, or half of a head
@@ -49,7 +50,8 @@ class Worker:
     """One process that serves, and the connections that it has not taken yet."""
 
     def __init__(self, number: int, port: int, cores: set[int]) -> None:
-        self.number, self._port, self._cores, self.is_ready = number, port, cores, False
+        self.number, self._port, self._cores = number, port, cores
+        self.is_ready = self.is_full = False
         self._waiting, self._flying = deque[socket.socket](), deque[socket.socket]()
         self._stopped = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
@@ -84,7 +86,7 @@ class Worker:
             status = await self._process.wait()
             hearing.cancel()
             await asyncio.wait([hearing])
-        self.is_ready = False
+        self.is_ready = self.is_full = False
         self._waiting.extendleft(reversed(self._flying))  # the next one takes what this one has not taken
         self._flying.clear()
         return status
@@ -93,10 +95,22 @@ class Worker:
         loop = asyncio.get_running_loop()
         with suppress(ConnectionError):  # the process has ended
             while said := await loop.sock_recv(self._channel, 4096):
-                for _ in range(said.count(TAKEN)):
-                    self._flying.popleft().close()
-                self.is_ready = self.is_ready or READY in said
+                for number in said:
+                    self._take_note(bytes([number]))
                 self._send()
+
+    def _take_note(self, word: bytes) -> None:
+        if word == TAKEN:
+            self._flying.popleft().close()
+        elif word == READY:
+            self.is_ready = True
+        else:
+            self.is_full = word == FULL
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes one more session."""
+        return self.is_ready and not self.is_full
 
     def hand(self, connection: socket.socket) -> None:
         """Hand over a connection, as soon as the process takes it."""
@@ -155,13 +169,13 @@ class Front:
             connection.close()
 
     async def _worker_for(self, scope: Scope) -> Worker:
-        """The worker that a visitor has; for a page that none has, or one that has ended, the next in turn."""
+        """The worker that a visitor has; for a page, where it is none or has ended or is full, the next in turn."""
         n_workers = len(self.workers)
         number = named_worker(scope, n_workers)
-        if is_document(scope) and (number is None or not self.workers[number].is_ready):
+        if is_document(scope) and (number is None or not self.workers[number].has_room):
             self._turn += 1
             turns = [self.workers[(self._turn + more) % n_workers] for more in range(n_workers)]
-            return next((worker for worker in turns if worker.is_ready), turns[0])
+            return max(turns, key=lambda worker: (worker.has_room, worker.is_ready))  # of equals the first
         if number is None:
             number = await worker_by_address(scope, self._trusted, n_workers)
         return self.workers[number]

@@ -6,6 +6,7 @@ import time
 from threading import Event, Thread
 
 from headlight.model.base.allocator import MIB, return_freed_memory
+from headlight.model.base.file_copies import drop_unmapped_copies
 
 SPARE = 256 * MIB  # of freed memory that the server keeps for the next run
 MANY = 100  # modules, as a large library brings them; to look through everything for a few takes longer than it saves
@@ -52,6 +53,7 @@ def collect_regularly() -> None:
             _has_run.clear()
             began = time.thread_time()
             gc.collect()
+            drop_unmapped_copies()
             return_freed_memory(SPARE)
             took = time.thread_time() - began
 

@@ -115,7 +115,7 @@ async def _prepared(app: App) -> AsyncIterator[None]:
     reuse_freed_memory()
     raise_files_limit()
     preload()
-    copy_files()
+    copy_files(shared=worker.is_one_of_several())
     memory.collect_regularly()
     metrics.watch(STATE)
     _log_runs()

@@ -14,6 +14,8 @@ from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileUrlInfo
 
+from headlight.app.server.worker import own
+
 OF_SESSION, OF_ALL = 4, 64  # times the largest file
 MAX_OFFERED = 64  # addresses of one session to which a file can be sent: its last ones
 
@@ -31,7 +33,7 @@ class BoundedUploads(MemoryUploadedFileManager):
         urls = super().get_upload_urls(session_id, file_names[:MAX_OFFERED])
         with self._adding:
             self._offered[session_id].extend(url.file_id for url in urls)
-        return urls
+        return [UploadFileUrlInfo(url.file_id, own(url.upload_url), own(url.delete_url)) for url in urls]
 
     def add_file(self, session_id: str, file: UploadedFileRec) -> None:
         """Keep a file, and of its session no more than fits beside it: the oldest have been read.

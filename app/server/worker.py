@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 import uvicorn
@@ -11,18 +12,21 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import get_option
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.web import bootstrap
 from streamlit.web.server.starlette import starlette_server
 
 from headlight.app.server.affinity import COOKIE, PARAMETER, is_document, named_worker
 from headlight.app.server.flags import EVERYWHERE
-from headlight.app.server.front import READY, TAKEN, Place
+from headlight.app.server.front import FREE, FULL, READY, TAKEN, Place
 from headlight.app.server.settings import settings
 
 SECONDS = 5.0  # for which a worker is waited for that is asked for its figures
 FAILED = 3  # the status of Streamlit's server that has not started
 
 _place: Place | None = None
+_channel: socket.socket | None = None  # to the front process, while this worker serves
+_is_full = False
 
 
 def take(place: Place) -> list[str]:
@@ -30,8 +34,35 @@ def take(place: Place) -> list[str]:
     global _place
     _place = place
     starlette_server.UvicornRunner = _Runner  # type: ignore[misc]  # for which Streamlit has no setting
+    MemoryMediaFileStorage.get_url = _media_address  # type: ignore[method-assign]
     is_seen = place.number == 0 and not place.is_again  # else a browser is open already
     return [f"--server.port={place.port}", *([] if is_seen else ["--server.headless=true"])]
+
+
+def is_one_of_several() -> bool:
+    """Whether this process is a worker, beside others that a front process has started."""
+    return _place is not None
+
+
+def own(address: str) -> str:
+    """The address of what a worker alone has, which names it: another tab may have changed the cookie meanwhile."""
+    return f"{address}?{PARAMETER}={_place.number}" if _place else address
+
+
+def _media_address(storage: MemoryMediaFileStorage, file_id: str) -> str:
+    return own(_get_url(storage, file_id))
+
+
+_get_url = MemoryMediaFileStorage.get_url
+
+
+def tell_full(is_full: bool) -> None:
+    """Tell the front process whether this worker has all the sessions that it takes: another is asked for new pages."""
+    global _is_full
+    if _channel is not None and is_full != _is_full:
+        with suppress(OSError):  # the front process is gone
+            _channel.send(FULL if is_full else FREE)
+            _is_full = is_full
 
 
 class _Runner(starlette_server.UvicornRunner):
@@ -39,11 +70,13 @@ class _Runner(starlette_server.UvicornRunner):
 
     def run(self) -> None:
         """Serve until a signal, or the end of the front process."""
+        global _channel
         assert _place is not None
         if _place.number == 0 and not _place.is_again:
             bootstrap._print_url(is_running_hello=False)
         server = _Receiver(uvicorn.Config(self._app, **starlette_server._get_uvicorn_config_kwargs()))
         with socket.socket(fileno=_place.channel) as server.channel:
+            _channel = server.channel
             server.channel.set_inheritable(False)
             server.channel.setblocking(False)
             server.run(sockets=[])
@@ -98,7 +131,7 @@ class Stay:
     """
 
     def __init__(self, app: ASGIApp, number: int) -> None:
-        self.app, self._number, self._cookie = app, number, f"{COOKIE}={number}; Path=/; HttpOnly; SameSite=Lax"
+        self.app, self._number = app, number
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, and add the headers to the answer."""
@@ -107,13 +140,20 @@ class Stay:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["Connection"] = "close"
-                is_new = is_document(scope) and named_worker(scope, settings().workers) != self._number
-                if is_new and message["status"] < 400:
-                    secure = "; Secure" if scope["scheme"] == "https" else ""
-                    headers.append("Set-Cookie", self._cookie + secure)
+                if is_document(scope):
+                    for cookie in self._cookies(message["status"], named_worker(scope, settings().workers)):
+                        secure = "; Secure" if scope["scheme"] == "https" else ""
+                        headers.append("Set-Cookie", f"{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Lax{secure}")
             await send(message)
 
         await self.app(scope, receive, staying)
+
+    def _cookies(self, status: int, named: int | None) -> Iterator[str]:
+        """What a page's answer makes of the cookie: this worker's number, or none where this one takes no more."""
+        if status < 400 and named != self._number:
+            yield f"{self._number}"
+        elif status == 503 and named is not None:  # the page asks again, and then the next in turn
+            yield "; Max-Age=0"
 
 
 def middleware() -> list[Middleware]:

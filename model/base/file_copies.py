@@ -11,20 +11,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headlight.model.base import memory
+from headlight.model.base import memory, shared_copies
 from headlight.model.base.files import open_file
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 MAX_SHARE = 2  # what is larger than free memory divided by this stays mapped
 BLOCK = 2**26  # bytes
 
-_copies = False
+_copies = _shares = False
 
 
-def copy_files() -> None:
-    """From now on copy files into memory in this process, except those of the project itself."""
-    global _copies
+def copy_files(shared: bool = False) -> None:
+    """From now on copy files into memory in this process, except those of the project itself.
+
+    Args:
+        shared: whether the processes that have the same parent share their copies (`shared_copies`).
+    """
+    global _copies, _shares
     _copies = sys.platform == "linux"  # which alone has files in memory without a name
+    _shares = _copies and shared
+
+
+def drop_unmapped_copies() -> None:
+    """Close the shared copies that this process maps no longer."""
+    if _shares:
+        shared_copies.drop_unmapped()
 
 
 def is_copying() -> bool:
@@ -44,16 +55,31 @@ def mappable(path: Path) -> Iterator[Path]:
     if not _is_copied(path):
         yield path
         return
-    import fcntl  # not there on every system; where files are copied it is
+    drop_unmapped_copies()
+    name = shared_copies.name_of(path)
+    descriptor = shared_copies.find(name) if _shares else None
+    if descriptor is None:
+        descriptor = _sealed_copy(path, name)
+    try:
+        yield shared_copies.OWN_FILES / f"{descriptor}"
+    finally:
+        if _shares:
+            shared_copies.keep(name, descriptor)
+        else:
+            os.close(descriptor)
 
-    descriptor = os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+def _sealed_copy(path: Path, name: str) -> int:
+    """Descriptor of a copy in memory that nobody can change."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         with open_file(path) as file:
             _copy(file.fileno(), descriptor)
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
-        yield Path(f"/proc/self/fd/{descriptor}")
-    finally:
+        shared_copies.seal(descriptor)
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _copy(source: int, target: int) -> None:

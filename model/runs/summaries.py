@@ -24,7 +24,8 @@ from headlight.model.runs.host import HERE, Steps
 from headlight.model.runs.run import LONG, Run
 
 THUMBNAIL = 64  # pixels on a side at most
-ROWS = 128  # queries at a time: 2 MB of scores at 4,096 keys
+MAX_ROWS = 256  # queries at a time: of more, too many keys are computed that their queries do not see
+CELLS = 2**20  # scores at a time: more take longer, as they leave the processor's cache, and so do fewer
 HIDDEN = -1e30
 
 
@@ -114,11 +115,12 @@ def _causal_scores(made: Run, layer: int, attn_scale: float) -> Iterator[tuple[i
     """
     q = (made.queries(layer) / attn_scale).transpose(0, 1).contiguous()
     k = made.keys(layer).transpose(0, 1).contiguous()
-    memory = q.new_empty(ROWS * q.shape[1])
-    later = torch.ones(ROWS, ROWS, dtype=torch.bool).triu(1)
-    for first, head in product(range(0, q.shape[1], ROWS), range(len(q))):
+    most_rows = max(1, min(MAX_ROWS, CELLS // q.shape[1]))
+    memory = q.new_empty(most_rows * q.shape[1])
+    later = torch.ones(most_rows, most_rows, dtype=torch.bool).triu(1)
+    for first, head in product(range(0, q.shape[1], most_rows), range(len(q))):
         made.host.check()
-        queries = q[head, first : first + ROWS]
+        queries = q[head, first : first + most_rows]
         n_rows, n_keys = len(queries), first + len(queries)
         scores = memory[: n_rows * n_keys].view(n_rows, n_keys)
         torch.mm(queries, k[made.cfg.group_of(head), :n_keys].T, out=scores)

@@ -14,6 +14,7 @@ Headlight's own, so that what else the machine does meets both.
 Prints a table and writes it to assets/benchmarks/ui.json.
 """
 
+import json
 import shutil
 import statistics
 import sys
@@ -213,7 +214,7 @@ def change_pages(window: Window, subject: Subject, charts: list[Timed]) -> Itera
     window.ask("watched.still")
     for view in cycle((*subject.views[1:], subject.views[0])):
         if view.group:
-            window.click("nav button", view.group)
+            window.click(f"nav button[data-group={json.dumps(view.group)}]")
         link = "nav a" if subject.name else "[data-testid=stTopNavLink]"  # the floor's navigation is Streamlit's
         window.to_front()
         window.click(link, view.title)

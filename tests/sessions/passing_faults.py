@@ -25,7 +25,8 @@ class Faults:
     def __init__(self, server: Server, models: Path, seed: int, is_over: Event, count: Callable[[str], None]) -> None:
         self._server, self._models, self._is_over, self._count = server, models, is_over, count
         self._rng = random.Random(seed)
-        self._ending = cycle([self.kill, self.terminate, self.truncate_cache])
+        ending = [self.kill, self.terminate, self.truncate_cache]
+        self._ending = cycle([self.kill_worker, *ending] if server.n_workers > 1 else ending)
         self.drained = list[float]()  # seconds that each stop took
         repository = server.hub / "hub" / f"models--{HUB_MODEL.replace('/', '--')}"
         self._blobs, self._snapshot = repository / "blobs", repository / "snapshots" / COMMIT
@@ -93,6 +94,11 @@ class Faults:
         """End the serving process as the system does; its guard starts it again."""
         self._is_over.wait(MIN_SECONDS)  # what ends sooner is not started again
         self._server.kill()
+        self._server.wait_until_ready()
+
+    def kill_worker(self) -> None:
+        """End one of several workers, whose sessions go on when it has been started again."""
+        self._server.kill(self._rng.randint(1, self._server.n_workers))
         self._server.wait_until_ready()
 
     def terminate(self) -> None:

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.request import urlopen
 
 from tests.places import ROOT
@@ -22,8 +24,9 @@ MOST_STARTS = 4  # times the seconds of a start alone: sessions and commands go 
 class Server:
     """`headlight` in a process, with a log that no full disk cuts short."""
 
-    def __init__(self, folder: Path, *flags: str) -> None:
-        self._port, self._flags, self._folder = free_port(), flags, folder
+    def __init__(self, folder: Path, *flags: str, n_workers: int = 1) -> None:
+        self._port, self._flags, self._folder = free_port(), (*flags, f"--workers={n_workers}"), folder
+        self.n_workers = n_workers
         self.url = f"http://127.0.0.1:{self._port}"
         self.small = folder / "small"
         self.whole = (self.small / "model.safetensors").read_bytes()
@@ -73,14 +76,14 @@ class Server:
         raise TimeoutError(self.log_text()[-3000:])
 
     @property
-    def _serving(self) -> int:
-        """The process behind the guard."""
-        guard = self._process.pid
-        return int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
+    def _serving(self) -> list[int]:
+        """The process behind the guard, and its workers if it has several."""
+        first = _children(self._process.pid)[0]
+        return [first, *(_children(first) if self.n_workers > 1 else [])]
 
-    def kill(self) -> None:
-        """End the process that serves, as the system does where memory runs out."""
-        os.kill(self._serving, signal.SIGKILL)
+    def kill(self, which: int = 0) -> None:
+        """End the process that serves, or one of its workers, as the system does where memory runs out."""
+        os.kill(self._serving[which], signal.SIGKILL)
         time.sleep(0.5)
 
     def terminate(self) -> float:
@@ -93,19 +96,28 @@ class Server:
     @contextmanager
     def full_disk(self) -> Iterator[None]:
         """Inside the `with` block it writes no file."""
-        process = self._serving
-        hard = resource.prlimit(process, resource.RLIMIT_FSIZE)[1]
-        resource.prlimit(process, resource.RLIMIT_FSIZE, (0, hard))
+        processes, bytes_of_file = self._serving, resource.RLIMIT_FSIZE
+        hard = resource.prlimit(processes[0], bytes_of_file)[1]
+        for process in processes:
+            resource.prlimit(process, bytes_of_file, (0, hard))
         yield
-        with suppress(ProcessLookupError):
-            resource.prlimit(process, resource.RLIMIT_FSIZE, (hard, hard))
+        for process in processes:
+            with suppress(ProcessLookupError):
+                resource.prlimit(process, bytes_of_file, (hard, hard))
 
-    def figures(self) -> dict[str, float] | None:
-        """Its process, memory in MB, open files and threads; None while it is down."""
+    def figures(self) -> dict[str, Any] | None:
+        """Its processes, and their memory in MB, open files and threads together; None while it is down."""
         with suppress(OSError, LookupError, ValueError):  # it is ending
-            process = self._serving
-            status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-            files = len(os.listdir(f"/proc/{process}/fd"))
-            memory = int(status["VmRSS"].split()[0]) // 1024
-            return {"process": process, "MB": memory, "files": files, "threads": int(status["Threads"])}
+            processes = self._serving
+            return {"processes": processes, **sum(map(_figures, processes), Counter[str]())}
         return None
+
+
+def _children(process: int) -> list[int]:
+    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+
+
+def _figures(process: int) -> Counter[str]:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    files, memory = len(os.listdir(f"/proc/{process}/fd")), int(status["VmRSS"].split()[0]) // 1024
+    return Counter({"MB": memory, "files": files, "threads": int(status["Threads"])})

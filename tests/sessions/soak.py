@@ -17,8 +17,10 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import Any
 from urllib.parse import urlencode
 
+from requests import HTTPError
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from headlight.app.registry import VIEWS
@@ -44,7 +46,7 @@ class Soak:
         self.server, self.models = server, models
         self.began = time.monotonic()
         self.half, self.ends = self.began + seconds / 2, self.began + seconds
-        self.counts, self.wrong, self.samples = Counter[str](), list[str](), list[dict[str, float]]()
+        self.counts, self.wrong, self.samples = Counter[str](), list[str](), list[dict[str, Any]]()
         self._lock, self.is_over = Lock(), Event()
         self.prompts = distinct(24, seed=7)
 
@@ -95,8 +97,8 @@ def session(soak: Soak, number: int) -> None:
                     break  # a closed tab, or a socket that was dropped
                 time.sleep(rng.uniform(0, 1))
             client.close()
-        except GONE:
-            soak.count("connection lost")
+        except GONE as error:
+            soak.count(f"status {error.response.status_code}" if isinstance(error, HTTPError) else "connection lost")
             soak.server.wait_until_ready()
     client.close()
 
@@ -140,8 +142,8 @@ def report(soak: Soak, faults: Faults) -> dict[str, object]:
 
 
 def growth(soak: Soak) -> dict[str, tuple[float, float]]:
-    """Memory, open files and threads of the process that serves: when it had served a while, and at the end."""
-    last = [each for each in soak.samples if each["process"] == soak.samples[-1]["process"]]
+    """Memory, open files and threads of the processes that serve: when they had served a while, and at the end."""
+    last = [each for each in soak.samples if each["processes"] == soak.samples[-1]["processes"]]
     part = len(last) // 5
     if not part:
         return {}
@@ -157,6 +159,7 @@ def flags() -> Namespace:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, default=2.0)
     parser.add_argument("--sessions", type=int, default=16)
+    parser.add_argument("--workers", type=int, default=1, help="processes that serve")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--report", type=Path, help="a json file to write what came of it; the log goes beside it")
     return parser.parse_args()
@@ -170,7 +173,7 @@ def main() -> int:
         models = folder / "models"
         models.mkdir()
         save_small(folder / "small")
-        server = Server(folder, "--threads=1", f"--models-folder={models}")
+        server = Server(folder, "--threads=1", f"--models-folder={models}", n_workers=options.workers)
         server.start()
         soak = Soak(server, models, options.hours * 3600)
         faults = Faults(server, models, options.seed, soak.is_over, soak.count)

@@ -16,15 +16,18 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+import requests
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Message, Receive, Scope, Send
 
 from headlight.app.server import front as front_module
-from headlight.app.server.affinity import is_document, named_worker, scope_of, worker_by_address
+from headlight.app.server import worker as worker_module
+from headlight.app.server.affinity import COOKIE, is_document, named_worker, scope_of, worker_by_address
 from headlight.app.server.flags import Settings
-from headlight.app.server.front import CORES, Front, listen, share_of
+from headlight.app.server.front import CORES, FREE, FULL, READY, Front, Place, Worker, listen, share_of
 from headlight.app.server.metrics import together
 from headlight.app.server.settings import read, share
+from headlight.app.server.uploads import BoundedUploads
 from headlight.app.server.worker import Stay
 from headlight.model.base.errors import ConfigError
 from tests.serving import START_SECONDS, headlight
@@ -87,7 +90,7 @@ def test_who_keeps_no_cookie_has_a_worker_by_address_as_a_trusted_proxy_tells_it
 class _Taken:
     """In the place of a worker: what is handed to it."""
 
-    is_ready = True
+    is_ready = has_room = True
 
     def __init__(self) -> None:
         self.connections = list[socket.socket]()
@@ -141,23 +144,67 @@ def test_a_page_whose_worker_has_ended_is_answered_by_another() -> None:
     with listen("127.0.0.1", 0) as listener:
         front = Front(listener, 2)
     kept, ended = front.workers = [_Taken(), _Taken()]  # type: ignore[assignment, list-item]
-    ended.is_ready = False
+    ended.is_ready = ended.has_room = False
     for head, worker in ((PAGE, kept), ("GET /_stcore/stream HTTP/1.1", ended)):
         assert _run(front._worker_for(_scope(f"{head}\r\nCookie: headlight_worker=1"))) is worker
+
+
+def test_a_page_whose_worker_is_full_is_answered_by_another_that_is_not() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        front = Front(listener, 3)
+    for worker in front.workers:
+        worker._take_note(READY)
+    full, free, last = front.workers
+
+    def workers(head: str, number: int = 4) -> list[Worker]:
+        return [_run(front._worker_for(_scope(f"{head}\r\nCookie: headlight_worker=0"))) for _ in range(number)]
+
+    assert workers(PAGE) == [full] * 4
+    for worker in (full, last):
+        worker._take_note(FULL)
+    assert workers(PAGE) == [free] * 4
+    assert workers("GET /_stcore/stream HTTP/1.1", 1) == [full]  # what is open there goes on there
+    free._take_note(FULL)
+    assert set(workers(PAGE)) == {full, free, last}  # which say so
+    full._take_note(FREE)
+    assert workers(PAGE) == [full] * 4
+
+
+def test_a_worker_tells_once_that_it_is_full_and_that_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker_module.tell_full(True)  # one process alone tells nobody
+    heard, channel = socket.socketpair()
+    with heard, channel:
+        monkeypatch.setattr(worker_module, "_channel", channel)
+        monkeypatch.setattr(worker_module, "_is_full", False)
+        for is_full in (False, True, True, False, True):
+            worker_module.tell_full(is_full)
+        assert heard.recv(9) == FULL + FREE + FULL
+        heard.close()
+        worker_module.tell_full(False)  # nobody is there who would hear it
+
+
+def test_what_one_worker_has_is_asked_for_by_an_address_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker_module.own("/media/a.png") == "/media/a.png"
+    monkeypatch.setattr(worker_module, "_place", Place(1, 0, 0, is_again=False))
+    (upload,) = BoundedUploads("/_stcore/upload_file").get_upload_urls("session", ["a.txt"])
+    for address in (worker_module.own("/media/a.png"), upload.upload_url, upload.delete_url):
+        assert named_worker(_scope(f"GET {address} HTTP/1.1\r\nCookie: headlight_worker=0"), 2) == 1
 
 
 @pytest.mark.parametrize(
     ("head", "status", "is_told"),
     [
-        (PAGE, 200, True),
-        (f"{PAGE}\r\nCookie: headlight_worker=0", 200, True),  # whose worker has ended
-        (f"{PAGE}\r\nCookie: headlight_worker=1", 304, False),
-        (PAGE, 503, False),  # it is full: the next time another may answer
-        ("GET /media/a.png HTTP/1.1", 200, False),
+        (PAGE, 200, "1;"),
+        (f"{PAGE}\r\nCookie: headlight_worker=0", 200, "1;"),  # whose worker has ended or is full
+        (f"{PAGE}\r\nCookie: headlight_worker=1", 304, ""),
+        (PAGE, 503, ""),  # it is full: the next time another may answer
+        (f"{PAGE}\r\nCookie: headlight_worker=1", 503, "; Max-Age=0;"),
+        ("GET /media/a.png HTTP/1.1", 200, ""),
+        ("GET /fetch/a/0/0 HTTP/1.1\r\nCookie: headlight_worker=1", 503, ""),
     ],
 )
 def test_a_worker_tells_its_number_with_a_page_and_ends_the_connection(
-    head: str, status: int, is_told: bool, settings: dict[str, object]
+    head: str, status: int, is_told: str, settings: dict[str, object]
 ) -> None:
     settings["workers"] = 2
     sent = list[Message]()
@@ -171,7 +218,8 @@ def test_a_worker_tells_its_number_with_a_page_and_ends_the_connection(
     _run(Stay(app, 1)(_scope(head), None, send))  # type: ignore[arg-type]
     headers = dict(sent[0]["headers"])
     assert headers[b"connection"] == b"close"
-    assert (headers.get(b"set-cookie", b"").startswith(b"headlight_worker=1;")) == is_told
+    cookie = headers.get(b"set-cookie", b"").decode()
+    assert cookie.startswith(f"headlight_worker={is_told}") if is_told else not cookie
 
 
 def test_each_worker_has_its_share_of_what_the_settings_give_the_server() -> None:
@@ -227,10 +275,32 @@ def _wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+def _use_with_others_cookie(client: Client, other: str) -> None:
+    """A tab of a browser in which another tab was opened at the same moment, whose cookie came last."""
+    cookie = next(cookie for cookie in client._browser.cookies if cookie.name == COOKIE)
+    own, cookie.value = cookie.value, other.partition("=")[2]
+    client.upload("own.txt", b"one two own")
+    assert "one two own" in client.all_texts
+    cookie.value = own
+
+
+def _fill(url: str, cookie: str, other: str) -> None:
+    """Have a worker full, whose page then comes from the other as long as it is."""
+
+    def worker_of_page() -> str:
+        answer = requests.get(url, headers={"Accept": "text/html", "Cookie": cookie}, timeout=60)
+        return answer.headers.get("Set-Cookie", cookie).partition(";")[0]
+
+    with Client(url, headers={"Cookie": cookie}) as third:
+        assert third.cookies in ("", cookie)
+        _wait_until(lambda: worker_of_page() == other)
+    _wait_until(lambda: worker_of_page() == cookie)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_sessions_stay_with_their_worker_and_outlive_the_other(tmp_path: Path) -> None:
     others = _children(os.getpid())
-    with headlight(tmp_path, "--workers=2", "--threads=1") as url, ExitStack() as sessions:
+    with headlight(tmp_path, "--workers=2", "--threads=1", "--sessions=4") as url, ExitStack() as sessions:
         (guard,) = set(_children(os.getpid())) - set(others)
         (front,) = _children(guard)
         workers = sorted(_children(front))  # as they were started
@@ -244,6 +314,8 @@ def test_sessions_stay_with_their_worker_and_outlive_the_other(tmp_path: Path) -
         for number in range(4):  # each file goes to who has given its address
             clients[number % 2].upload(f"{number}.txt", f"one two {number}".encode())
             assert f"one two {number}" in clients[number % 2].all_texts
+        _use_with_others_cookie(clients[0], cookies[1])
+        _fill(url, *cookies)
         kept, lost = (clients[cookies.index(f"headlight_worker={number}")] for number in range(2))
         kept.close()
         kept.open()  # as a browser does whose connection was cut
