@@ -88,7 +88,7 @@ class LensPanel {
     if (!this.reading.isWritten(cell)) return;
     const isMuted = this.reading.isStory && !isSettled && Math.abs(this.grid.shareOf(this.reading, cell)) < PALE;
     context.fillStyle = isMuted ? cssColour(theme.faded) : inkOn(colour);
-    this.paintText(context, shortLabel(this.reading.text(cell, vocabulary), 1), x, y, isSettled ? 600 : this.reading.isStory ? 400 : 500);
+    this.paintText(context, this.reading.text(cell, vocabulary), x, y, isSettled ? 600 : this.reading.isStory ? 400 : 500);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} position @param {number} y */

@@ -46,7 +46,7 @@ class Reading {
 
   /** @param {LensCell} cell @param {string[]} vocabulary */
   text(cell, vocabulary) {
-    return vocabulary[this.top[this.at(cell)]];
+    return shortLabel(vocabulary[this.top[this.at(cell)]], 1); // what ends a text, as a guess
   }
 
   get isStory() {
