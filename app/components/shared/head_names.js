@@ -46,8 +46,18 @@ function offerHeadMenu(made, headsAt) {
 /** @type {(text: string) => (string | HTMLElement)[]} */
 function withHeadButtons(text) {
   if (!hasHeadMenu()) return [text];
-  const parts = text.split(new RegExp(`(${HEAD_NAME.source})`));
-  return parts.map((part, at) => (at % 2 ? headButton(part) : part)).filter((part) => part !== "");
+  const parts = text.split(new RegExp(`(${HEAD_NAME.source}[,.;:)]*)`));
+  return parts.map((part, at) => (at % 2 ? markedButton(part) : part)).filter((part) => part !== "");
+}
+
+// A head's name, and on the same line the marks after it: a browser would begin a line with them after a button.
+/** @param {string} part */
+function markedButton(part) {
+  const [name] = part.match(HEAD_NAME) ?? [part];
+  const line = element("span");
+  line.style.whiteSpace = "nowrap";
+  line.append(headButton(name), part.slice(name.length));
+  return line;
 }
 
 /** @param {string} name */

@@ -1,5 +1,6 @@
 // Sentences of the first minute, and the parts of the page that it shows.
 const HOVERS = matchMedia("(hover: hover)"); // with a mouse, and so a keyboard
+const pointAt = () => (HOVERS.matches ? "Point at" : "Tap");
 
 /** @type {(label: string) => string} */
 const bare = (label) => label.replace("␣", "");

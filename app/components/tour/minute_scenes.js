@@ -95,7 +95,7 @@ class MinuteScenes {
     const [here, there] = row.labels.map(word);
     return [
       say("To guess, the model looks back. From ", here, ", one of its ", "heads", `, ${this.data.head}, puts `, "", " of its attention on ", there, `: what came after ${here} the first time.`),
-      muted("A head decides for each token which earlier ones to read. Point at any word: the lines follow."),
+      muted(`A head decides for each token which earlier ones to read. ${pointAt()} any word: the lines follow.`),
     ];
   }
 
@@ -164,7 +164,7 @@ class MinuteScenes {
     const line = say("The model has ", `${heads} heads`, `, in ${layers} layers. On this text`);
     kinds.forEach((kind, at) => line.append(at === 0 ? " " : at === kinds.length - 1 ? " and " : ", ", this.kindButton(kind)));
     line.append(".");
-    return [line, muted("Point at these words to see which. Click any picture: it opens.")];
+    return [line, muted(`${pointAt()} these words to see which heads. ${HOVERS.matches ? "Click" : "Tap"} any picture: it opens.`)];
   }
 
   // Heads in words, which stand out in the grid while one points at them.
