@@ -209,8 +209,9 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, token_axis: Toke
 def _offer_sentences(comparison: Comparison) -> None:
     """A button that folds the tokens of a long text into its sentences."""
     own = selection.current().choices_of(Choices)
-    if own.unit == "token" and len(comparison.a.tokens) > LONG:
-        with st.container(horizontal=True, vertical_alignment="center", key="headlight-fold"):
+    # The container is there always: it would else take the pictures' place, and hold them while a long text is run.
+    with st.container(horizontal=True, vertical_alignment="center", key="headlight-fold"):
+        if own.unit == "token" and len(comparison.a.tokens) > LONG:
             st.caption(plain(f"{len(comparison.a.tokens):,} tokens are a long text."), width="content")
             st.button(
                 "Read it by sentences",
