@@ -5,7 +5,7 @@ from typing import Literal
 
 from headlight.app.components import CellAxis, CellMap
 from headlight.app.figures import Row
-from headlight.app.figures.text import alike
+from headlight.app.figures.text import alike, token_name
 from headlight.app.parts.labels import number, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sums import SUM, Step, condensed, fall, limit_of
@@ -68,7 +68,7 @@ def plain_map(sides: Mapping[str, Matrix], side: str, names: tuple[str, str], ti
 
 def promoted_rows(names: Outputs, ids: Sequence[int], by: Sequence[float]) -> list[Row]:
     """Tokens with a write's effect on their logits."""
-    labels = names.labels(list(ids))
+    labels = [token_name(label, 1) for label in names.labels(list(ids))]
     texts = alike(by, signed=True)
     return [Row(label, [(0.0, value)], text) for label, value, text in zip(labels, by, texts, strict=True)]
 
