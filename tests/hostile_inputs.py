@@ -100,7 +100,7 @@ def _lesson(path: Path) -> "library.Lesson":
 
 def _page(query: dict[str, str]) -> str:
     """The page of a link, which says what it refuses beside what it shows."""
-    page = AppTest.from_file(MAIN, default_timeout=60)
+    page = AppTest.from_file(MAIN, default_timeout=600)  # on a busy machine: what counts is the processor's time
     for name, value in query.items():
         page.query_params[name] = value
     page.run()
