@@ -23,7 +23,7 @@ from headlight.app.frame.view import PROMPTED, Kind, View, head_entries
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.registry import VIEWS
-from headlight.app.runs import prompts, trusted, turns
+from headlight.app.runs import prompts, trusted
 from headlight.app.runs.seen import ModelChangedError
 from headlight.app.server import boundary, manual, memory
 from headlight.app.server.settings import settings
@@ -36,7 +36,6 @@ MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
-@turns.turn()
 def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()
@@ -112,7 +111,6 @@ def _say(kind: Kind, runs: Any, changed: list[str]) -> str:
 
 
 @st.fragment
-@turns.turn()
 def _content(bar: Kind, unanswered: selection.Selection | None, status: str) -> None:
     """Draw the navigation and the view, as a fragment.
 

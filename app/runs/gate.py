@@ -10,13 +10,13 @@ from threading import Event, Lock, get_ident, local
 from typing import Any, TypeVar
 
 from headlight.app.runs.limits import TICK, BusyError
-from headlight.app.runs.recent_use import RecentUse
 
 Request = TypeVar("Request")
 Value = TypeVar("Value")
 
 MAX_TOGETHER = 8  # requests computed in one turn; of GPT-2-small's prompts more were measured to save little more
 MAX_SIZE_TOGETHER = 256  # tokens of them all, padding included, beyond which weights are no longer what takes the time
+HALF_LIFE = 30.0  # seconds after which half of an owner's use is forgotten
 NEWEST = 0.1  # weight of the last run in the running averages
 
 
@@ -83,7 +83,7 @@ class Gate:
         self._clock, self._note, self._begin = clock, note, begin
         self._lock, self._numbers, self._thread = Lock(), count(), local()
         self._line, self._running = list[Ticket](), dict[int, Ticket]()
-        self._used = RecentUse()
+        self._used = dict[Hashable, tuple[float, float]]()  # seconds, and when they were counted
         self._typical, self._pace = 0.1, 1.0  # seconds of a run, and seconds taken by estimated seconds
 
     @property
@@ -173,7 +173,7 @@ class Gate:
                     "Nothing was started; try again in a few seconds."
                 )
             now, owner = self._clock(), self._owner()
-            due = now + self._expected(estimate) + self._used.seconds(owner, now)
+            due = now + self._expected(estimate) + self._lately(owner, now)
             ticket = Ticket(due, next(self._numbers), owner, estimate, now, part)
             heappush(self._line, ticket)
             self._admit()
@@ -239,7 +239,12 @@ class Gate:
             self._pace += NEWEST * (took / ticket.estimate - self._pace)
         else:
             self._typical += NEWEST * (took - self._typical)
-        self._used.add(ticket.owner, took, now)
+        self._used[ticket.owner] = took + self._lately(ticket.owner, now), now
+        self._used = {owner: used for owner, used in self._used.items() if now - used[1] < 10 * HALF_LIFE}
+
+    def _lately(self, owner: Hashable, now: float) -> float:
+        seconds, counted = self._used.get(owner, (0.0, now))
+        return seconds * 0.5 ** ((now - counted) / HALF_LIFE)
 
     def _place(self, ticket: Ticket) -> Place:
         """Place of a ticket in the line, and the seconds until its turn by the runs before it."""

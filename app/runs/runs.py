@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen, turns, visitors
+from headlight.app.runs import dictionaries, directions, limits, models, passes, prompts, seen, visitors
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.gate import Gate
 from headlight.app.runs.limits import GIB, ByteCache, held_bytes
@@ -154,7 +154,6 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     return made
 
 
-@turns.for_several()
 def _run_together(model: Transformer, prompts: Sequence[Prompt]) -> list[tuple[float, Run | HeadlightError]]:
     """When the pass over these prompts began, and each one's run, or why it has none."""
     began = time.monotonic()

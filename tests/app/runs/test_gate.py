@@ -11,7 +11,6 @@ from headlight.app.runs import gate as gate_module
 from headlight.app.runs import passes
 from headlight.app.runs.gate import Gate, Place
 from headlight.app.runs.limits import BusyError
-from headlight.app.runs.recent_use import HALF_LIFE
 
 
 def test_the_gate_lets_some_in_has_some_wait_and_turns_the_rest_away() -> None:
@@ -127,7 +126,7 @@ def test_what_an_owner_has_had_is_forgotten_with_time() -> None:
     with ThreadPoolExecutor(9) as pool:
         line = _Line(pool)
         line.use("busy", 10)
-        line.clock.now += 10 * HALF_LIFE
+        line.clock.now += 10 * gate_module.HALF_LIFE
         line._name = "inside"
         with line.gate.enter():
             line.arrive("busy")
