@@ -11,6 +11,7 @@ from headlight.app.components import nav_bar
 from headlight.app.frame import (
     copied_picture,
     hint,
+    interruptions,
     link,
     notices,
     progress,
@@ -36,6 +37,7 @@ MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
+@interruptions.paused()
 def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()
