@@ -242,10 +242,13 @@ def _draw(comparison: Comparison, patched: PatchedMap) -> None:
 def _largest(patched: PatchedMap) -> None:
     """The cells that move the prediction most; a row chooses its cell."""
     heading("Largest effects")
-    cells = table(patched, MAX_LISTED)
+    cells, names = table(patched, MAX_LISTED), axes(patched.question)
+    if names == ("layer", "head"):  # in one name, which opens the head's menu
+        layers, heads = (cells.pop(name) for name in names)
+        cells = {"head": [f"{layer}{head}" for layer, head in zip(layers, heads, strict=True)], **cells}
     place = row_table(
         Table(
-            [Column(name, each, None if name in axes(patched.question) else 3) for name, each in cells.items()],
+            [Column(name, each, None if name in names else 3) for name, each in cells.items()],
             title="The strongest cells",
         ),
         epoch=selection.epoch(patched.question),
