@@ -34,7 +34,7 @@ def take(place: Place) -> list[str]:
     global _place
     _place = place
     starlette_server.UvicornRunner = _Runner  # type: ignore[misc]  # for which Streamlit has no setting
-    MemoryMediaFileStorage.get_url = _media_address  # type: ignore[method-assign]
+    MemoryMediaFileStorage.get_url = _media_address  # type: ignore[method-assign, assignment]
     is_seen = place.number == 0 and not place.is_again  # else a browser is open already
     return [f"--server.port={place.port}", *([] if is_seen else ["--server.headless=true"])]
 
