@@ -1,5 +1,5 @@
-// The menu of one head or several: the pages that show it, its ablation, or what else the page does with a head. Names of heads in the page's own texts and
-// plots, which are no component of ours, open it too.
+// The menu of one head or several: the pages that show it, its ablation, or what else the page does with a head. Names
+// of heads in the page's own texts and plots, which are no component of ours, open it too.
 const LOOK_AGAIN = 200; // milliseconds, for a place that is not there yet
 const MOST_LOOKS = 50;
 const NOT_TEXT = "button, a, input, textarea, label, [role=option], [role=menu], [contenteditable]";

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.app.frame import interruptions
 from headlight.app.frame.interruptions import paused
-from headlight.app.server import memory
+from headlight.app.server import capacity, memory
 from tests.places import MAIN
 
 AGAIN = RerunException(RerunData(widget_states=WidgetStates()))
@@ -24,6 +24,7 @@ ENDS = {"answered": None, "broken": ZeroDivisionError(), "draws itself anew": Re
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses that were made, none of which takes any time."""
     made = list[float]()
+    monkeypatch.setattr(capacity, "n_sessions", lambda: 2)
     monkeypatch.setattr(interruptions, "time", SimpleNamespace(sleep=made.append))
     return made
 
@@ -45,11 +46,19 @@ def run() -> Callable[..., None]:
     return in_thread
 
 
-def test_who_asks_again_without_end_pauses_for_twice_as_long_each_time(
+def test_who_asks_again_without_end_pauses_longer_each_time(
     pauses: list[float], run: Callable[..., None]
 ) -> None:
     run(*[AGAIN] * 10)
-    assert pauses == [0.25, 0.5, 1, 2, 4, 8, 8, 8]
+    assert pauses == [0.25, 0.5, 1, 2, 2, 2, 2, 2]
+
+
+def test_who_is_alone_on_the_server_does_not_pause(
+    pauses: list[float], run: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "n_sessions", lambda: 1)
+    run(*[AGAIN] * 10)
+    assert pauses == []
 
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
