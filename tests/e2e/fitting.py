@@ -42,10 +42,14 @@ OVERLAPS = """() => {
     const parts = [...all].filter(part => !part.closest('.st-key-headlight-graph-card')); // which stays in sight
     const placed = parts.map(part => [part, part.getBoundingClientRect()]);
     const shown = placed.filter(([, box]) => box.width > 1 && box.height > 1);
+    const isRun = part => part.matches('[class*=FormSubmitter-headlight-bar-Run]');
+    const isPrompt = part => part.querySelector(':scope > .stTextArea');
+    const isRunInPrompt = (one, other) => innerWidth < 640 && isRun(one) && isPrompt(other); // as on any phone
     const besides = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;
     const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
     return shown.flatMap(([one, a]) => shown
         .filter(([other]) => one !== other && !one.contains(other) && !other.contains(one))
+        .filter(([other]) => !isRunInPrompt(one, other) && !isRunInPrompt(other, one))
         .filter(([, b]) => !besides(a, b) && !above(a, b))
         .map(([other]) => `${one.className} over ${other.className}`));
 }"""
