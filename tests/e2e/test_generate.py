@@ -10,6 +10,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from headlight.app.figures.text import token_name
 from headlight.app.registry import VIEWS
 from headlight.model import Transformer, load
 from headlight.model.decoding import Sampling, greedy, sample
@@ -82,7 +83,8 @@ def test_greedy_at_temperature_0_cuts_all_but_the_likeliest(app: Driver, mini: T
     opened(app, temperature="0")
     (continuation,) = greedy(mini, mini.to_tokens(PROMPT, prepend_bos=True), max_new_tokens=N_NEW)
     assert mini.tokenizer
-    assert steps(app).all_inner_texts() == mini.tokenizer.labels(continuation.tokens)
+    names = [token_name(label, 1) for label in mini.tokenizer.labels(continuation.tokens)]
+    assert steps(app).all_inner_texts() == names
     expect(app.page.locator(".row.cut")).to_have_count(14)
     expect(bars(app).first).to_contain_text("→ 100%")
     expect(app.page.locator(".row.written .mark")).to_have_text("◆")
