@@ -34,7 +34,8 @@ def test_one_prompt_alone_says_what_is_missing_and_opens_an_example(app: Driver)
     expect(app.page.get_by_text("Activation patching copies activations")).to_be_visible()
     app.page.get_by_role("button", name="Patch an example: Two names, two answers").click()
     expect(app.page.get_by_text("Normalized: 0 = A, 1 = B")).to_be_visible()
-    expect(app.page.get_by_role("application", name="normalized logit difference (0 = A, 1 = B)")).to_be_visible()
+    own = "normalized logit difference (0 = A, 1 = B); unpatched: 0"  # the example's, which gives way, names no run
+    expect(app.page.get_by_role("application", name=own)).to_be_visible()
 
 
 def test_prompts_of_unequal_length_are_matched(app: Driver) -> None:
@@ -96,8 +97,10 @@ def test_the_estimate_comes_on_request_and_says_what_it_is(opened: Driver) -> No
 
 
 def test_a_long_map_waits_for_a_click_and_can_be_stopped(app: Driver) -> None:
+    """The first word is another, so that every position's part differs in the two runs."""
     text = "The red cat sat by the river and the dog slept under the old tree. " * 14
-    app.open(PATCHING, prompt=f"{text}The cat", prompt_b=f"{text}The dog", patch_map="resid_pre")
+    end = "The cat. It was a warm day and she sat"
+    app.open(PATCHING, prompt=f"A {text}{end}", prompt_b=f"The {text}{end}", patch_map="z_by_position", patch_layer="0")
     start = app.page.get_by_role("button", name="cells (about")
     expect(start).to_be_visible()
     start.click()

@@ -46,9 +46,7 @@ def run() -> Callable[..., None]:
     return in_thread
 
 
-def test_who_asks_again_without_end_pauses_longer_each_time(
-    pauses: list[float], run: Callable[..., None]
-) -> None:
+def test_who_asks_again_without_end_pauses_longer_each_time(pauses: list[float], run: Callable[..., None]) -> None:
     run(*[AGAIN] * 10)
     assert pauses == [0.25, 0.5, 1, 2, 2, 2, 2, 2]
 
