@@ -124,7 +124,7 @@ def test_pages_begin_at_the_last_place_that_both_runs_have(
     page("residual", comparison)
     assert options.drawn["position"].value == expected
     page("lens", comparison)
-    assert f"Position {expected}" in headings
+    assert f"Position {expected}: {comparison.labels[expected]}" in headings
     missing = [
         caption.value for caption in page("lens", comparison, layer=0, position=len(comparison.labels) - 1).caption
     ]
