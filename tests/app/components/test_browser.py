@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
+from headlight.app.figures.tokens import colours as theme_colours
 from tests.app.components.arrays import (
     CAPTIONS,
     HOSTILE,
@@ -23,6 +24,7 @@ from tests.app.components.conftest import go
 from tests.app.components.panels import tooltip
 
 WHITE = [255, 255, 255]
+HAIRLINE = [255 + 0.08 * (text - 255) for text in bytes.fromhex(theme_colours("light")["text"].removeprefix("#"))]
 FRAME = 3  # CSS pixels of a selected head's frame
 
 
@@ -79,16 +81,25 @@ def point_at(page: Page, slot: int, query: int, key: int) -> None:
     canvas.locator("..").hover(position={"x": x, "y": y})
 
 
-def assert_shows(cell_colours: list[list[int]], weights: np.ndarray) -> None:
-    """A weight of one is dark, zero is the page's white, masked is neither."""
-    for colour, weight, masked in zip(cell_colours, weights.flat, MASKED.flat, strict=True):
+def blocks(canvas: Locator, left: float, top: float, size: float) -> list[list[list[int]]]:
+    """The middle pixel of every cell and the eight around it, in which hatching has a line and room between lines."""
+    around = [(x, y) for y in (-1, 0, 1) for x in (-1, 0, 1)]
+    points = [(x + right, y + down) for x, y in cell_centres(left, top, size) for right, down in around]
+    read = colours(canvas, points)
+    return [read[start : start + 9] for start in range(0, len(read), 9)]
+
+
+def assert_shows(cell_blocks: list[list[list[int]]], weights: np.ndarray) -> None:
+    """A weight of one is dark, zero is the page's white, masked has hairlines on it."""
+    for block, weight, masked in zip(cell_blocks, weights.flat, MASKED.flat, strict=True):
         if masked:
-            assert colour != WHITE
-            assert sum(colour) > 600
+            hairlines = [colour for colour in block if colour != WHITE]
+            assert 0 < len(hairlines) < len(block)
+            np.testing.assert_allclose(hairlines, [HAIRLINE] * len(hairlines), rtol=0, atol=1)
         elif weight == 1:
-            assert sum(colour) < 200
+            assert sum(block[4]) < 200
         else:
-            assert colour == WHITE
+            assert block == [WHITE] * 9
 
 
 def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None:
@@ -98,8 +109,7 @@ def test_every_thumbnail_shows_its_heads_weights_to_the_cell(page: Page) -> None
     left, top = frame["x"] + FRAME - area["x"] - pitch, frame["y"] + FRAME - area["y"] - pitch  # head L0H0's
     for layer in range(N_LAYERS):
         for head in range(N_HEADS):
-            cell_colours = colours(canvas, cell_centres(left + head * pitch, top + layer * pitch, size))
-            assert_shows(cell_colours, band(layer))
+            assert_shows(blocks(canvas, left + head * pitch, top + layer * pitch, size), band(layer))
 
 
 def test_a_head_is_framed_before_anything_that_follows_from_the_choice(page: Page) -> None:
@@ -198,7 +208,7 @@ def test_grid_is_used_by_keyboard_and_names_the_head(page: Page) -> None:
 
 def test_panels_show_their_weights_to_the_cell(page: Page) -> None:
     canvas, left, top, size = matrix(page, 1)  # head L2H0
-    assert_shows(colours(canvas, cell_centres(left, top, size)), band(2))
+    assert_shows(blocks(canvas, left, top, size), band(2))
 
 
 def test_tooltip_gives_tokens_weight_score_and_rank(page: Page) -> None:
