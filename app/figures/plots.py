@@ -65,7 +65,7 @@ def lines(
             for place, (layer, value) in enumerate(zip(layers, values.tolist(), strict=False))
         ]
         traces.append(_line(name, values, (looks or {}).get(side) or _side(side), texts))
-    if len(traces) == 1:  # the title says what it is
+    if len(traces) == 1 and "" in series:  # the title says what it is
         traces[0]["showlegend"] = False
     return Plot(title, Axis(along, layers), quantities(what, unit, log), traces)
 
