@@ -21,8 +21,10 @@ def main() -> None:
     st.set_page_config(layout="wide")
     if "deep" in st.query_params:
         layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
-        for names in (["H0", "H1"], ["a long name of a column", "another one of that length"]):
-            cell_map(CellMap(np.zeros((DEEP, 2)), layers, CellAxis("part", names), title="nothing"), key=names[0])
+        long, narrow = ["a long name of a column", "another one of that length"], 40
+        for names in (["H0", "H1"], long, [f"a long name of column {column}" for column in range(narrow)]):
+            values = np.zeros((DEEP, len(names)))
+            cell_map(CellMap(values, layers, CellAxis("part", names), title="nothing"), key=names[0])
         return
     if "many" in st.query_params:
         place = np.arange(MANY)
