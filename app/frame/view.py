@@ -37,7 +37,7 @@ class Kind:
     on_default: Callable[[Selection], Selection]
     drawer: Callable[[], None] = lambda: None
     awaited: Callable[[Selection], str] = lambda chosen: "Running the model…"
-    of_head: Mapping[str, str] = field(default_factory=dict)
+    of_head: Mapping[str, str] = field(default_factory=dict, hash=False)
     open_head: Callable[[str, Head, str], None] = lambda slug, head, kind: None
 
 
