@@ -25,7 +25,7 @@ from tests.serving import headlight
 GOAL = 1.0  # seconds
 TOKENS = 64
 CLICKS = 12
-MAP = '[role=application][aria-label^="direct effect on target"] canvas'
+MAP = '[role=application][aria-label^="direct effect on target"][aria-label*=", layer by head,"] canvas'
 
 
 def processor_seconds() -> float:
@@ -54,10 +54,10 @@ def clicks(window: Window, url: str, n_layers: int, n_heads: int, n_tokens: int)
 
 
 def cell(window: Window, n_heads: int, layer: int, head: int) -> tuple[float, float]:
-    """The middle of a head's cell in shares of the map; the column after the heads is the MLP's."""
+    """The middle of a head's cell in shares of the map; after the heads come columns of the MLP and of sums."""
     _, _, width, height = window.ask("watched.box", MAP)
     labels, edge, above, row_height = 33, 2, 18, 20  # CSS pixels, as cell_map/picture.js draws
-    pitch = (width - labels - edge) / (n_heads + 1)
+    pitch = (width - labels - edge) / (n_heads + 2)
     return (labels + (head + 0.5) * pitch) / width, (above + (layer + 0.5) * row_height) / height
 
 
