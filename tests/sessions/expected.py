@@ -8,6 +8,7 @@ from itertools import islice
 
 import torch
 
+from headlight.app.figures.text import token_name
 from headlight.model import Transformer, load
 from headlight.model.runs.edits import AblateHeads, Edit, FreezePatterns, Steer
 from headlight.model.runs.edits.editing import run_with_edits
@@ -70,7 +71,8 @@ def answer(prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> Answer:
         logits, _ = run_with_edits(model, tokens, edits, "hook_embed", bos)
     top = logits[0, -1].softmax(-1).topk(3)
     assert model.tokenizer is not None
-    return Answer(tokens.shape[1], tuple(model.tokenizer.labels(top.indices)), tuple((100 * top.values).tolist()))
+    names = tuple(token_name(label, 1) for label in model.tokenizer.labels(top.indices))
+    return Answer(tokens.shape[1], names, tuple((100 * top.values).tolist()))
 
 
 def _clear(prompt: str, bos: bool, edits: tuple[Edit, ...] = ()) -> bool:
