@@ -196,7 +196,7 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     counted = axis.labels[0].removesuffix("0") if axis.labels else ""
     if len(axis.labels) > MANY and all(label == f"{counted}{place}" for place, label in enumerate(axis.labels)):
         ends = (-0.5, len(axis.labels) - 0.5)
-        look |= {"range": ends, "tickprefix": counted, "showgrid": False, "zeroline": False}
+        look |= {"range": ends, "tickprefix": escape(counted), "showgrid": False, "zeroline": False}
     elif axis.labels:
         step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
         places = list(range(0, len(axis.labels), step))
