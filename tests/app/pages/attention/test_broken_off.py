@@ -71,7 +71,7 @@ def test_a_click_is_heard_within_a_layer(
 
     look = passes.check
     monkeypatch.setattr(passes, "check", check)
-    monkeypatch.setattr(summaries, "ROWS", 3)
+    monkeypatch.setattr(summaries, "MAX_ROWS", 3)
     monkeypatch.setattr(head, "QUERIES", 3)
     page("attention", Comparison(_new(run, f"within {unit}")), unit=unit, heads=((0, 0),))
     fourth = [place for place, step in enumerate(steps) if step == "check"][3]

@@ -65,13 +65,13 @@ def test_a_row_of_the_largest_effects_chooses_its_cell_which_can_be_ablated(
 
     monkeypatch.setattr(view, "row_table", second_row)
     page = opened(settings)
-    layer, head, share = (column.cells[1] for column in drawn[-1])
+    head, share = (str(column.cells[1]) for column in drawn[-1])
     (text,) = shares(page)
-    assert text.startswith(f"{layer}{head}: share")
-    assert float(text.rpartition(" ")[2].replace("−", "-")) == pytest.approx(float(str(share)), rel=1e-3)  # four digits
+    assert text.startswith(f"{head}: share")
+    assert float(text.rpartition(" ")[2].replace("−", "-")) == pytest.approx(float(share), rel=1e-3)  # four digits
     options.change(page, "patched_ablate", None)
     assert "prompt_b" not in page.query_params
-    assert f"{layer}.{head}".replace("L", "").replace("H", "") in page.query_params["edits"]
+    assert head.replace("L", "").replace("H", ".") in page.query_params["edits"]
 
 
 @pytest.mark.parametrize(("which", "depth"), [("resid_pre", 1), ("attn_out", 2), ("mlp_out", 2)])
