@@ -73,7 +73,7 @@ def _fetched(request: Request) -> Response:
     except BusyError:
         return Response(status_code=503, headers=NEW)
     if packed is None:
-        return Response(status_code=404, headers=NEW)
+        return worker.elsewhere(request) or Response(status_code=404, headers=NEW)
     return Response(packed, headers=HEADERS, media_type="application/octet-stream")
 
 

@@ -10,13 +10,14 @@ import uvicorn
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import get_option
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.web import bootstrap
 from streamlit.web.server.starlette import starlette_server
 
-from headlight.app.server.affinity import COOKIE, PARAMETER, is_document, named_worker
+from headlight.app.server.affinity import ASKED, COOKIE, PARAMETER, is_document, named_worker
 from headlight.app.server.flags import EVERYWHERE
 from headlight.app.server.front import FREE, FULL, READY, TAKEN, Place
 from headlight.app.server.settings import settings
@@ -47,6 +48,14 @@ def is_one_of_several() -> bool:
 def own(address: str) -> str:
     """The address of what a worker alone has, which names it: another tab may have changed the cookie meanwhile."""
     return f"{address}?{PARAMETER}={_place.number}" if _place else address
+
+
+def elsewhere(request: Request) -> RedirectResponse | None:
+    """Where to ask for what this worker lacks: of each worker in turn, whatever the cookie says; None after the last."""
+    asked = ASKED.search(request.url.query)
+    following = int(asked[1]) + 1 if asked else 0
+    is_there = _place is not None and following < settings().workers
+    return RedirectResponse(f"?{PARAMETER}={following}", headers={"Cache-Control": "no-store"}) if is_there else None
 
 
 def _media_address(storage: MemoryMediaFileStorage, file_id: str) -> str:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -20,6 +20,7 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Message, Receive, Scope, Send
 
+from headlight.app import selection
 from headlight.app.server import front as front_module
 from headlight.app.server import worker as worker_module
 from headlight.app.server.affinity import COOKIE, is_document, named_worker, scope_of, worker_by_address
@@ -37,6 +38,7 @@ from tests.sessions.expected import answer, said
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows hands no sockets over")
 PAGE = "GET /?model=mini HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*"
 DRAIN_SECONDS = 5
+NAVIGATION = selection.widget_key("navigation")
 Result = TypeVar("Result")
 
 
@@ -284,6 +286,14 @@ def _use_with_others_cookie(client: Client, other: str) -> None:
     cookie.value = own
 
 
+def _pictures(url: str, cookies: Sequence[str]) -> list[bytes]:
+    """The page's picture as a tab has it that has the cookie of its own worker, or of another tab's."""
+    with Client(url, headers={"Cookie": cookies[0]}) as tab:
+        address = f"{url}/fetch/{tab.props(NAVIGATION)['picture']}/0"
+        answers = [requests.get(address, headers={"Cookie": cookie}, timeout=60) for cookie in cookies]
+    return [answer.content for answer in answers if answer.ok]
+
+
 def _fill(url: str, cookie: str, other: str) -> None:
     """Have a worker full, whose page then comes from the other as long as it is."""
 
@@ -315,6 +325,10 @@ def test_sessions_stay_with_their_worker_and_outlive_the_other(tmp_path: Path) -
             clients[number % 2].upload(f"{number}.txt", f"one two {number}".encode())
             assert f"one two {number}" in clients[number % 2].all_texts
         _use_with_others_cookie(clients[0], cookies[1])
+        own, by_other = _pictures(url, cookies)
+        assert own == by_other
+        assert b"PNG" in own
+        assert requests.get(f"{url}/fetch/unknown/0", timeout=60).status_code == 404
         _fill(url, *cookies)
         kept, lost = (clients[cookies.index(f"headlight_worker={number}")] for number in range(2))
         kept.close()
