@@ -51,7 +51,7 @@ def own(address: str) -> str:
 
 
 def elsewhere(request: Request) -> RedirectResponse | None:
-    """Where to ask for what this worker lacks: of each worker in turn, whatever the cookie says; None after the last."""
+    """Where to ask for what this worker lacks: each worker in turn, whatever the cookie says; None after the last."""
     asked = ASKED.search(request.url.query)
     following = int(asked[1]) + 1 if asked else 0
     is_there = _place is not None and following < settings().workers
