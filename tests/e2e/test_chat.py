@@ -18,6 +18,12 @@ TEMPLATE = (
     "{% if add_generation_prompt %}{{ bos_token }}assistant:{% endif %}"
 )
 
+# Whether each role stands to the left of its turn's first token, on the same line.
+IS_BEFORE = """marks => marks.map(mark => {
+    const [role, token] = [mark, mark.nextElementSibling].map(element => element.getBoundingClientRect());
+    return role.right <= token.left && role.bottom > token.top && role.top < token.bottom;
+})"""
+
 
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,6 +69,7 @@ def test_a_chat_of_three_turns_is_edited_gone_on_with_and_looked_at(app: Driver,
     app.settle()
     roles = app.page.locator(".block > .turn").all_inner_texts()
     assert roles == ["user", "assistant", "user", "assistant"]
+    assert app.page.locator(".block > .turn").evaluate_all(IS_BEFORE) == [True] * 4
     assert app.picture()
     query = Conversation.from_prompt(parse_qs(urlparse(app.page.url).query)["prompt"][0])
     assert [message["content"] for message in query.messages[:3]] == ["one two", "four five", "one two"]
