@@ -186,7 +186,7 @@ def _line_records(source: Path | bytes, column: str) -> Iterator[Record]:
     with open_text(source) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MAX_CHARACTERS), ""), start=1):
             if line.strip():
-                yield _object(f"Line {number}", number, line, column)
+                yield _object(f"Line {number}", number, line.removesuffix("\n"), column)
 
 
 def _object(where: str, number: int, text: str, column: str) -> Record:

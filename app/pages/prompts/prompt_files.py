@@ -10,7 +10,7 @@ from typing import Any
 
 from headlight.app.frame.prompt_list import Prompt
 from headlight.model.base.errors import InputError
-from headlight.model.text.conversation import Conversation
+from headlight.model.text.conversation import EXAMPLE, Conversation
 from headlight.model.text.encoding import check_text, open_text
 from headlight.model.text.records import (
     READERS,
@@ -126,6 +126,8 @@ def _prompt_place(record: Record) -> int:
     keys = [folded(name) for name in names]
     if PROMPT not in keys and keys.count(CHATS) == 1 and is_conversation(_value(record, keys.index(CHATS))):
         return keys.index(CHATS)
+    if PROMPT not in keys and keys.count(CHATS) == 1 and not record.is_header:
+        raise InputError(f"{where}: its “{CHATS}” is no list of turns, such as {EXAMPLE}.")
     if PROMPT not in keys:
         for name, value in zip(names, record.values, strict=False):
             if is_list_of_objects(value):

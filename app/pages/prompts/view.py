@@ -24,7 +24,7 @@ from headlight.model.base.errors import InputError
 from headlight.model.roles.statistics import HeadStatistics
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
-from headlight.model.text.conversation import is_conversation_prompt
+from headlight.model.text.conversation import Conversation, is_conversation_prompt
 
 CELL = 200  # characters of a prompt or label in the table; the prompt is opened, and the csv file written, in full
 OPENED_ON = "attention"
@@ -181,6 +181,7 @@ def _progress(rows: Sequence[Row]) -> None:
 def _table(rows: Sequence[Row], head: Head) -> None:
     statistic = selection.current().choices_of(Choices).statistic
     own, labels = _own_columns(rows, head, statistic), _label_columns(rows)
+    own[prompt_files.PROMPT] = [as_read(row.prompt.text) for row in rows]
     text, value, *others = (Column(name, list(map(cut, cells))) for name, cells in [*own.items(), *labels.items()])
     value = replace(value, decimals=3, help=TERMS[SCORES[statistic].term])
     chosen = row_table(
@@ -216,6 +217,17 @@ def _label_columns(rows: Sequence[Row]) -> dict[str, list[Cell]]:
     """A column for each label that any prompt has."""
     labels = [dict(row.prompt.labels) for row in rows]
     return {name: [row.get(name) for row in labels] for name in dict.fromkeys(name for row in labels for name in row)}
+
+
+def as_read(prompt: str) -> str:
+    """A prompt as a person reads it: of a conversation what each role says, in place of its JSON."""
+    if not is_conversation_prompt(prompt):
+        return prompt
+    try:
+        messages = Conversation.from_prompt(prompt).messages
+    except InputError:
+        return prompt
+    return " · ".join(f"{message['role']}: {message['content']}" for message in messages)
 
 
 def cut(cell: Cell) -> Cell:

@@ -51,6 +51,19 @@ def page(settings: dict[str, object], tables: Tables) -> AppTest:
     return opened
 
 
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        ("The cat", "The cat"),
+        ('[{"role":"user","content":"Hi"},{"role":"assistant","content":"<b>"}]', "user: Hi · assistant: <b>"),
+        ('{"messages":[{"role":"user","content":"Hi"}],"add_generation_prompt":false}', "user: Hi"),
+        ('[{"role":"user"}]', '[{"role":"user"}]'),
+    ],
+)
+def test_a_conversation_is_listed_as_it_is_read(prompt: str, read: str) -> None:
+    assert prompts.as_read(prompt) == read
+
+
 def _go_to(page: AppTest, slug: str) -> None:
     page.session_state["headlight"].page = slug  # what a click on the navigation does, which AppTest cannot do
     page.run()

@@ -151,14 +151,15 @@ def test_a_row_of_another_length_is_named_by_its_line() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"prompt": "a"', "Line 3 is not valid JSON"),
+        ('{"prompt": "a"', "Line 3 is not valid JSON (Expecting ',' delimiter, column 15)"),
         ("The cat", "Line 3 is not valid JSON"),
         ("[1]", "Line 3 is “[1]”, not an object"),
         ('"prompt"', "not an object"),
         ('{"text": "a"}', "Line 3 has no column or key “prompt” (found: “text”"),
         ('{"messages": [{"role": "user", "content": null}]}', "Line 3: Turn 1 has no text under “content”"),
         ('{"messages": [{"from": "human", "value": "a"}]}', "Line 3: Turn 1 has no text under “role”"),
-        ('{"messages": "Hi"}', "Line 3 has no column or key “prompt” (found: “messages”"),
+        ('{"messages": "Hi"}', "Line 3: its “messages” is no list of turns, such as [{"),
+        ('{"messages": [], "id": 1}', "Line 3: its “messages” is no list of turns, such as [{"),
         ('{"talk": [{"from": "human", "value": "a"}]}', "Line 3: its “talk” is a conversation of several"),
         ('{"data": [{"prompt": "a"}]}', "Line 3: its “data” is a list of objects, not one text: write that list alone"),
         ('{"prompt": "a", "prompt": "b"}', "Line 3: it names 'prompt' twice, of which the first would be lost"),
