@@ -255,9 +255,9 @@ def may_think(name: str) -> bool:
     model: Transformer | None = _opened().peek(name)
     if model is not None:
         return model.tokenizer is not None and model.tokenizer.may_think
-    folder = os.path.expanduser(_source(name))
-    is_local = os.path.isdir(folder) and (name in _in_folder() or any_model_allowed())
-    return is_local and may_ask_to_think(Path(folder))
+    at = os.path.expanduser(_source(name))
+    is_local = os.path.exists(at) and (name in _in_folder() or any_model_allowed())
+    return is_local and may_ask_to_think(Path(at))
 
 
 def stamps_when_opened(name: str) -> stamps.Stamps:

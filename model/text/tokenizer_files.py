@@ -41,6 +41,7 @@ WITHOUT = "Without its files the folder opens for token ids, from Python."
 RUNS_CODE = f"It is made by code that lies in the folder (auto_map), which is not run here. {CONVERT}"
 SPACE = "▁"  # U+2581, which stands for a space in SentencePiece's pieces
 PACKAGE = re.compile(r"need to install ([\w-]+)")  # in transformers' messages
+GGUF_HEAD = 2**25  # bytes, in which the template of a GGUF file stands, before its tensors
 MAX_REASON = 160  # characters of what another library says of a file
 
 Encode = Callable[[str, bool, bool], list[int]]  # a text, whether special tokens stand around it, and are parsed in it
@@ -84,7 +85,10 @@ def may_have_chat_template(folder: Path) -> bool:
 
 
 def may_ask_to_think(folder: Path) -> bool:
-    """Whether a folder's chat template seems to ask if the model is to think first, from a look at its files."""
+    """Whether the chat template in a folder, or in a GGUF file, seems to ask if the model is to think first."""
+    if folder.suffix.lower() == ".gguf" and folder.is_file():
+        with folder.open("rb") as file:
+            return THINKS.encode() in file.read(GGUF_HEAD)
     files = filter(Path.is_file, (folder / name for name in ("chat_template.jinja", CONFIG)))
     return any(THINKS in path.read_text(encoding="utf-8", errors="replace") for path in files)
 

@@ -8,6 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 from headlight.model import Conversation, Tokenizer
 from headlight.model.base.errors import InputError
+from headlight.model.text.tokenizer_files import may_ask_to_think
 from headlight.model.text.turns import BY_TEMPLATE, turns_of
 from tests.model.text.chat_templates import TEMPLATES, write_chat
 
@@ -49,6 +50,15 @@ def test_tokens_are_those_of_transformers(folder: Path) -> None:
                     compared += 1
     assert compared >= 20
     assert ours.may_think == ("enable_thinking" in theirs.chat_template)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_look_at_the_files_says_whether_a_template_asks_to_think(name: str, tmp_path: Path) -> None:
+    asks = "enable_thinking" in TEMPLATES[name]
+    assert may_ask_to_think(write_chat(tmp_path, name)) == asks
+    gguf = tmp_path / "model.gguf"
+    gguf.write_bytes(b"GGUF" + TEMPLATES[name].encode() + b"\xff")
+    assert may_ask_to_think(gguf) == asks
 
 
 def test_turns_part_the_tokens(folder: Path) -> None:
