@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from headlight.app.runs import models, runs
+from headlight.app.runs.runs import EditedInputs
 from headlight.app.selection import Selection
 from headlight.app.selection.choices import Extent
 from headlight.model.base.errors import HeadlightError
 from headlight.model.runs.comparison import Comparison, compare
-from headlight.model.runs.run import Run
 
 
 def for_selection(chosen: Selection) -> Comparison:
@@ -16,11 +16,15 @@ def for_selection(chosen: Selection) -> Comparison:
     Raises:
         HeadlightError: one of them cannot be had, or their tokens cannot be compared; the message says why.
     """
-    a = runs.run(chosen.model, chosen.prompt, chosen.bos)
+    inputs: list[EditedInputs] = [(chosen.model, chosen.prompt, chosen.bos, ())]
+    if chosen.compares:
+        inputs.append(_b(chosen))
+    runs.use(inputs)
+    a = runs.run(*inputs[0])
     if not chosen.compares:
         return Comparison(a)
     try:
-        b = _b(chosen)
+        b = runs.run(*inputs[1])
     except HeadlightError as error:
         raise type(error)(f"B: {error}") from error
     return compare(a, b, chosen.align)
@@ -45,11 +49,11 @@ def waiting_text(chosen: Selection) -> str:
     return f"Opening the model: {takes}…" if takes else "Running the model…"
 
 
-def _b(chosen: Selection) -> Run:
-    """Another prompt's run, or run A with the edits that are switched on."""
+def _b(chosen: Selection) -> EditedInputs:
+    """Inputs of another prompt's run, or of run A with the edits that are switched on."""
     if chosen.prompt_b is None:
-        return runs.run(chosen.model, chosen.prompt, chosen.bos, chosen.edits_on)
-    return runs.run(chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos)
+        return chosen.model, chosen.prompt, chosen.bos, chosen.edits_on
+    return chosen.model_b or chosen.model, chosen.prompt_b, chosen.bos, ()
 
 
 def within(chosen: Selection, comparison: Comparison) -> Selection:

@@ -47,9 +47,11 @@ def held_bytes(value: object) -> int:
 class ByteCache:
     """Least-recently-used cache with a limit in bytes; thread-safe.
 
-    The newest is kept even if it alone is larger than the bound: it is what somebody is looking at. Values of up to a
-    sixteenth of the bound, such as the pieces of a map, do not give way to larger ones, such as the runs that every
-    piece needs, until they take half of it: else each piece would push out the last, and no map become whole.
+    The newest is kept even if it alone is larger than the bound: it is what somebody is looking at. So are the values
+    `in_use`, such as both runs of a comparison: else each of two long runs would push out the other, and every click
+    would compute both again. Values of up to a sixteenth of the bound, such as the pieces of a map, do not give way to
+    larger ones, such as the runs that every piece needs, until they take half of it: else each piece would push out the
+    last, and no map become whole.
     """
 
     # Not cachetools' LRUCache: it refuses a value larger than its bound, has no look that is no use, and its decorator,
@@ -60,6 +62,7 @@ class ByteCache:
     ) -> None:
         self._bound, self._size, self._tell, self._held = bound, size, tell, 0
         self._small, self._share_of_small, self._held_by_small = bound // 16, bound // 2, 0
+        self._in_use: tuple[Hashable, ...] = ()
         self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int]]()
         self._making = WeakValueDictionary[Hashable, Any]()  # a lock a key, for as long as somebody holds or awaits it
 
@@ -77,6 +80,11 @@ class ByteCache:
             value = make()
             self._put(key, value, self._size(value))
             return value
+
+    def use(self, keys: tuple[Hashable, ...]) -> None:
+        """Keep the values of these keys, in place of those that were in use before, until others are."""
+        with self._lock:
+            self._in_use = keys
 
     def find(self, key: Hashable) -> Any:
         """The value kept under the key; None if there is none."""
@@ -99,11 +107,10 @@ class ByteCache:
                 self._let_go(oldest)
 
     def _oldest(self) -> Hashable | None:
-        """Value to evict first: of the evictable ones the least recently used, never the newest."""
+        """Value to evict first: of the evictable ones the least recently used, never the newest or one in use."""
         spared = self._small if self._held_by_small <= self._share_of_small else -1
-        giving_way = (key for key, (_, nbytes) in self._kept.items() if nbytes > spared)
-        oldest = next(giving_way, None)
-        return None if next(giving_way, None) is None else oldest
+        giving_way = [key for key, (_, nbytes) in self._kept.items() if nbytes > spared]
+        return next((key for key in giving_way[:-1] if key not in self._in_use), None)
 
     def _let_go(self, key: Hashable) -> None:
         if key in self._kept:

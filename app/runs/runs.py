@@ -84,6 +84,11 @@ def run(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...] = ()) 
     return keep(key, lambda: _run_anew(model_name, prompt, bos, edits))
 
 
+def use(inputs: Sequence[EditedInputs]) -> None:
+    """Keep these runs, even if together they are larger than the cache, until other runs are used."""
+    _results().use(tuple(run_key(*each) for each in inputs))
+
+
 def inputs_of(made: Run) -> EditedInputs:
     """Inputs of a run."""
     return made.source.name, made.prompt, made.bos, made.edits

@@ -32,6 +32,16 @@ def test_without_b_the_axis_is_that_of_a(folder: str) -> None:
     assert comparison.positions(comparison.a) == tuple(range(len(comparison.labels)))
 
 
+def test_both_runs_are_kept_where_together_they_are_larger_than_the_cache(
+    folder: str, settings: dict[str, object]
+) -> None:
+    settings["cache_gib"] = 1e-9  # less than either
+    first, again = _of(folder, prompt_b=B), _of(folder, prompt_b=B)
+    assert (again.a, again.b) == (first.a, first.b)
+    assert _of(folder, prompt_b=A + B).a is first.a
+    assert _of(folder, prompt_b=B).b is not first.b
+
+
 def test_tokens_of_one_run_alone_are_marked(folder: str) -> None:
     comparison = _of(folder, prompt_b=B)
     marked = [

@@ -112,6 +112,24 @@ def test_what_alone_is_too_large_is_kept_until_the_next_comes() -> None:
     assert (cache.keys, cache.nbytes) == (("small",), 1)
 
 
+def test_what_is_in_use_is_kept_even_where_it_is_too_large_together() -> None:
+    cache, made = ByteCache(bound=10), []
+
+    def make(name: str) -> np.ndarray:
+        made.append(name)
+        return np.ones(8, np.uint8)
+
+    cache.get("before", lambda: make("before"))
+    cache.use(("a", "b"))
+    for name in "abab":
+        cache.get(name, lambda name=name: make(name))
+    assert made == ["before", "a", "b"]
+    assert cache.keys == ("a", "b")
+    cache.use(("c",))
+    cache.get("c", lambda: make("c"))
+    assert (cache.keys, cache.nbytes) == (("c",), 8)
+
+
 def test_unwanted_values_are_let_go_of() -> None:
     cache = ByteCache(bound=100, size=len)
     for word in ("one", "three", "two"):
