@@ -12,7 +12,7 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import passes
-from headlight.app.runs.jobs import Jobs
+from headlight.app.runs.jobs import Cost, Jobs, as_long
 from headlight.app.server import presses
 
 Value = TypeVar("Value")
@@ -31,10 +31,12 @@ def offer(
     seconds: float | None,
     at_once: float | None = None,
     about: str = "about",
+    cost: Cost = as_long,
 ) -> bool:
     """Start missing work: at once where that is quick and was not stopped, else on a click; return whether it started.
 
-    Without an estimate in `seconds` it waits for a click.
+    Without an estimate in `seconds` it waits for a click. `cost` is a piece's estimate, where one takes longer than
+    another.
     """
     if work.halt_if_lost(missing):
         st.rerun()  # the bar, which says so, may stand above and have been drawn
@@ -42,13 +44,13 @@ def offer(
         return False
     quick = seconds is not None and seconds <= (AT_ONCE if at_once is None else at_once)
     if quick and not work.stopped and not work.halted:
-        work.start(missing)
+        work.start(missing, cost)
         return True
     takes = "" if seconds is None else f" ({f'{about} {_time(seconds)}' if seconds >= 1 else 'less than a second'})"
     st.button(
         plain(f"{label}{takes}"),
         type="primary",
-        on_click=lambda: work.start(missing),
+        on_click=lambda: work.start(missing, cost),
         key=selection.widget_key(f"start_{key}"),
     )
     return False

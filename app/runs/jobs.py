@@ -15,6 +15,13 @@ from headlight.model.base.errors import HeadlightError
 
 MAX_REFUSED = 10_000  # the last ones, whose reasons a session keeps
 SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard
+Cost = Callable[[Any], float]
+"""What a job takes, in any unit that all have."""
+
+
+def as_long(job: object) -> float:
+    """Each job takes as long as another."""
+    return 1.0
 
 
 @dataclass
@@ -23,7 +30,7 @@ class Jobs:
 
     `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
     end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.
-    `batch` are all jobs that were started since the page last had nothing to do.
+    `batch` are all jobs that were started since the page last had nothing to do. `costs` are those of the started ones.
     """
 
     waiting: tuple[Any, ...] = ()
@@ -33,6 +40,7 @@ class Jobs:
     halted: str = ""
     stopped: bool = False
     spent: float = 0.0
+    costs: dict[Hashable, float] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -41,17 +49,20 @@ class Jobs:
 
     @property
     def seconds_left(self) -> float | None:
-        """Remaining seconds at the average pace; None before any job was done."""
-        return self.spent / self.done * len(self.waiting) if self.done else None
+        """Remaining seconds at the average pace by cost; None before any job with a cost was done."""
+        left = sum(self.costs[job] for job in self.waiting)
+        done = sum(self.costs.values()) - left
+        return self.spent / done * left if self.done and done > 0 else None
 
     def keep_to(self, wanted: Collection[Hashable]) -> None:
         """Drop waiting jobs that are no longer needed."""
         if self.waiting and self.waiting[-1] not in wanted:
             self.start(())
 
-    def start(self, wanted: Sequence[Hashable]) -> None:
+    def start(self, wanted: Sequence[Hashable], cost: Cost = as_long) -> None:
         """Start these jobs, each once, except those that were refused before."""
         self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
+        self.costs = {job: cost(job) for job in self.waiting}
         self.batch = self.batch.union(self.waiting) if wanted else frozenset()
         self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
 

@@ -4,7 +4,7 @@ What comes of a piece is in the cache of runs under the map's name, which says e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
@@ -56,11 +56,12 @@ class PatchQuestion:
 
 @dataclass(frozen=True)
 class Piece:
-    """Cells of a map that follow one another, row by row."""
+    """Cells of a map that follow one another, row by row, and their estimated time."""
 
     question: PatchQuestion
     start: int
     stop: int
+    seconds: float = field(compare=False)
 
 
 def patching_of(question: PatchQuestion) -> Patching:
@@ -90,6 +91,8 @@ def cells_of(question: PatchQuestion) -> Cells:
 def pieces_of(question: PatchQuestion) -> tuple[Piece, ...]:
     """The map in pieces, each quick and within the memory that a run may take.
 
+    The quickest come first, as those of the last layers are: something is on the screen at once.
+
     Raises:
         InputError: the model has no such map, or not even one variant fits.
     """
@@ -98,19 +101,21 @@ def pieces_of(question: PatchQuestion) -> tuple[Piece, ...]:
     costs = [_seconds(cells, variant) for variant in cells.grid.variants]
     for place, cost in enumerate(costs):
         if cost and n_run and (planned + cost > PIECE_SECONDS or n_run >= most):
-            pieces.append(Piece(question, start, place))
+            pieces.append(Piece(question, start, place, planned))
             start, planned, n_run = place, 0.0, 0
         planned, n_run = planned + cost, n_run + bool(cost)
-    return (*pieces, Piece(question, start, len(costs)))
+    pieces.append(Piece(question, start, len(costs), planned))
+    return tuple(sorted(pieces, key=seconds_of))
 
 
 def seconds(pieces: Sequence[Piece]) -> float:
-    """Estimated time of these variants, which belong to one map."""
-    if not pieces:
-        return 0.0
-    cells = cells_of(pieces[0].question)
-    variants = cells.grid.variants
-    return sum(_seconds(cells, variant) for piece in pieces for variant in variants[piece.start : piece.stop])
+    """Estimated time of these pieces."""
+    return sum(map(seconds_of, pieces))
+
+
+def seconds_of(piece: Piece) -> float:
+    """Estimated time of one piece."""
+    return piece.seconds
 
 
 def _seconds(cells: Cells, variant: Variant) -> float:

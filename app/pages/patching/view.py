@@ -208,7 +208,7 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     missing = progress.missing(work, pieces, analysis.is_done, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
-    progress.offer(work, missing, label, "patching", analysis.seconds(missing), AT_ONCE)
+    progress.offer(work, missing, label, "patching", analysis.seconds(missing), AT_ONCE, cost=analysis.seconds_of)
 
 
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."

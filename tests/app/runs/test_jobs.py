@@ -23,6 +23,9 @@ def test_what_is_left_is_told_by_the_pace_so_far(monkeypatch: pytest.MonkeyPatch
     assert (work.done, work.seconds_left) == (2, 4.0)
     work.start([7, 8])
     assert work.seconds_left is None
+    work.start([1, 2, 7], cost=float)
+    work.step(do)
+    assert work.seconds_left == 18.0  # of a job of cost 1 in 2 seconds
 
 
 def test_a_stopped_work_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
