@@ -17,6 +17,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
+from headlight.model.text.conversation import Conversation
 
 SPREAD = 0.25  # a largest weight below it singles out no token
 HOW = "Lines and colours: {quantity}{origin}. Point at another token to see where the head looks from there."
@@ -45,7 +46,15 @@ def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -
     run = comparison.a
     row = attend(run, *head, range(place, place + 1)).pattern[0].numpy()
     side = "A: " if comparison.b is not None else ""
-    return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run))}"
+    where = ", where the answer begins," if place == answer_start(run) else ""
+    return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run), where)}"
+
+
+def answer_start(run: Run) -> int | None:
+    """The last token of a chat in which the model is to answer: the template's own, which by itself says nothing."""
+    if not run.turns or run.written or not Conversation.from_prompt(run.prompt).add_generation_prompt:
+        return None
+    return len(run.tokens) - 1
 
 
 def looked_from(axis: Axis, chosen: Selection) -> int | None:
@@ -73,6 +82,7 @@ def sentence(
     row: Float32[np.ndarray, " key"],
     query: int,
     sinks: Sequence[int] = (),
+    where: str = "",
 ) -> str:
     """Where a token looks in a head, by its largest weight: what kind of token that is, in the prompt's own words.
 
@@ -85,10 +95,11 @@ def sentence(
         row: the head's weights from the query to each key, NaN where it cannot look.
         query: the token that looks.
         sinks: tokens other than the first on which many heads rest.
+        where: what is said of the query behind its name.
     """
     key = int(np.nanargmax(row))
     here, there = (quoted_word(words[place], place) for place in (query, key))
-    return f"{here} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
+    return f"{here}{where} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
 
 
 def _looks_at(

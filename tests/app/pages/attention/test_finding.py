@@ -1,13 +1,21 @@
 """The sentence over the text: what a head does at a token, for rows of which it is plain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from headlight.app.pages.attention.finding import sentence
+from headlight.app.pages.attention.finding import answer_start, finding, sentence
+from headlight.app.runs import comparisons
+from headlight.app.selection import Selection
+from headlight.model import Conversation
+from headlight.model.attention.axis import axis_of
 
 LABELS = ["<|endoftext|>", "The", "␣small", "␣key", ".", "␣small"]
 TOKENS = [0, 5, 7, 8, 9, 7]
 HERE = "“small”"
+SAID = {"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}
+OPEN_ENDED = Conversation(SAID, add_generation_prompt=False, continue_final_message=True)
 
 
 def row(*largest: tuple[int, float]) -> np.ndarray:
@@ -41,3 +49,15 @@ def test_what_cannot_be_looked_at_is_never_the_largest() -> None:
     bidirectional = sentence("L0H0", LABELS, TOKENS, row((5, 0.9)), 2)
     assert bidirectional == f"{HERE} looks at a later {HERE} (head L0H0, 0.90)."
     assert sentence("L0H0", LABELS, TOKENS, row((3, 0.9)), 1) == "“The” looks at “key”, 2 tokens on (head L0H0, 0.90)."
+
+
+def test_where_an_answer_begins_the_sentence_says_so(chat_folder: str) -> None:
+    """The template's own last token, such as a line break, says nothing by itself."""
+    chosen = Selection(model=chat_folder, prompt="one two", bos="chat")
+    comparison = comparisons.for_selection(chosen)
+    said = finding(comparison, (0, 0), axis_of(comparison, "token", "tokens"), chosen)
+    assert said.startswith("“:”, where the answer begins, ")
+    pinned = replace(chosen, queries=(1,))
+    assert "answer" not in finding(comparison, (0, 0), axis_of(comparison, "token", "tokens"), pinned)
+    for other in (replace(chosen, bos=True), replace(chosen, prompt=OPEN_ENDED.to_prompt())):
+        assert answer_start(comparisons.for_selection(other).a) is None
