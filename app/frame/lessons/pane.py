@@ -160,7 +160,7 @@ def _verdict(now: LessonState, views: Sequence[View]) -> dict[str, Any] | None:
         right = is_right(answer, value, check.tolerance)
     except HeadlightError as error:
         return {"step": step, "answer": answer, "right": None, "text": str(error)}
-    return {"step": step, "answer": answer, "right": right, "text": f"The model says {written(value)}."}
+    return {"step": step, "answer": answer, "right": right, "text": f"The model says {written(value, answer)}."}
 
 
 def _no_answer() -> None:

@@ -328,8 +328,8 @@ def _names(token: str) -> set[str]:
     return {plain, plain.strip("<|>"), "bos", "eos"} if is_special else {plain}
 
 
-def written(value: Value) -> str:
-    """A value as a sentence names it."""
+def written(value: Value, answer: str = "") -> str:
+    """A value as a sentence names it: a number in percent where the answer to it is."""
     if isinstance(value, float):
-        return f"{value:.3g}".replace("-", "−")
+        return (f"{100 * value:.3g}%" if "%" in answer else f"{value:.3g}").replace("-", "−")
     return " or ".join(value) if isinstance(value, tuple) else f"“{value.replace('␣', ' ').strip() or value}”"

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from headlight.app.frame.lessons.quantities import compute, is_right, is_shown_as, read_number, read_quantity
+from headlight.app.frame.lessons.quantities import (
+    compute,
+    is_right,
+    is_shown_as,
+    read_number,
+    read_quantity,
+    written,
+)
 from headlight.app.selection import Selection
 from headlight.model import AblateHeads, Comparison, Transformer, compare, load, run_prompt
 from headlight.model.base.errors import InputError
@@ -146,3 +153,7 @@ def test_a_shown_number_is_the_value_rounded() -> None:
 def test_a_quantity_says_its_run_and_its_kind() -> None:
     assert read_quantity('probability " key" in B').side == "B"
     assert read_quantity("top 2 induction").kind == "head"
+
+
+def test_a_number_is_named_in_percent_to_whoever_answers_in_percent() -> None:
+    assert (written(0.00657), written(0.00657, "0.7%"), written(-1.5, "2")) == ("0.00657", "0.657%", "−1.5")
