@@ -47,7 +47,9 @@ class Settings:
         1, "processes that serve: each has its share of threads, runs, sessions and memory", between=(1, 64)
     )
     models_gib: float = _set(4.0, "memory for open models, mapped files counted in full", between=GIB_RANGE)
-    cache_gib: float = _set(1.0, "memory for runs that are kept", between=GIB_RANGE)
+    cache_gib: float = _set(
+        1.0, "memory for runs that are kept; the two that a page compares may take more", between=GIB_RANGE
+    )
     run_gib: float = _set(1.5, "memory that one run may take by estimate", between=GIB_RANGE)
     run_seconds: float = _set(120.0, "seconds that one run may take by estimate", between=(0, 86_400))
     runs_at_once: int = _set(2, "runs at a time", between=(1, 64))
