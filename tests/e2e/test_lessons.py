@@ -80,6 +80,7 @@ def test_a_teacher_writes_a_lesson_that_two_browsers_do_at_once(browser: Browser
         pane.get_by_role("button", name="Add this step").click()
         draft = pane.get_by_label("The lesson so far")
         expect(draft).to_have_value(re.compile("Check: attended L1H1 5"))
+        expect(pane.get_by_label("Checked against")).to_have_value("")  # the next step begins anew
         with teacher.page.expect_download() as saved:
             pane.get_by_role("button", name="Download").click()
         for student in students:

@@ -49,11 +49,12 @@ class LessonForm {
 
   /** @param {LessonPaneProps} props */
   update({ draft, share, error, offered }) {
-    const { draft: whole, title, part, text, question, shown, tolerance, answer } = this.fields;
-    if (draft !== whole.value) for (const field of [title, part, text, question, shown, tolerance, answer]) field.value = "";
+    const { draft: whole, ...ofStep } = this.fields;
+    if (draft !== whole.value) for (const field of Object.values(ofStep)) field.value = "";
     whole.value = draft;
     keepItem(DRAFT, draft);
     this.offer(offered);
+    this.offerTolerance();
     this.error.replaceChildren(...sayError(error));
     const tryIt = buttonOf("Try it", () => this.tell("try"));
     const save = buttonOf("Download", () => download(draft));
@@ -72,7 +73,6 @@ class LessonForm {
     const options = offered.map(([value, meaning]) => Object.assign(element("option", "", meaning), { value }));
     const none = Object.assign(element("option", "", "nothing: a question to think about"), { value: "" });
     this.fields.check.replaceChildren(none, ...options);
-    this.offerTolerance();
   }
 
   offerTolerance() {
