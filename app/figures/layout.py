@@ -1,5 +1,7 @@
 """Plots in rows in one figure: where each lies, its axes, legend and colour bar, in the light or the dark template."""
 
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,9 +20,11 @@ SHARES = ("probability", "Jaccard")  # units whose axis ends at 1, in percent
 CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER, NARROW_LETTER = 6.5, 5.0  # pixels of a letter, and of one in words of narrow ones
-TITLE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 30, 26, 46, 44, 20  # pixels
+TITLE, TITLE_LINE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 30, 18, 26, 46, 44, 20  # pixels
+LONGEST_TITLE = 48  # letters of a title's line, which a phone has room for
 BESIDE_ROWS = 170  # pixels that a phone has beside long names of rows
 MANY = 20  # counted places or layers, of which Plotly names as many as the window has room for
+EVERY = 5  # of many that are counted behind another, such as the embedding, has its name
 CLOSEST = 14  # pixels between two labels along an axis
 ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2, 5)]  # along a logarithmic axis
 
@@ -152,15 +156,18 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
 
 def _head(plot: Plot, row: Sequence[Plot]) -> int:
     """Pixels over a plot: for its title, and for its legend or its colour bar."""
+    title = TITLE + TITLE_LINE * (len(_title_lines(plot.title)) - 1)
     named = [str(trace["name"]) for trace in plot.traces if trace.get("showlegend", True)]
     wanted = sum(len(name) + 8 for name in named) * LETTER
     wide = min(_width(plot, row), BESIDE_ROWS) if letters(plot.y.labels, LONGEST_ROW) > LONGEST else _width(plot, row)
     lines = -(-wanted // wide) if plot.colours is None else 0
-    return round(TITLE + LEGEND_LINE * lines + (COLOUR_BAR if plot.colours else 0))
+    return round(title + LEGEND_LINE * lines + (COLOUR_BAR if plot.colours else 0))
 
 
 def _foot(plot: Plot, row: Sequence[Plot]) -> float:
     """Pixels under a plot: for its axis, whose labels stand upright where they have no room."""
+    if _is_counted(plot.x.labels[1:]):
+        return AXIS + GAP
     longest = letters(plot.x.labels)
     all_of_them = sum(letters([each]) for each in plot.x.labels) if plot.x.at else len(plot.x.labels) * longest
     upright = all_of_them * LETTER > 0.8 * _width(plot, row)
@@ -193,13 +200,14 @@ def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float,
 
 def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     look: dict[str, Any] = {"title": {"text": escape(axis.title)}}
-    counted = axis.labels[0].removesuffix("0") if axis.labels else ""
-    if len(axis.labels) > MANY and all(label == f"{counted}{place}" for place, label in enumerate(axis.labels)):
-        ends = (-0.5, len(axis.labels) - 0.5)
-        look |= {"range": ends, "tickprefix": escape(counted), "showgrid": False, "zeroline": False}
+    if _is_counted(axis.labels):
+        ends, prefix = (-0.5, len(axis.labels) - 0.5), axis.labels[0].removesuffix("0")
+        look |= {"range": ends, "tickprefix": escape(prefix), "showgrid": False, "zeroline": False}
     elif axis.labels:
         step = max(1, round(CLOSEST * len(axis.labels) / pixels + 0.49))
         places = list(range(0, len(axis.labels), step))
+        if _is_counted(axis.labels[1:]):
+            places = [0, *range(1 + EVERY, len(axis.labels), EVERY)]
         ends = axis.ends or (-0.5, len(axis.labels) - 0.5)
         look |= {
             "tickmode": "array",
@@ -216,6 +224,12 @@ def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
     return look
 
 
+def _is_counted(labels: Sequence[str]) -> bool:
+    """Whether these are many, each no more than its number behind what all have in common."""
+    prefix = labels[0].removesuffix("0") if labels else ""
+    return len(labels) > MANY and all(label == f"{prefix}{place}" for place, label in enumerate(labels))
+
+
 def _round(tick: float) -> str:
     return f"{tick:,.0f}" if tick >= 1e4 else number(tick)
 
@@ -225,7 +239,13 @@ def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
     left = -NARROW_LETTER * letters(plot.y.labels, LONGEST_ROW)
     look = {"showarrow": False, "font": {"size": FIGURE, "weight": 600}, "xshift": left}
-    return {"text": escape(plot.title), **look, **place}
+    return {"text": "<br>".join(map(escape, _title_lines(plot.title))), "align": "left", **look, **place}
+
+
+def _title_lines(title: str) -> list[str]:
+    """A title's lines, about as long as each other."""
+    n_lines = math.ceil(len(title) / LONGEST_TITLE)
+    return textwrap.wrap(title, min(LONGEST_TITLE, len(title) // max(1, n_lines) + 6), break_on_hyphens=False) or [""]
 
 
 def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Figures hold the numbers that they are given, under labels that are text, with units on axes and colour bars."""
 
+import html
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import torch
 from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.bar_list import ROOM
-from headlight.app.figures.layout import LEGEND_LINE, TEMPLATES, Axis, Plot, figure
+from headlight.app.figures.layout import LEGEND_LINE, LONGEST_TITLE, TEMPLATES, TITLE_LINE, Axis, Plot, figure
 from headlight.app.server import theme
 from headlight.model.attention.residual import decompose, layer_cosine, stream_norms
 from headlight.model.measure import Measure
@@ -231,9 +232,9 @@ def test_figures_come_without_the_page_and_plotly_with_the_first_of_them() -> No
 
 
 def test_a_file_of_a_figure_names_no_server(tmp_path: Path) -> None:
-    html = figures.next_tokens(HOSTILE, SQUARE[0]).to_html(include_plotlyjs=False, config=dict(figures.CONFIG))
-    assert "http" not in html.replace("&lt;", "")
-    assert "<script src" not in html
+    written = figures.next_tokens(HOSTILE, SQUARE[0]).to_html(include_plotlyjs=False, config=dict(figures.CONFIG))
+    assert "http" not in written.replace("&lt;", "")
+    assert "<script src" not in written
 
 
 def test_counted_places_are_named_as_the_window_has_room() -> None:
@@ -245,6 +246,24 @@ def test_counted_places_are_named_as_the_window_has_room() -> None:
         assert drawn.layout.xaxis.range == (-0.5, 63.5)
         assert drawn.layout.xaxis.tickprefix == before
         assert (drawn.layout.xaxis.ticktext is None) == (before is not None)
+
+
+def test_many_layers_behind_the_embedding_are_named_where_a_phone_has_room() -> None:
+    """One and thirty names would stand over one another: the first and every fifth layer are named."""
+    plot = Plot("", Axis("after layer", ["embed", *(f"L{layer}" for layer in range(30))]), Axis("share"), [])
+    axis = figure([[plot]]).layout.xaxis
+    assert axis.ticktext == ("embed", "L5", "L10", "L15", "L20", "L25")
+    assert axis.tickvals == (0, 6, 11, 16, 21, 26)
+
+
+def test_a_long_title_has_lines_of_a_phones_width_and_room_for_them() -> None:
+    long = "L26H0 over the rows: <b>direct</b> effect on the logit difference"
+    short, wrapped = (figure([[Plot(title, Axis("logits"), Axis(""), [])]]).layout for title in ("Effect", long))
+    assert short.annotations[0].text == "Effect"
+    lines = wrapped.annotations[0].text.split("<br>")
+    assert html.unescape(" ".join(lines)) == long
+    assert all(len(html.unescape(line)) <= LONGEST_TITLE for line in lines)
+    assert wrapped.height - short.height == TITLE_LINE * (len(lines) - 1) > 0
 
 
 def test_a_legend_over_long_names_of_rows_has_the_lines_of_a_phone() -> None:
