@@ -161,6 +161,8 @@ def test_a_dark_phone_shows_many_steps_without_scrolling_sideways(browser: Brows
     page.goto(f"{address}&steps=64")
     expect(page.locator(".chip").first).to_be_visible(timeout=FIRST_DRAWING)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollWidth <= main.clientWidth")
+    row, track = (page.locator(name).first.evaluate("box => box.clientWidth") for name in (".row", ".row .track"))
+    assert track > row / 2  # its numbers stand below it
     page.locator(".chip").nth(63).tap()
     expect_click(page, 63)
     context.close()
