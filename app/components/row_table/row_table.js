@@ -10,7 +10,7 @@ const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
 const LONG = 60; // letters of a cell that has the room which the other columns leave
-const WIDEST = 36; // letters of any other column beside it
+const WIDEST = 36; // letters of any other column beside it, if the long one is over twice as long
 // Letters beside their own: the room around them, the arrow behind a name, and the mark of a row that can be chosen.
 const ROOM = { cell: 3, name: 5, mark: 4 };
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
@@ -119,7 +119,7 @@ class RowTable {
   }
 
   // A column is as wide as its longest cell, and no wider as rows come into sight. All share the room that is left, but
-  // where there are long texts the column of the longest has it.
+  // where there are long texts their columns have it.
   setWidths() {
     /** @type {(column: TableColumn) => number} */
     const longest = (column) => {
@@ -127,9 +127,10 @@ class RowTable {
       return lengths.reduce((most, length) => Math.max(most, length), 0);
     };
     const lengths = this.columns.map(longest);
-    const roomy = lengths.indexOf(Math.max(...lengths));
-    const shared = lengths[roomy] <= LONG;
+    const longestOfAll = Math.max(...lengths);
+    const shared = longestOfAll <= LONG;
     const most = shared ? LONG : WIDEST;
+    const isRoomy = lengths.map((length) => !shared && length > WIDEST && 2 * length >= longestOfAll);
     const letters = this.columns.map(({ name }, place) => {
       const mark = this.choosable && place === 0 ? ROOM.mark : 0;
       return mark + Math.max(ROOM.cell + Math.min(most, lengths[place]), ROOM.name + Math.min(most, name.length));
@@ -138,13 +139,14 @@ class RowTable {
     const widths = letters.map((count, place) => {
       const width = element("col");
       if (shared) width.style.width = `${(100 * count) / all}%`;
-      else if (place !== roomy) width.style.width = `${count}ch`;
+      else if (!isRoomy[place]) width.style.width = `${count}ch`;
       return width;
     });
     this.widths.replaceChildren(...widths);
-    this.table.style.setProperty("--roomy", shared ? `${letters[roomy]}ch` : "min(24ch, 55vw)");
-    this.table.style.setProperty("--others", `${all - letters[roomy]}ch`);
-    this.table.classList.toggle("pinned", shared || roomy > 0);
+    const others = letters.reduce((sum, count, place) => sum + (isRoomy[place] ? 0 : count), 0);
+    this.table.style.setProperty("--roomy", `calc(${isRoomy.filter(Boolean).length} * min(24ch, 55vw))`);
+    this.table.style.setProperty("--others", `${others}ch`);
+    this.table.classList.toggle("pinned", !isRoomy[0]);
   }
 
   /** @param {number | null} chosen */

@@ -23,6 +23,13 @@ KINDS = [
     Column("tokens", [["·the", HOSTILE], ["a"], []]),
 ]
 
+# Two columns of texts that are long, beside numbers.
+TWO_LONG = [
+    Column("number", [1, 2]),
+    Column("queries", [["abouts", "according"] * 5, ["ur"]]),
+    Column("keys", [["naissance"] * 6, ["ground"]]),
+]
+
 
 def many(count: int) -> list[Column]:
     """So many rows, numbered, with a number that falls from the first to the last."""

@@ -12,6 +12,8 @@ epoch = st.session_state.setdefault("epoch", 0)
 columns = rows.many(int(st.query_params["many"])) if "many" in st.query_params else rows.COLUMNS
 if "kinds" in st.query_params:
     columns = rows.KINDS
+if "two" in st.query_params:
+    columns = rows.TWO_LONG
 if st.toggle("other values"):
     columns = [columns[0], replace(columns[1], cells=list(range(len(columns[1].cells)))), *columns[2:]]
 if st.toggle("first two", on_change=lambda: st.session_state.update(epoch=epoch + 1)):

@@ -235,6 +235,13 @@ def test_a_columns_help_and_a_cell_that_is_cut_off_are_told_at_the_pointer(open_
     assert LONG.split()[0] in (column(page, "fruit").nth(4).text_content() or "")
 
 
+def test_columns_of_long_texts_share_the_room_that_others_leave(open_table: Open) -> None:
+    page = open_table(two="yes")
+    number, queries, keys = (each.evaluate("cell => cell.clientWidth") for each in page.locator("th").all())
+    assert queries == pytest.approx(keys, abs=1)
+    assert number < 150 < 300 < keys
+
+
 def test_rows_that_mean_no_choice_are_read_and_sorted_alone(open_table: Open) -> None:
     page = open_table(2, choosable="")
     table = page.get_by_role("grid", name="Some fruit. Arrow keys, Page Up and Down, Home and End move.", exact=True)
