@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -65,6 +66,29 @@ def test_a_token_that_is_pointed_at_tells_where_it_looks(with_scan: Driver) -> N
     expect(tooltip).to_contain_text("attends to")
     page.get_by_role("listbox").press("ArrowRight")
     expect(page.locator(".headlight .live").filter(has_text="attends to").first).to_be_attached()
+
+
+def test_a_sequence_begins_with_a_whole_line(with_scan: Driver) -> None:
+    app, page = with_scan, with_scan.page
+    page.set_viewport_size({"width": 390, "height": 900})
+    app.open(CORPUS, scan="mini", prompt="The cat sat", heads="1.0")
+    read = "texts => texts.map(text => text.scrollTop / parseFloat(getComputedStyle(text).lineHeight))"
+    lines = page.locator(".sequence .text").evaluate_all(read)
+    assert max(lines) > 0
+    assert lines == pytest.approx([round(line) for line in lines], abs=0.05)
+
+
+def test_figures_of_a_row_stand_side_by_side(with_scan: Driver) -> None:
+    """Whether their names take one line or two."""
+    app, page = with_scan, with_scan.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    app.open(CORPUS, scan="mini", prompt="The cat sat", heads="1.0")
+    read = "all => all.map(each => [each.previousElementSibling.clientHeight, each.getBoundingClientRect().top])"
+    boxes = page.locator(".entry > dd").evaluate_all(read)
+    assert len({height for height, _ in boxes}) > 1
+    tops = sorted({round(top) for _, top in boxes})
+    assert len(tops) < len(boxes)
+    assert min(later - earlier for earlier, later in pairwise(tops)) > 30
 
 
 def test_a_click_on_a_point_chooses_the_head(with_scan: Driver) -> None:

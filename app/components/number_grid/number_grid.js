@@ -14,7 +14,7 @@ class NumberGrid {
   update({ numbers, others }) {
     this.list.replaceChildren(
       ...numbers.map((number) => {
-        const entry = element("div");
+        const entry = element("div", "entry");
         const value = element("dd", "", number.value);
         if (number.half) value.append(element("span", "half", number.half));
         entry.append(element("dt", "", number.name), value);

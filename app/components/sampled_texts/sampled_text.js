@@ -30,7 +30,7 @@ class ShownText {
       this.seenBy[sparse.keys[cell]].push([sparse.queries[cell], weight]);
     });
     for (const each of [...this.looks, ...this.seenBy]) each.sort((one, other) => other[1] - one[1]);
-    this.tokens = sample.tokens.map((text) => element("span", "token", text));
+    this.tokens = sample.tokens.map((text, place) => element("span", "token", shortLabel(text, place)));
     this.text = element("p", "text");
     this.text.dir = "auto";
     this.text.append(...this.tokens);
@@ -48,12 +48,12 @@ class ShownText {
     this.box.onclick = () => this.list.choose(this.place);
   }
 
-  // The token at the strongest cell's query is brought into sight of a long text, at its first drawing.
+  // The line of the strongest cell's query is brought into sight of a long text, at its first drawing, under another.
   reveal() {
     const { marked } = this.sample;
     if (marked === null) return;
-    const { offsetTop, offsetHeight } = this.tokens[marked[0]];
-    this.text.scrollTop = offsetTop - (this.text.clientHeight - offsetHeight) / 2; // it stands around them, positioned
+    const line = parseFloat(getComputedStyle(this.text).lineHeight);
+    this.text.scrollTop = line * (Math.round(this.tokens[marked[0]].offsetTop / line) - 1); // it stands in the text, positioned
   }
 
   /** @param {Theme} theme */
