@@ -43,10 +43,20 @@ class Read:
         return Measure("feature's activation", "activation", ("pos",), values)
 
     def strongest(self, count: int, position: int | None = None) -> list[int]:
-        """The features that are most active anywhere, or at one position, the most active first."""
-        at = slice(None) if position is None else self.positions == position
-        order = self.values[at].argsort(descending=True, stable=True)
-        return list(dict.fromkeys(self.features[at][order].tolist()))[:count]
+        """The features that are most active at one position, or after the first token, the most active first.
+
+        Those that are active at the first token alone come last: what many heads rest on is often a hundred times as
+        long as any other activation, and says nothing of the prompt.
+        """
+        order = self.values.argsort(descending=True, stable=True)
+        at = self.positions[order]
+        order = torch.cat([order[at > 0], order[at == 0]]) if position is None else order[at == position]
+        return list(dict.fromkeys(self.features[order].tolist()))[:count]
+
+    def peak(self, feature: int) -> float:
+        """The largest activation of a feature after the first token."""
+        values = self.activation(feature).values
+        return float(values[min(1, len(values) - 1) :].max())
 
     @property
     def n_active(self) -> Measure:

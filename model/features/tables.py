@@ -112,7 +112,7 @@ def _sizes(
     carried = _carried_at(comparison, run, opened, layer, order)
     if carried is None:
         read = read_features(run, opened, layer)
-        yield from ((each, float(read.activation(each).values.max())) for each in read.strongest(count))
+        yield from ((each, read.peak(each)) for each in read.strongest(count))
         return
     sizes = {part.feature: abs(value) for part, value in _effects(carried)}
     yield from ((each, sizes[each]) for each in carried.strongest(count))

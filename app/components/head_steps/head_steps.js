@@ -111,7 +111,8 @@ class HeadSteps {
   /** @param {StepTerm} term */
   matrix(term) {
     const { values, shape } = this.arrays[term.array];
-    const matrix = { ...term, values, size: shape, scale: scaleOf(values) };
+    const nTokens = term.rows === "token" || term.rows === "key" ? shape[0] : 1;
+    const matrix = { ...term, values, size: shape, scale: scaleOf(values, nTokens) };
     const figure = element("figure");
     const caption = element("figcaption");
     const single = values.length === 1;

@@ -13,16 +13,16 @@ function extent(axis, count, direction) {
   return longest ? Math.min(count * CELL, longest[direction]) : CELL;
 }
 
-/** @param {Float32Array} values */
-function scaleOf(values) {
-  let [least, most] = [0, 0];
-  for (const value of values) {
-    if (!Number.isFinite(value)) continue;
-    if (value < least) least = value;
-    if (value > most) most = value;
-  }
-  return new ColourScale({ signed: least < 0, root: "sqrt", limit: Math.max(-least, most) || 1 });
+// Of several tokens the first's stream may be a hundred times as long as any other: it has the last colours then, and the
+// others are told apart.
+/** @param {Float32Array} values @param {number} nTokens */
+function scaleOf(values, nTokens) {
+  const most = values.subarray(nTokens > 1 ? values.length / nTokens : 0).reduce(larger, 0);
+  return new ColourScale({ signed: values.some((value) => value < 0), root: "sqrt", limit: most || 1 });
 }
+
+/** @type {(most: number, value: number) => number} */
+const larger = (most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most);
 
 // Text in which what follows "_" up to the next space stands below the line.
 /** @param {string} text */

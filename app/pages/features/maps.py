@@ -1,6 +1,6 @@
 """Maps of the page *Features*: the strongest features by token, and the reconstruction error at each token."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -22,14 +22,15 @@ def active(view: FeatureView) -> Sides:
 def feature_map(view: FeatureView, sides: Sides, side: str) -> CellMap:
     """The strongest features by token."""
     called = "" if view.comparison.b is None else f"{side}: "
-    is_change = side == DIFFERENCE
+    is_change, own = side == DIFFERENCE, [sides[run] for run in view.comparison.sides]
+    scale = " (colours up to the largest after the first token)" if not is_change and _exceeds(own) else ""
     return CellMap(
         sides[side],
         CellAxis("feature", [str(feature) for feature in view.listed]),
         CellAxis("token", view.comparison.labels, numbered=True),
-        title=f"{called}{'change of activation' if is_change else 'activation'}",
+        title=f"{called}{'change of activation' if is_change else 'activation'}{scale}",
         scale="signed" if is_change else "linear",
-        ends=None if is_change else _ends({run: sides[run] for run in view.comparison.sides}),
+        ends=None if is_change else (0.0, _largest(own) or 1.0),
         lacks="not in both runs" if is_change else "not in this run",
     )
 
@@ -52,5 +53,11 @@ def missed_map(view: FeatureView) -> CellMap:
     )
 
 
-def _ends(sides: Sides) -> tuple[float, float]:
-    return 0.0, max(float(np.nanmax(values, initial=0.0)) for values in sides.values()) or 1.0
+def _largest(sides: Sequence[Float[np.ndarray, "row place"]]) -> float:
+    """The largest activation after the first token, which may exceed all others by far; or else that."""
+    later, all_places = (max(float(np.nanmax(values[:, first:], initial=0.0)) for values in sides) for first in (1, 0))
+    return later or all_places
+
+
+def _exceeds(sides: Sequence[Float[np.ndarray, "row place"]]) -> bool:
+    return any(float(np.nanmax(values, initial=0.0)) > _largest(sides) for values in sides)

@@ -605,3 +605,13 @@ def test_a_tooltip_has_no_rows_for_what_arrays_of_weights_do_not_tell(scripts: P
     alone, known = scripts.evaluate(script)
     assert alone == ["weight", "rank"]
     assert known == ["weight", "score", "value-weighted norm", "rank"]
+
+
+def test_a_first_token_that_is_far_longer_does_not_make_the_others_look_alike(scripts: Page) -> None:
+    scripts.add_script_tag(content=(SHARED.parent / "head_steps" / "matrices.js").read_text(encoding="utf-8"))
+    script = """(nTokens) => {
+      const { limit, signed } = scaleOf(new Float32Array([900, -800, 3, NaN, -4, 2]), nTokens);
+      return [limit, signed];
+    }"""
+    assert scripts.evaluate(script, 3) == [4, True]
+    assert scripts.evaluate(script, 1) == [900, True]  # rows that are no tokens

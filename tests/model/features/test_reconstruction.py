@@ -64,7 +64,10 @@ def test_features_and_errors_are_those_of_the_models_activations(run: Run, opene
     torch.testing.assert_close(dense, acts, **CLOSE)
     torch.testing.assert_close(layer_features.errors.values, (written - made).norm(dim=-1), **CLOSE)
     assert layer_features.n_active.values.tolist() == (acts > 0).sum(-1).tolist()
-    assert layer_features.strongest(3) == acts.amax(0).topk(3).indices.tolist()
+    assert layer_features.strongest(3) == acts[1:].amax(0).topk(3).indices.tolist()
+    only_first = [each for each in layer_features.strongest(10**6) if not acts[1:, each].any()]
+    assert only_first == layer_features.strongest(10**6)[len(acts[1:].any(0).nonzero()) :]
+    assert layer_features.peak(0) == pytest.approx(float(acts[1:, 0].max()), abs=1e-4)
     assert layer_features.strongest(2, 4) == acts[4].topk(2).indices.tolist()
     put = [(dictionary.hooks_out[0], lambda activation, hook: made.reshape(activation.shape))]
     with torch.inference_mode():

@@ -39,7 +39,7 @@ def test_the_map_has_the_strongest_features_of_the_prompt(run: Run) -> None:
         _, cache = run.model.run_with_cache(run.tokens[None], HOOK)
         acts = its.dictionary.encode(cache[HOOK][0])
     assert its.feature == int(acts[3].argmax())
-    assert its.listed[:5] == acts.amax(0).topk(5).indices.tolist()
+    assert its.listed[:5] == acts[1:].amax(0).topk(5).indices.tolist()
     (values,) = maps.active(its).values()
     # Sums of 40 products of float32 in another order.
     np.testing.assert_allclose(values, acts[:, its.listed].T.numpy(), rtol=1e-4, atol=1e-5)
@@ -142,3 +142,19 @@ def test_a_head_that_made_a_feature_is_opened_at_the_token(run: Run, monkeypatch
     ((chosen, slug),) = requests
     assert slug == "why"
     assert (chosen.heads, chosen.queries, chosen.keys) == (((0, 3), (0, 1), (1, 2)), (5,), ())  # type: ignore[attr-defined]
+
+
+def test_colours_tell_the_tokens_after_the_first_apart(run: Run) -> None:
+    """What the first token activates may be a hundred times as large as any other activation."""
+    its = feature_view(run)
+    (values,) = maps.active(its).values()
+    values[:, 0] *= 1000
+    values[0, 0] = 1000 * values.max()
+    drawn = maps.feature_map(its, {"A": values}, "A")
+    assert drawn.limits == (0.0, values[:, 1:].max())
+    assert "after the first token" in drawn.title
+    values[:, 0] = 0
+    assert maps.feature_map(its, {"A": values}, "A").title == "activation"
+    values[0, 0] = 2.0
+    values[:, 1:] = 0
+    assert maps.feature_map(its, {"A": values}, "A").limits == (0.0, 2.0)
