@@ -7,7 +7,8 @@ from itertools import zip_longest
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Listed, Option, Suggested, Text, token_values
+from headlight.app.components import Column, Listed, Option, Suggested, Text, row_table, token_values
+from headlight.app.components import Table as RowTable
 from headlight.app.figures import Plot
 from headlight.app.frame import notices, progress
 from headlight.app.pages.directions import acting, charts, files
@@ -255,14 +256,21 @@ def _near(view: DirectionView) -> None:
     with left:
         heading("Nearest tokens", "dir_nearest", key="dir_nearest")
         if nearest := _nearest(view):
-            tables.draw(nearest, "Tokens that the direction raises and lowers, by each lens")
+            _listed(nearest, "Tokens that the direction raises and lowers, by each lens", "dir_nearest_rows")
         else:
             st.caption(
                 "This model's logits are no sums over what wrote to the stream, so no token is raised by a part."
             )
     with right:
         heading("Cosines", "dir_cosines", key="dir_cosines")
-        tables.draw(view.tables["cosines"], "Cosines with other directions, heads, MLPs, tokens and features")
+        title = "Cosines with other directions, heads, MLPs, tokens and features"
+        _listed(view.tables["cosines"], title, "dir_cosine_rows")
+
+
+def _listed(table: Table, title: str, key: str) -> None:
+    """A table whose numbers have signs and whose heads have their menu."""
+    listed = [Column(name.strip(), cells, signed=name != "rank") for name, cells in table.items()]
+    row_table(RowTable(listed, title=title), key=selection.widget_key(key), choosable=False)
 
 
 def _nearest(view: DirectionView) -> Table:
