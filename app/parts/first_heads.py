@@ -4,12 +4,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.selection.chosen import Selection
+from headlight.model.attention import fields
 from headlight.model.attention.sinks import looks_of, resting
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.run import LONG, Run
 
 FIRST_HEADS = 3
+NOISE = 1e-6  # mean differences up to it are float32's rounding
 
 
 def clearest(comparison: Comparison) -> tuple[Head, ...]:
@@ -43,9 +45,20 @@ def _scores(run: Run) -> dict[str, Float[Tensor, "layer head"]]:
     return looks_of(run).scores
 
 
+def most_changed(comparison: Comparison) -> tuple[Head, ...]:
+    """The heads whose weights differ most between A and B; the clearest where none differ."""
+    changes = comparison.keep("change of all heads", lambda: fields.change(comparison).values)
+    if float(changes.max()) <= NOISE:
+        return clearest(comparison)
+    order = changes.flatten().argsort(descending=True, stable=True)[:FIRST_HEADS].tolist()
+    return tuple(divmod(index, comparison.n_heads) for index in order)
+
+
 def heads_of(comparison: Comparison, chosen: Selection) -> tuple[Head, ...]:
-    """The chosen heads, or the defaults."""
-    return clearest(comparison) if chosen.heads is None else chosen.heads
+    """The chosen heads, or those worth a first look: on one prompt the clearest, of two those that change most."""
+    if chosen.heads is not None:
+        return chosen.heads
+    return clearest(comparison) if comparison.b is None else most_changed(comparison)
 
 
 def head_of(comparison: Comparison, chosen: Selection) -> Head:

@@ -14,15 +14,15 @@ from torch import Tensor
 
 from headlight.model.attention.axis import Axis, Group, Unit
 from headlight.model.attention.folding import Fold, folded, kept_folded, masked_units
-from headlight.model.attention.sinks import sinks_of
+from headlight.model.attention.sinks import MAX_QUERIES, sinks_of
 from headlight.model.measure import Measure, alignment, attention
 from headlight.model.measure.difference import Side, subtract
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
-from headlight.model.runs.head import attend, normalizers, write_lengths, write_norms
+from headlight.model.runs.head import attend, normalizers, patterns, write_lengths, write_norms
 from headlight.model.runs.host import kept
 from headlight.model.runs.linear import write_scales
-from headlight.model.runs.run import Run
+from headlight.model.runs.run import LONG, Run
 
 Show = Literal["weight", "score", "write", "disagreement"]
 Sink = Literal["keep", "hide", "renormalise"]
@@ -190,6 +190,30 @@ def divergence(comparison: Comparison, axis: Axis) -> Measure:
 def _divergence(comparison: Comparison, head: Head, axis: Axis) -> float:
     a, b = (attention_of(run, head, group).weights for run, group in zip(comparison.runs, axis.groups, strict=True))
     return alignment.pattern_divergence(a, b, alignment.Alignment(*axis.positions)).values.nanmean().item()
+
+
+def change(comparison: Comparison) -> Measure:
+    """Mean |B - A| of each head's weights over the rows that both runs have, of a long prompt over some of them.
+
+    A key that one run lacks has weight 0 there.
+    """
+    pairs = [pair for pair in zip(*map(comparison.positions, comparison.runs), strict=True) if None not in pair]
+    if len(pairs) >= LONG:
+        pairs = [pairs[at] for at in torch.linspace(0, len(pairs) - 1, MAX_QUERIES).round().int().tolist()]
+    queries = [[position for position in own if position is not None] for own in zip(*pairs, strict=True)]
+    values = torch.zeros(comparison.n_layers, comparison.n_heads)
+    for layer in range(comparison.n_layers if pairs else 0):
+        values[layer] = _changes_of(comparison, layer, queries)
+    return Measure("mean change", "probability", ("layer", "head"), values)
+
+
+def _changes_of(comparison: Comparison, layer: int, queries: Sequence[list[int]]) -> Float[Tensor, " head"]:
+    """A layer's: `queries` are the positions of the rows in A, and as many in B."""
+    a, b = (
+        alignment.on_axis(patterns(run, layer, rows)[: comparison.n_heads], comparison.positions(run), 0.0)
+        for run, rows in zip(comparison.runs, queries, strict=True)
+    )
+    return (b - a).abs().mean((-2, -1))
 
 
 def apart(run: Run, chosen: Sequence[Head]) -> Measure:

@@ -1,5 +1,7 @@
 """Exports of the page *Attention*: its script, its numbers, and a file of all heads."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from headlight.app.components import TokenAxis
@@ -10,7 +12,7 @@ from headlight.app.exports.script import report
 from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.finding import finding, looked_from, predicted, prediction
-from headlight.app.parts.first_heads import clearest, heads_of
+from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
@@ -90,7 +92,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     openable = openable_heads(
         pooled, panels, tokens, None, chosen, selected=selected, title=title, side=side, how=how, turns=turns
     )
-    heads = selected or clearest(comparison)
+    heads = selected or heads_of(comparison, replace(chosen, heads=None))
     cells = {side: measure.values.numpy() for side, measure in cells_of(comparison, heads, how, axis).items()}
     patterns = pattern_maps(
         heads,
