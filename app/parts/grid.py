@@ -39,14 +39,14 @@ DEEP, FEW_LAYERS = 1.5, 12  # more layers to a head stand across, unless they ar
 MAX_THUMBNAIL = 90  # CSS pixels of a picture at most where there is a B, whose heads have three pictures each
 
 
-def places(compares: bool, shape: tuple[int, int]) -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
-    """Containers of the text, and under it of the grid and the chosen heads, which style.css lays out.
+def places(compares: bool, shape: tuple[int, int]) -> tuple[DeltaGenerator, ...]:
+    """Containers of the text, the page's options, the grid and the chosen heads, which style.css lays out.
 
     They stand side by side, or where a model of so many layers by heads is deep, one below the other.
     """
     kind = "-deep" if is_deep(shape) else "-broad" if is_broad(shape) else "-ab" if compares else ""
     with st.container(key=f"headlight-atlas{kind}"):
-        return st.container(), st.container(), st.container()
+        return tuple(st.container(key=f"headlight-place-{place}") for place in ("text", "options", "grid", "heads"))
 
 
 def is_deep(shape: tuple[int, int]) -> bool:

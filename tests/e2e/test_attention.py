@@ -206,3 +206,39 @@ def test_a_seventh_head_joins_the_six(app: Driver, mini: Transformer) -> None:
     expect(app.panels).to_have_count(7)
     expect(app.panels.filter(has_text="L2H2")).to_have_count(1)
     app.page.wait_for_url(re.compile(r"heads=0\.0\+0\.1\+0\.2\+0\.3\+1\.0\+1\.1\+2\.2"))
+
+
+BARS = """() => {
+    const roots = [...document.querySelectorAll("main *")].map(({ shadowRoot }) => shadowRoot).filter(Boolean);
+    return roots.flatMap(root => [...root.querySelectorAll(".legend .scale")]).map(({ ariaLabel }) => ariaLabel);
+}"""
+WEIGHTS, CHANGES = "colour scale of attention weight, from 0 to 1", "colour scale of B − A: attention weight"
+
+
+def test_a_measure_has_one_colour_bar_on_the_page(app: Driver) -> None:
+    """Grid, heads and text share it; another one is there where a scale differs."""
+    app.open(prompt=PROMPT)
+    assert app.page.evaluate(BARS) == [WEIGHTS]
+    app.open(prompt=PROMPT, scale="linear")  # the grid's goes by the root
+    assert app.page.evaluate(BARS) == [WEIGHTS, WEIGHTS]
+    app.open(prompt=PROMPT, prompt_b=f"{PROMPT} It slept.")
+    changes, weights = sorted(app.page.evaluate(BARS))
+    assert changes.startswith(CHANGES)
+    assert weights == WEIGHTS
+
+
+def test_the_last_token_is_marked_in_the_heads_until_another_is_pointed_at(app: Driver) -> None:
+    app.open(prompt=PROMPT, heads="1.1")
+    marks = """panel => {
+        const canvas = panel.querySelector("canvas.marks"), context = canvas.getContext("2d");
+        const left = parseFloat(getComputedStyle(panel.querySelector("figcaption")).marginLeft) * devicePixelRatio;
+        const column = [...context.getImageData(left + 3, 0, 1, canvas.height).data].filter((_, at) => at % 4 === 3);
+        return column.map((alpha, y) => [alpha, y]).filter(([alpha]) => alpha > 0).map(([, y]) => y);
+    }"""
+    n_places, panel = app.chips.count(), app.panels.first
+    height = panel.locator(".plot").evaluate("plot => parseFloat(plot.style.width)")
+    at_rest = panel.evaluate(marks)
+    assert at_rest
+    assert min(at_rest) > app.cell(n_places - 1, 0, n_places)["y"] - height / n_places
+    app.chips.nth(3).hover()
+    assert max(panel.evaluate(marks)) < min(at_rest)

@@ -1,6 +1,7 @@
 """The picture first: where each page's main picture begins in every window, and what of Attention is seen at once."""
 
 import pytest
+from playwright.sync_api import expect
 
 from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
@@ -50,6 +51,28 @@ def test_a_newcomer_sees_the_text_and_the_grid_whole(app: Driver, width: int, he
     assert heads
     assert heads["y"] < height - 200  # the first head is begun to be seen, beside the grid
     assert heads["x"] > board["x"] + board["width"]
+
+
+def test_a_phones_first_screen_has_the_text_and_most_of_a_head(app: Driver) -> None:
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    app.open()
+    last, plot, board = (each.bounding_box() for each in (app.chips.last, app.panels.first.locator(".plot"), app.board))
+    assert last
+    assert plot
+    assert board
+    assert last["y"] + last["height"] < plot["y"] < 844 - 0.5 * plot["width"]
+    assert board["y"] > plot["y"] + plot["height"]
+
+
+def test_before_anything_is_chosen_a_line_says_what_headlight_is(app: Driver) -> None:
+    """In the room of the line that says how to read the text, so that nobody's picture stands lower for it."""
+    app.open()
+    line = app.page.get_by_text("Headlight shows what a language model's attention heads do")
+    expect(line).to_be_visible()
+    top = app.chips.first.bounding_box()
+    app.click_head(2, 3, shape=(4, 4))
+    expect(line).to_have_count(0)
+    assert app.chips.first.bounding_box() == top
 
 
 def test_every_token_is_named_along_the_chosen_heads(app: Driver) -> None:

@@ -25,7 +25,11 @@ class HeadGrid {
     head: (/** @type {HeadIndex | null} */ head) => this.place(this.linkedFrame, head),
     role: (/** @type {HeadBars["role"]} */ role) => this.dim(role),
     thumbnail: (/** @type {HeadIndex} */ head) => this.crop(head),
+    bars: () => this.scaleBars,
+    lacks: () => this.props?.lacks && this.thumbnails.masked,
   };
+  /** @type {ScaleBar[]} */
+  scaleBars = [];
   bars = new HeadBars();
   /** @type {Theme} */
   theme;
@@ -106,11 +110,10 @@ class HeadGrid {
     this.board.classList.toggle("small", this.layout.pitch < SMALL_PITCH);
     this.thumbnails.colour(kind, theme);
     const scale = new ColourScale({ signed: kind === "signed", root: "sqrt", limit });
-    this.legend.replaceChildren(
-      ...this.bars.legend(theme),
-      scale.bar(theme, legendTitle),
-      ...(masked && lacks ? [legendSwatch(lacks, "masked")] : []),
-    );
+    const swatches = masked && lacks ? [legendSwatch(lacks, "masked")] : [];
+    this.legend.replaceChildren(...this.bars.legend(theme), scale.bar(theme, legendTitle), ...swatches);
+    this.scaleBars = [{ scale, quantity: legendTitle, title: legendTitle }];
+    this.view.tellOfBars();
     this.drawLabels();
     this.drawThumbnails(theme);
     this.drawMarks();

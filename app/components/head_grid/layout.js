@@ -3,7 +3,7 @@ const MAX_PITCH = 144; // CSS pixels from one thumbnail to the next
 const FLOW_PITCH = 66; // the least at which a head's name fits under it
 const SMALLEST_PITCH = 24;
 const TALLEST = 2600;
-const SHARE_OF_WINDOW = 0.42; // of its height, for a grid of few lines
+const AROUND_TABLE = 470; // of the window's height, what a grid of few lines cannot have
 const LEAST_OF_FEW = 72;
 const DEEP = 1.5; // so many layers to a head, or more, stand across, unless they are few
 const FEW_LAYERS = 12;
@@ -23,7 +23,7 @@ function tableLayout([layerCount, headCount, ...matrix], width, largest, above, 
     const [line, column] = [Math.floor(index / columns), index % columns];
     return isTurned ? [column, line] : [line, column];
   });
-  const seenAtOnce = Math.max(LEAST_OF_FEW, (SHARE_OF_WINDOW * innerHeight) / lines);
+  const seenAtOnce = Math.max(LEAST_OF_FEW, (innerHeight - AROUND_TABLE) / lines);
   const pitch = tablePitch(lines, columns, width, Math.min(largest, seenAtOnce));
   return new GridLayout(heads, columns, pitch, matrix, { above, below, isTurned });
 }

@@ -14,6 +14,7 @@ class Heading {
   /** @param {{ text: string, help: string, level: number }} props of heading/__init__.py */
   update({ text, help, level }) {
     this.heading.classList.toggle("page", level === 1);
+    this.heading.classList.toggle("sentence", text.endsWith("."));
     this.text = text;
     this.nameHeads();
     this.explanation.tell(text, help);

@@ -22,7 +22,15 @@ class Heads {
       this.drawMarks();
     },
     matrix: (/** @type {HeadIndex} */ head) => this.panelOf(head)?.crop() ?? null,
+    resting: (/** @type {number | null} */ place) => {
+      this.resting = place;
+      this.drawMarks();
+    },
+    bars: () => (this.props?.ownScale ? [] : this.scaleBars),
+    barred: () => this.theme && this.drawLegend(this.theme),
   };
+  /** @type {ScaleBar[]} */
+  scaleBars = []; // that no other component has
   /** @type {number | null} */
   rows = null; // that are drawn so far, while the first minute draws them one by one
   /** @type {Comparison[]} */
@@ -35,6 +43,8 @@ class Heads {
   pinned = null;
   /** @type {Marks | null} */
   beforeClick = null;
+  /** @type {number | null} */
+  resting = null; // the query that the text's lines come from while nothing is pinned or pointed at
   active = 0;
   /** @type {HeadsProps} */
   props;
@@ -134,6 +144,7 @@ class Heads {
 
   /** @param {PinValue | null} pinned */
   setValue(pinned) {
+    this.resting = this.view.link.latest("resting");
     const [queries, keys] = pinned ?? [[], []];
     const fits = pinned !== null && pinFits({ queries, keys }, this.axes);
     this.pinned = fits ? { queries, keys } : null;
@@ -150,6 +161,7 @@ class Heads {
     this.layout = headsLayout(comparisons, width, sizes, { query: rows, key: columns });
     this.scales = colourScales(comparisons, props.scale, props.ownScale, props.others);
     this.drawLegend(theme);
+    this.view.tellOfBars();
     const { panel: large, beside, visible } = this.layout;
     this.grid.style.gridTemplate = `${this.layout.rows || "none"} / ${this.layout.columns}`;
     this.grid.classList.toggle("beside", beside !== null);
@@ -172,15 +184,13 @@ class Heads {
   /** @param {Theme} theme */
   drawLegend(theme) {
     const { comparisons, props, axes } = this;
-    /** @type {(head: Shown, title: string) => HTMLElement} */
-    const bar = (head, title) => this.scaleOf(head).bar(theme, title, props.ownScale);
-    const title = quantityOf(props);
-    const alone = comparisons[0] && [bar(comparisons[0].measured[0], title)];
-    const compared = comparisons.find(({ differences }) => differences.length > 0);
-    const signed = compared ? [bar(compared.differences[0], compared.sides[2])] : [];
-    const masked = comparisons.some(({ isMasked }) => isMasked);
+    const all = barsOf(comparisons, this.scales, quantityOf(props));
+    this.scaleBars = props.ownScale ? all : ownBars(this.view.link, all);
+    const bars = this.scaleBars.map(({ scale, title }) => scale.bar(theme, title, props.ownScale));
+    const isSaid = this.view.link.send("lacks", null).some(Boolean);
+    const masked = !isSaid && comparisons.some(({ isMasked }) => isMasked);
     const presence = [...axes.query.presence, ...axes.key.presence];
-    drawMeasureLegend(this.legend, { bars: [...(alone ?? []), ...signed], ...props, presence, masked });
+    drawMeasureLegend(this.legend, { bars, ...props, presence, masked });
   }
 
   // Draws what is in sight at once, and the rest when it comes into sight.

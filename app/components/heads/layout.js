@@ -6,7 +6,7 @@ const LARGEST = 640; // of one that others stand beside, and the least, along wh
 const LEAST_LARGE = 360;
 const BESIDE = 220; // those, without labels; two abreast where there is room for so much of each
 const LEAST_BESIDE = 180;
-const AROUND = 560; // of the window's height, what a panel cannot have
+const AROUND = 490; // of the window's height, what a panel cannot have
 const AXIS_NAME = 17; // its line, in panels of which it leaves enough
 const NAMED = 260;
 const BARE_LEFT = 2;
@@ -32,7 +32,7 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
     const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
     const two = Math.floor((width - panel.width) / 2) - PANEL_GAP;
     const abreast = besides > 1 && two >= LEAST_BESIDE ? 2 : 1;
-    const besideWidth = abreast === 2 ? Math.min(BESIDE, two) : BESIDE;
+    const besideWidth = Math.min(BESIDE, abreast === 2 ? two : Math.max(LEAST_BESIDE, sideOf(panel.height, besides)));
     const columns = `${panel.width}px repeat(${abreast}, ${besideWidth}px)`;
     const rows = `repeat(${Math.ceil(besides / abreast)}, max-content) 1fr`;
     return { panel, beside: panelLayout(besideWidth, sizes, null), columns, rows, visible: null };
@@ -47,6 +47,10 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
   const six = Math.ceil(panels / abreast) * (CAPTION_HEIGHT + panel.height + LINE_GAP);
   return { panel, beside: null, columns: `repeat(${abreast}, ${panelWidth}px)`, rows: "", visible: scrolls ? six : null };
 }
+
+// Of one of several pictures below each other that are as high as a panel together.
+/** @param {number} height @param {number} count */
+const sideOf = (height, count) => Math.floor((height - (count - 1) * (LINE_GAP + CAPTION_HEIGHT)) / count) - MATRIX_TOP;
 
 // Cells are squares. A bare panel has no labels.
 /** @type {(width: number, sizes: Sizes, labelWidths: Sizes | null) => PanelLayout} */

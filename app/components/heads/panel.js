@@ -130,7 +130,7 @@ class Panel {
 
   // A pinned cell stays marked while another is hovered, whose number is above.
   drawMarks() {
-    const { theme, axes, pinned, hovered } = this.owner;
+    const { theme, axes, pinned, hovered, resting } = this.owner;
     const { layout } = this;
     if (!this.visible || !theme) return;
     this.readout.textContent = this.readoutText();
@@ -139,6 +139,7 @@ class Panel {
     this.coverRows(context, theme);
     /** @type {(Partial<Marks> & { colour: Rgb })[]} */
     const marks = [
+      { queries: resting === null ? [] : [resting], colour: theme.pin },
       { ...pinned, colour: theme.pin },
       { ...hovered, colour: theme.text },
     ];

@@ -51,6 +51,17 @@ class Comparison {
   }
 }
 
+// The bars of comparisons of one measure: of the runs, and of a difference of two.
+/** @param {Comparison[]} comparisons @param {Map<Shown, ColourScale>} scales @param {string} quantity @returns {ScaleBar[]} */
+function barsOf(comparisons, scales, quantity) {
+  const scaleOf = (/** @type {Shown} */ head) => /** @type {ColourScale} */ (scales.get(head));
+  const alone = comparisons.slice(0, 1).map(({ measured: [head] }) => ({ scale: scaleOf(head), quantity, title: quantity }));
+  const compared = comparisons.find(({ differences }) => differences.length > 0);
+  if (!compared) return alone;
+  const title = `${compared.sides[2]}: ${quantity}`;
+  return [...alone, { scale: scaleOf(compared.differences[0]), quantity: title, title }];
+}
+
 /** @typedef {"measured" | "differences"} Kind */
 /** @type {Kind[]} */
 const KINDS = ["measured", "differences"];

@@ -22,7 +22,7 @@ function drawCrosshair(context, theme, box, { queries, keys, colour }) {
   context.rect(box.left - 2, box.top - 2, box.width + 4, box.height + 4);
   context.clip();
   context.translate(box.left, box.top);
-  context.strokeStyle = cssColour(colour, 0.5);
+  context.strokeStyle = cssColour(colour, queries.length && keys.length ? 0.5 : 1); // a row alone is all that is marked
   context.lineWidth = 1;
   for (const query of queries) context.strokeRect(0, rows.at(query), box.width, rows.pitch);
   for (const key of keys) context.strokeRect(columns.at(key), 0, columns.pitch, box.height);

@@ -32,6 +32,17 @@ function legendEntry(...parts) {
   return entry;
 }
 
+/** @typedef {{ scale: ColourScale, quantity: string, title: string }} ScaleBar the bar's scale, of what it is, and its text */
+
+// Those of a component's bars that no other one of its group has: a measure has one bar a page.
+/** @param {Link} link @param {ScaleBar[]} bars @returns {ScaleBar[]} */
+function ownBars(link, bars) {
+  const others = /** @type {ScaleBar[]} */ (link.send("bars", null).filter(Boolean).flat());
+  const isElsewhere = (/** @type {ScaleBar} */ bar) =>
+    others.some(({ scale, quantity }) => quantity === bar.quantity && scale.isLike(bar.scale));
+  return bars.filter((bar) => !isElsewhere(bar));
+}
+
 /** @type {Partial<Record<Presence, string>>} */
 const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token in B" };
 

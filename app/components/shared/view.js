@@ -76,6 +76,7 @@ class View {
     parentElement.append(this.root);
     if (!this.theme) this.wear(readTheme(this.root));
     this.link = joinGroup(group, this.component.listeners ?? {});
+    this.tellOfBars();
     this.menu = joinGroup(HEAD_MENU, { offered: () => this.content && this.component.nameHeads?.() });
     this.resizing.observe(this.root);
     this.watchPixelRatio();
@@ -184,6 +185,11 @@ class View {
     this.live.textContent = words.filter(Boolean).join(" ");
   }
 
+  // That bars which others of the group leave to this component come or go with it.
+  tellOfBars() {
+    if (this.component.listeners?.bars) this.link.send("barred", null);
+  }
+
   drawAnew() {
     this.drawn = null;
     this.redraw();
@@ -225,6 +231,7 @@ class View {
   leave() {
     this.component.leave?.();
     this.link.leave();
+    this.tellOfBars();
     this.menu.leave();
     this.tooltip.hide();
     this.announce("");

@@ -1,10 +1,11 @@
 """The text, coloured by one head's attention from or to tokens that are pinned or hovered, with lines between them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from headlight.app.components.heads import (
     HeadPanel,
+    Kind,
     Scale,
     Show,
     Sink,
@@ -29,7 +30,9 @@ class TokenStrip:
     Where the keys are other tokens than the queries (`columns`), they have a line of their own, Source, above
     that of the queries, Target: a target token colours the sources by where it looks, a source token the targets by how
     much each looks at it. The attention of several pinned tokens is summed (scores are averaged). With B everything is
-    there three times: A, B and B - A. `quantity` says which weights they are, as of units of several tokens.
+    there three times: A, B and B - A. `quantity` says which weights they are, as of units of several tokens. A
+    `caption` that says what the colours are stands in place of the head's name. Colours go as far as `others` on the
+    page do.
     """
 
     axis: TokenAxis
@@ -41,6 +44,8 @@ class TokenStrip:
     predictions: Sequence[tuple[str, str]] = ()
     turns: Sequence[tuple[str, int]] = ()
     quantity: str = ""
+    caption: str = ""
+    others: Mapping[Kind, float] = field(default_factory=dict)
 
 
 def token_strip(
@@ -59,6 +64,8 @@ def token_strip(
         "scale": drawn.scale,
         "predictions": [list(each) for each in drawn.predictions],
         "turns": [list(turn) for turn in drawn.turns],
+        "caption": drawn.caption,
+        "others": drawn.others,
     }
     arrays = panel_arrays(drawn.panel)
     mount(

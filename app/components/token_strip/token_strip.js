@@ -13,7 +13,8 @@ const OTHER_END = { query: "key", key: "query" };
 /** @typedef {[label: string, probability: string]} Prediction */
 /**
  * @typedef {AxisProps & PanelProps & How
- *   & { scale: Root, predictions: Prediction[], turns: [role: string, start: number][] }} StripProps
+ *   & { scale: Root, predictions: Prediction[], turns: [role: string, start: number][], caption: string,
+ *   others: Partial<Record<Kind, number>> }} StripProps
  *   of token_strip/__init__.py
  */
 /** @type {Direction[]} */
@@ -29,6 +30,7 @@ class TokenStrip {
       this.view.root.classList.toggle("plain", isPlain);
       this.colour();
     },
+    barred: () => this.legendShows && this.setLegend(...this.legendShows),
   };
   isPlain = false; // the text alone, as the first minute begins
   /** @type {Direction} */
@@ -62,10 +64,10 @@ class TokenStrip {
     this.legend = element("div", "legend");
     this.switch = this.directionSwitch();
     const header = element("div", "header");
-    header.append(this.title, this.switch, this.note, this.legend);
+    header.append(this.title, view.caption, this.switch, this.note, this.legend);
     this.body = element("div", "body");
     this.attention = new AttentionLines(this.body);
-    view.root.append(this.body, header);
+    view.root.append(header, this.body);
   }
 
   directionSwitch() {
@@ -92,7 +94,7 @@ class TokenStrip {
     this.axes = axesOf(props);
     this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
-    this.title.textContent = `${name}, ${quantityOf(props)}`;
+    this.title.textContent = props.caption ? "" : `${name}, ${quantityOf(props)}`;
     /** @type {(Side | null)[]} */
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
@@ -128,7 +130,7 @@ class TokenStrip {
   /** @param {Theme} theme */
   draw(theme) {
     this.theme = theme;
-    this.scales = colourScales([this.comparison], this.props.scale, false);
+    this.scales = colourScales([this.comparison], this.props.scale, false, this.props.others);
     this.layOut();
     this.colour(false, false);
   }
@@ -214,10 +216,18 @@ class TokenStrip {
   colour(inSight = false, isMoving = true) {
     const { theme } = this;
     if (!theme) return;
+    this.tellResting();
     if (this.isJoined) this.attention.show(theme, this.links(theme), isMoving);
     const [first, , compared] = this.comparison.heads.map((head) => this.colourLines(head, inSight));
     this.drawLegend(theme, first, compared);
     this.note.textContent = this.lines.map(({ sumName }) => sumName).find(Boolean) ?? "";
+  }
+
+  // The token that says where it looks while none is pinned or pointed at.
+  tellResting() {
+    const { view, isAtRest } = this;
+    const resting = (isAtRest ? this.centres("query")[0] : null) ?? null;
+    if (resting !== view.link.latest("resting")) view.link.send("resting", resting);
   }
 
   // Those of the coloured tokens; of two lines of text at rest, the largest of all.
@@ -239,9 +249,17 @@ class TokenStrip {
     const shows = [first, compared, theme];
     if (this.legendShows?.every((each, index) => each === shows[index])) return;
     this.legendShows = shows;
-    const bars = [first.bar(theme, "")];
-    if (compared) bars.push(compared.bar(theme, this.comparison.sides[2]));
-    this.legend.replaceChildren(...bars);
+    this.setLegend(...shows);
+  }
+
+  // Of a scale that no other component of the group tells of.
+  /** @param {ColourScale} first @param {ColourScale | undefined} compared @param {Theme} theme */
+  setLegend(first, compared, theme) {
+    const [quantity, difference] = [quantityOf(this.props), this.comparison.sides[2]];
+    /** @type {ScaleBar[]} */
+    const bars = [{ scale: first, quantity, title: "" }];
+    if (compared) bars.push({ scale: compared, quantity: `${difference}: ${quantity}`, title: difference });
+    this.legend.replaceChildren(...ownBars(this.view.link, bars).map(({ scale, title }) => scale.bar(theme, title)));
   }
 
   // A head's lines on one scale, which it returns.

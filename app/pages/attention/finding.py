@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
@@ -19,34 +19,46 @@ from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from headlight.model.text.conversation import Conversation
 
+LEAST_CHANGE = 0.005  # of a weight: less is 0.00 in the sentence
 SPREAD = 0.25  # a largest weight below it singles out no token
-HOW = "Lines and colours: {quantity}{origin}. Point at another token to see where the head looks from there."
+HOW = "Lines: {quantity} of {head}{origin}. Point at another token to look from there."
 
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
-    """The sentence as the page's heading, of A where there is a B."""
+    """The sentence as the page's heading."""
     if said := finding(comparison, head, axis, selection.current()):
         heading(said, "head", level=1, key="finding")
 
 
-def how_to_read(comparison: Comparison, quantity: str) -> str:
+def how_to_read(comparison: Comparison, head: Head, quantity: str) -> str:
     """What the text's lines and colours are."""
     pinned = selection.current().queries
     return HOW.format(
         quantity=quantity,
+        head=head_name(head),
         origin=" from the pinned token" if pinned else " from the last token" if comparison.b is None else "",
     )
 
 
 def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -> str:
-    """What the head does at the token that is looked at; nothing where tokens are grouped or A has none there."""
+    """What the head does at the token that is looked at, in A and in B if that has it.
+
+    Nothing where tokens are grouped or A has none there.
+    """
     place = looked_from(axis, chosen)
     if place is None:
         return ""
-    run = comparison.a
-    row = attend(run, *head, range(place, place + 1)).pattern[0].numpy()
-    side = "A: " if comparison.b is not None else ""
+    run, row = comparison.a, _row(comparison.a, head, place)
     where = ", where the answer begins," if place == answer_start(run) else ""
+    if comparison.b is not None and (at_b := dict(zip(*axis.positions, strict=True))[place]) is not None:
+        return _change(
+            comparison,
+            head,
+            axis,
+            f"{quoted_word(run.labels[place], place)}{where}",
+            (row, _row(comparison.b, head, at_b)),
+        )
+    side = "" if comparison.b is None else "A: "
     return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run), where)}"
 
 
@@ -55,6 +67,48 @@ def answer_start(run: Run) -> int | None:
     if not run.turns or run.written or not Conversation.from_prompt(run.prompt).add_generation_prompt:
         return None
     return len(run.tokens) - 1
+
+
+def _row(run: Run, head: Head, query: int) -> Float32[np.ndarray, " key"]:
+    return attend(run, *head, range(query, query + 1)).pattern[0].numpy()
+
+
+def _change(comparison: Comparison, head: Head, axis: Axis, here: str, rows: Sequence[Float32[np.ndarray, "_"]]) -> str:
+    """What `moved` says of the head's rows in both runs, from the token `here`."""
+    on_axis = [
+        [(0.0, "") if at is None else (float(row[at]), quoted_word(run.labels[at], at)) for at in own]
+        for run, row, own in zip(comparison.runs, rows, axis.positions, strict=True)
+    ]
+    a, b = (np.array([weight for weight, _ in side]) for side in on_axis)
+    words = [[word for _, word in side] for side in on_axis]
+    return moved(head_name(head), here, words, a, b)
+
+
+def moved(
+    name: str,
+    here: str,
+    words: Sequence[Sequence[str]],
+    a: Float[np.ndarray, " place"],
+    b: Float[np.ndarray, " place"],
+) -> str:
+    """Which token a head looks at less in B than in A, and which more.
+
+    Args:
+        name: what the head is called.
+        here: the token that looks.
+        words: the tokens of A and those of B at each place.
+        a: A's weights to each place, 0 where it has no token.
+        b: those of B.
+    """
+    looks = (("less", words[0], a - b), ("more", words[1], b - a))
+    moves = [
+        f"{how} at {side[at]} ({a[at]:.2f} → {b[at]:.2f})"
+        for how, side, change in looks
+        if change[at := int(change.argmax())] >= LEAST_CHANGE
+    ]
+    if not moves:
+        return f"{here} looks alike in A and in B (head {name})."
+    return f"In B {here} looks {' and '.join(moves)} than in A (head {name})."
 
 
 def looked_from(axis: Axis, chosen: Selection) -> int | None:

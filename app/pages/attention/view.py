@@ -30,7 +30,7 @@ from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, finding, head_tables, pooled, receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import detection, grid, labels, options
-from headlight.app.parts.first_heads import FIRST_HEADS, clearest, heads_of
+from headlight.app.parts.first_heads import FIRST_HEADS, heads_of
 from headlight.app.parts.grid import Pictures
 from headlight.app.parts.labels import drawn
 from headlight.app.parts.markdown import plain
@@ -39,6 +39,8 @@ from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
 from headlight.app.parts.scores import SCORES, score
 from headlight.app.runs import thumbnails
+from headlight.app.runs.prompts import first_prompt
+from headlight.app.selection import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.attention.fields import How
@@ -52,6 +54,7 @@ GROUP = "attention"
 UNITS = {"token": "tokens", "word": "words", "sentence": "sentences"}
 TURNS = {"turn": "turns"}  # of a conversation
 FOLDS = {"average": "averaged", "largest": "largest"}
+WELCOME = "Headlight shows what a language model's attention heads do with a text."
 LONG = 200  # tokens, beyond which sentences are offered
 
 
@@ -60,14 +63,14 @@ def render(comparison: Comparison) -> None:
     _offer_sentences(comparison)
     now = selection.current()
     own = now.choices_of(Choices)
-    strip, all_heads, large = grid.places(comparison.b is not None, (comparison.n_layers, comparison.n_heads))
-    with strip:
-        text = st.container()
+    compares, shape = comparison.b is not None, (comparison.n_layers, comparison.n_heads)
+    text, chooses, all_heads, large = grid.places(compares, shape)
+    with chooses:
         _options(comparison)
         _say_before_norm(comparison)
     axis = comparison.keep(("axis", own.unit), lambda: axis_of(comparison, own.unit, now.align))
     if now.table:
-        chosen = now.heads or clearest(comparison)
+        chosen = now.heads or heads_of(comparison, replace(now, heads=None))
         cell_tables.draw(comparison, chosen, own.how, axis)
         head_tables.draw(comparison, chosen, axis)
         receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
@@ -160,9 +163,7 @@ def _chosen(
         _ask_why(chosen)
     with text:
         finding.draw(comparison, chosen[0], tokens)
-        _text(comparison, panels[0], axis, token_axis, how)
-        if own.unit == "token":
-            st.caption(plain(finding.how_to_read(comparison, fields.title(how.show, how.fold))))
+        _text(comparison, panels[0], axis, token_axis, how, limits)
 
 
 def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> None:
@@ -177,7 +178,9 @@ def _numbers(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -> No
             head_tables.draw(comparison, chosen, axis)
 
 
-def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, token_axis: TokenAxis, how: How) -> None:
+def _text(
+    comparison: Comparison, drawn: HeadPanel, axis: Axis, token_axis: TokenAxis, how: How, limits: dict[Kind, float]
+) -> None:
     """The prompt with the first chosen head's attention, and behind it what is predicted, which leads to Why."""
     now = selection.current()
     own = now.choices_of(Choices)
@@ -199,11 +202,21 @@ def _text(comparison: Comparison, drawn: HeadPanel, axis: Axis, token_axis: Toke
             predictions=[finding.prediction(run, token) for run, token in zip(comparison.runs, tokens, strict=False)],
             turns=turn_starts(comparison, axis),
             quantity=fields.title(how.show, how.fold),
+            others=limits,
+            caption=_caption_of_text(comparison, drawn, how) if own.unit == "token" else "",
         ),
         key=selection.widget_key("strip"),
         group=GROUP,
         open_prediction=ask_why,
     )
+
+
+def _caption_of_text(comparison: Comparison, drawn: HeadPanel, how: How) -> str:
+    """What the lines and colours are; before anything was chosen, what Headlight is, too."""
+    now = selection.current()
+    is_begun = selection.by_link() or now != Selection(model=now.model, prompt=first_prompt(now.model))
+    head, quantity = (drawn.a.layer, drawn.a.head), fields.title(how.show, how.fold)
+    return f"{'' if is_begun else f'{WELCOME} '}{finding.how_to_read(comparison, head, quantity)}"
 
 
 def _offer_sentences(comparison: Comparison) -> None:
@@ -226,7 +239,7 @@ def _options(comparison: Comparison) -> None:
     units = UNITS | (TURNS if comparison.a.turns or own.unit in TURNS else {})
     options.row(
         options.bind(Choice, "show", page=Choices, **grid.CHOICES["show"]),
-        options.bind(Choice, "scale", **grid.CHOICES["scale"]),
+        options.bind(Choice, "scale", folded=True, **grid.CHOICES["scale"]),
         options.bind(Listed, "sink", page=Choices, width=165, **_sink_choice(comparison)),
         options.as_tables(),
         options.bind(Listed, "unit", "Tokens grouped by", page=Choices, options=units, width=130, folded=True),

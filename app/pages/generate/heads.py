@@ -32,7 +32,7 @@ def title(continuations: Continuations) -> None:
 def draw(continuations: Continuations) -> None:
     """The strip of tokens, the grid of all heads and the chosen ones."""
     shape = continuations.comparison.n_layers, continuations.comparison.n_heads
-    strip, all_heads, beside = grid.places(continuations.b is not None, shape)
+    strip, _, all_heads, beside = grid.places(continuations.b is not None, shape)
     now = selection.current()
     with all_heads:
         chosen = _grid(continuations)

@@ -50,7 +50,7 @@ def pictures(translations: Translations) -> None:
     own = now.choices_of(Choices)
     rows, across = token_axes(translations, own.attends, own.rows)
     group = f"pair-{own.attends}"
-    strip, all_heads, large = grid.places(translations.b is not None, translations.shape(own.attends))
+    strip, _, all_heads, large = grid.places(translations.b is not None, translations.shape(own.attends))
     with all_heads:
         chosen = _grid(translations, group)
     with large:

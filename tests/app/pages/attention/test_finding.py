@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headlight.app.pages.attention.finding import answer_start, finding, sentence
+from headlight.app.pages.attention.finding import answer_start, finding, moved, sentence
 from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model import Conversation
@@ -61,3 +61,17 @@ def test_where_an_answer_begins_the_sentence_says_so(chat_folder: str) -> None:
     assert "answer" not in finding(comparison, (0, 0), axis_of(comparison, "token", "tokens"), pinned)
     for other in (replace(chosen, bos=True), replace(chosen, prompt=OPEN_ENDED.to_prompt())):
         assert answer_start(comparisons.for_selection(other).a) is None
+
+
+@pytest.mark.parametrize(
+    ("b", "says"),
+    [
+        ([0.1, 0.0, 0.9], "In B “to” looks less at “John” (0.70 → 0.00) and more at “Mary” (0.20 → 0.90) than in A"),
+        ([0.1, 0.9, 0.0], "In B “to” looks less at “Mary” (0.20 → 0.00) and more at “Ann” (0.70 → 0.90) than in A"),
+        ([0.1, 0.7, 0.204], "“to” looks alike in A and in B"),
+        ([0.1, 0.4, 0.2], "In B “to” looks less at “John” (0.70 → 0.40) than in A"),  # the rest is on a sink
+    ],
+)
+def test_of_two_runs_the_sentence_says_what_the_token_looks_at_less_and_more(b: list[float], says: str) -> None:
+    words = [["⟨bos⟩", "“John”", "“Mary”"], ["⟨bos⟩", "“Ann”", "“Mary”"]]
+    assert moved("L3H2", "“to”", words, np.array([0.1, 0.7, 0.2]), np.array(b)) == f"{says} (head L3H2)."
