@@ -23,6 +23,7 @@ class AttentionLines {
   /** @type {number | null} */
   frame = null;
   began = 0;
+  shown = -Infinity; // when others were shown last
   width = 0; // of the strip, CSS pixels, as it was when the chips were measured: while it is put back it has none
   height = 0;
   thickest = 9; // CSS pixels, of all there can be
@@ -55,7 +56,8 @@ class AttentionLines {
     return Math.max(0, ...rows);
   }
 
-  // Draws these from now on; those of before move to where they belong now.
+  // Draws these from now on; those of before move to where they belong now, unless the pointer hurries on: each frame of
+  // the motion would hold up what it points at next.
   /** @param {Theme} theme @param {TokenLink[]} links @param {boolean} isMoving */
   show(theme, links, isMoving) {
     this.theme = theme;
@@ -65,7 +67,9 @@ class AttentionLines {
     const first = strong.reduce((most, link) => (link.share > (most?.share ?? 0) ? link : most), /** @type {TokenLink | null} */ (null));
     const line = first && this.wanted.get(first.id);
     this.largest = line && first ? [line, first.text] : null;
-    this.began = isMoving && !QUIET.matches ? performance.now() : -Infinity;
+    const now = performance.now();
+    this.began = isMoving && !QUIET.matches && now - this.shown > MORPH ? now : -Infinity;
+    this.shown = now;
     if (this.frame === null) this.step();
   }
 

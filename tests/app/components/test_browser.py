@@ -36,8 +36,10 @@ def page(tab: Page, address: str) -> Page:
 
 
 def wait_for_drawing(page: Page) -> None:
-    """Wait until every component has drawn its colour bar, which it does together with its picture."""
-    expect(page.locator(".tick")).to_have_count(3 * 6)
+    """Wait until every component has drawn its picture, and the colour bar that they share stands once."""
+    for canvas in (".board canvas", ".plot canvas", "canvas.lines"):
+        expect(page.locator(canvas).first).not_to_have_js_property("width", 300)  # as one begins
+    expect(page.locator(".tick")).to_have_count(6)
 
 
 def colours(canvas: Locator, points: list[tuple[float, float]]) -> list[list[int]]:
@@ -289,6 +291,29 @@ def test_a_line_is_as_wide_as_the_weight(page: Page) -> None:
     )
     chips.nth(0).hover()  # has nothing but itself to look at
     page.wait_for_function(f"canvas => ({LINE_WIDTH})(canvas, {middle}) === 0", arg=canvas.element_handle())
+
+
+# Whether the lines are where they belong at once, after a while at rest, and at the next frame, after another token.
+ARE_THERE = """async (chip) => {
+  const root = chip.getRootNode(), chips = root.querySelectorAll(".chip"), canvas = root.querySelector("canvas.lines");
+  const wait = (time) => new Promise((done) => setTimeout(done, time));
+  const pointAt = (place) => chips[place].dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+  const isThere = async (place, frames) => {
+    pointAt(place);
+    for (let frame = 0; frame < frames; frame++) await new Promise(requestAnimationFrame);
+    const at = canvas.toDataURL();
+    await wait(600);
+    return at === canvas.toDataURL();
+  };
+  await wait(600);
+  const afterRest = await isThere(6, 0);
+  pointAt(4);
+  return [afterRest, await isThere(5, 2)];
+}"""
+
+
+def test_lines_move_unless_the_pointer_hurries_on(page: Page) -> None:
+    assert page.locator(".chip").first.evaluate(ARE_THERE) == [False, True]
 
 
 def test_strip_and_panels_share_the_pin(page: Page) -> None:
