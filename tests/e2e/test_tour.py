@@ -103,6 +103,21 @@ def test_the_first_minute_goes_on_by_space_and_by_doing(newcomer: Driver) -> Non
     expect(newcomer.page.locator("aside.pane")).to_contain_text("A word it cannot know")
 
 
+def test_the_last_card_leaves_the_heads_in_sight(newcomer: Driver) -> None:
+    newcomer.page.set_viewport_size({"width": 1440, "height": 900})
+    newcomer.open()
+    for _ in range(LAST_FRAME):
+        _minute(newcomer).get_by_role("button", name="Next").click()
+    expect(_minute(newcomer)).to_contain_text("Now your own text.")
+    card = _minute(newcomer).bounding_box()
+    assert card
+    assert newcomer.panels.count() == 3
+    for picture in (newcomer.board, *newcomer.panels.locator(".plot").all()):
+        box = picture.bounding_box()
+        assert box
+        assert box["y"] + 0.75 * box["height"] < card["y"] or box["y"] > card["y"] + card["height"]
+
+
 def test_the_first_minute_goes_on_by_itself_until_it_is_paused(newcomer: Driver) -> None:
     newcomer.page.goto(newcomer.url)
     card = _minute(newcomer)

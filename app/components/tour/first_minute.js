@@ -107,6 +107,7 @@ class FirstMinute {
     this.leaveFrame();
     this.at = at;
     const frame = this.frames[at];
+    this.card.classList.toggle("wide", Boolean(frame.isBright)); // nothing is spoken of, and little is to be covered
     this.card.replaceChildren(this.head(), ...frame.body(), this.foot());
     document.querySelector(`.st-key-headlight-${frame.parts[0]}`)?.scrollIntoView({ block: innerWidth < 700 ? "start" : "nearest" });
     this.stage.show(frame.isBright ? [] : frame.parts);
