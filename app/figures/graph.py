@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ FAINT_OPACITY = 0.3, 0.12  # of the edges behind, and where some are chosen befo
 FEWEST_ROWS = 8
 SYMBOLS = {"token": "square", "head": "diamond", "neuron": "circle", "feature": "circle", "logit": "star"}
 REST = "triangle-up-open"
+Beside = Literal["right", "left"]
+Box = tuple[float, float, float, float]  # its left and right ends, its lower and upper ones
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def graph(scene: Scene) -> Plot:
     height = height_of(len(scene.rows))
     named = labelled(marks, at * [LABEL_WIDTH / last, height / len(scene.rows)], scene.chosen)
     if named:
-        traces.append(_labels(at[named], [marks[place] for place in named]))
+        traces.append(_labels(at[list(named)], [marks[place] for place in named], list(named.values())))
     if scene.chosen is not None:
         chosen, is_right = marks[scene.chosen], at[scene.chosen, 0] > laid.end / 2
         traces.append(_ring(at[scene.chosen], chosen, is_right, is_named=scene.chosen in named))
@@ -132,18 +134,22 @@ def _size(mark: Mark) -> float:
 
 
 def _clear_of(mark: Mark) -> str:
-    """The spaces by which a label begins behind its mark."""
+    """The spaces between a label and its mark's middle."""
     return "\u00a0" * round((_size(mark) / 2 + 2) / SPACE)
 
 
-def _labels(at: np.ndarray, marks: Sequence[Mark]) -> dict[str, Any]:
+def _labels(at: np.ndarray, marks: Sequence[Mark], beside: Sequence[Beside]) -> dict[str, Any]:
+    texts = [(_clear_of(mark), escape(mark.label)) for mark in marks]
     return {
         "type": "scatter",
         "mode": "text",
         "x": at[:, 0].tolist(),
         "y": at[:, 1].tolist(),
-        "text": [f"{_clear_of(mark)}{escape(mark.label)}" for mark in marks],
-        "textposition": "middle right",
+        "text": [
+            f"{clear}{label}" if side == "right" else f"{label}{clear}"
+            for (clear, label), side in zip(texts, beside, strict=True)
+        ],
+        "textposition": [f"middle {side}" for side in beside],
         "textfont": {"size": TICK},
         "hoverinfo": "skip",
         "cliponaxis": False,
@@ -193,28 +199,33 @@ def laid_out(marks: Sequence[Mark], n_columns: int) -> Laid:
     return Laid(places, middles.tolist(), widths.tolist())
 
 
-def labelled(marks: Sequence[Mark], pixels: np.ndarray, chosen: int | None = None) -> list[int]:
-    """The marks whose labels have room before other marks and labels: the chosen one first, then in the marks' order.
+def labelled(marks: Sequence[Mark], pixels: np.ndarray, chosen: int | None = None) -> dict[int, Beside]:
+    """The side on which a mark's label has room before other marks and labels, for each mark that has such a side.
 
-    `pixels` [mark, 2] are where the marks stand.
+    The chosen one is first, then the others in the marks' order. `pixels` [mark, 2] are where the marks stand.
     """
     radii = np.array([_size(mark) / 2 for mark in marks])
     taken = [(x - r, x + r, y - r, y + r) for (x, y), r in zip(pixels.tolist(), radii.tolist(), strict=True)]
-    named = []
+    named: dict[int, Beside] = {}
     for place in sorted(range(len(marks)), key=lambda place: place != chosen):
         mark = marks[place]
         if not mark.label:
             continue
         x, y = pixels[place].tolist()
-        left = x + radii[place] + 1
-        box = (left, left + LETTER * min(len(mark.label), LONGEST), y - TICK / 2, y + TICK / 2)
-        if not any(_overlap(box, other) for other in taken):
-            named.append(place)
-            taken.append(box)
+        room = radii[place] + 1, radii[place] + 1 + LETTER * min(len(mark.label), LONGEST)
+        boxes: dict[Beside, Box] = {
+            "right": (x + room[0], x + room[1], y - TICK / 2, y + TICK / 2),
+            "left": (x - room[1], x - room[0], y - TICK / 2, y + TICK / 2),
+        }
+        for side, box in boxes.items():
+            if box[0] >= 0 and not any(_overlap(box, other) for other in taken):
+                named[place] = side
+                taken.append(box)
+                break
     return named
 
 
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
 
 

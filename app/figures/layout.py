@@ -21,7 +21,8 @@ CLEAR = "rgba(0,0,0,0)"
 WIDTH = 900  # pixels of a figure that its labels are laid out for; it is drawn as wide as there is room
 LETTER, NARROW_LETTER = 6.5, 5.0  # pixels of a letter, and of one in words of narrow ones
 TITLE, TITLE_LINE, LEGEND_LINE, COLOUR_BAR, AXIS, GAP = 30, 18, 26, 46, 44, 20  # pixels
-LONGEST_TITLE = 48  # letters of a title's line, which a phone has room for
+LONGEST_TITLE, LONGEST_NAME = 48, 40  # letters of a line of a title, and of an axis' name, which a phone has room for
+PHONE = 320  # pixels that a phone has for the legend of a plot that has a row for itself
 BESIDE_ROWS = 170  # pixels that a phone has beside long names of rows
 MANY = 20  # counted places or layers, of which Plotly names as many as the window has room for
 EVERY = 5  # of many that are counted behind another, such as the embedding, has its name
@@ -156,22 +157,25 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
 
 def _head(plot: Plot, row: Sequence[Plot]) -> int:
     """Pixels over a plot: for its title, and for its legend or its colour bar."""
-    title = TITLE + TITLE_LINE * (len(_title_lines(plot.title)) - 1)
+    title = TITLE + TITLE_LINE * (len(_lines(plot.title, LONGEST_TITLE)) - 1)
     named = [str(trace["name"]) for trace in plot.traces if trace.get("showlegend", True)]
     wanted = sum(len(name) + 8 for name in named) * LETTER
-    wide = min(_width(plot, row), BESIDE_ROWS) if letters(plot.y.labels, LONGEST_ROW) > LONGEST else _width(plot, row)
+    is_beside_long = letters(plot.y.labels, LONGEST_ROW) > LONGEST
+    wide = BESIDE_ROWS if is_beside_long else PHONE if len(row) == 1 else _width(plot, row)
     lines = -(-wanted // wide) if plot.colours is None else 0
-    return round(title + LEGEND_LINE * lines + (COLOUR_BAR if plot.colours else 0))
+    legend = LEGEND_LINE + TITLE_LINE * (lines - 1) if lines else 0
+    return round(title + legend + (COLOUR_BAR if plot.colours else 0))
 
 
 def _foot(plot: Plot, row: Sequence[Plot]) -> float:
     """Pixels under a plot: for its axis, whose labels stand upright where they have no room."""
+    room = AXIS + GAP + TITLE_LINE * (len(_lines(plot.x.title, LONGEST_NAME)) - 1)
     if _is_counted(plot.x.labels[1:]):
-        return AXIS + GAP
+        return room
     longest = letters(plot.x.labels)
     all_of_them = sum(letters([each]) for each in plot.x.labels) if plot.x.at else len(plot.x.labels) * longest
     upright = all_of_them * LETTER > 0.8 * _width(plot, row)
-    return AXIS + GAP + (LETTER * longest if upright else 0)
+    return room + (LETTER * longest if upright else 0)
 
 
 def _width(plot: Plot, row: Sequence[Plot]) -> float:
@@ -199,7 +203,7 @@ def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float,
 
 
 def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
-    look: dict[str, Any] = {"title": {"text": escape(axis.title)}}
+    look: dict[str, Any] = {"title": {"text": "<br>".join(map(escape, _lines(axis.title, LONGEST_NAME)))}}
     if _is_counted(axis.labels):
         ends, prefix = (-0.5, len(axis.labels) - 0.5), axis.labels[0].removesuffix("0")
         look |= {"range": ends, "tickprefix": escape(prefix), "showgrid": False, "zeroline": False}
@@ -239,13 +243,13 @@ def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
     place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
     left = -NARROW_LETTER * letters(plot.y.labels, LONGEST_ROW)
     look = {"showarrow": False, "font": {"size": FIGURE, "weight": 600}, "xshift": left}
-    return {"text": "<br>".join(map(escape, _title_lines(plot.title))), "align": "left", **look, **place}
+    return {"text": "<br>".join(map(escape, _lines(plot.title, LONGEST_TITLE))), "align": "left", **look, **place}
 
 
-def _title_lines(title: str) -> list[str]:
-    """A title's lines, about as long as each other."""
-    n_lines = math.ceil(len(title) / LONGEST_TITLE)
-    return textwrap.wrap(title, min(LONGEST_TITLE, len(title) // max(1, n_lines) + 6), break_on_hyphens=False) or [""]
+def _lines(text: str, longest: int) -> list[str]:
+    """Lines of a text that are about as long as each other."""
+    n_lines = max(1, math.ceil(len(text) / longest))
+    return textwrap.wrap(text, min(longest, len(text) // n_lines + 6), break_on_hyphens=False) or [""]
 
 
 def _key(plot: Plot, slot: int, across: tuple[float, float], bottom: float, dark: bool) -> dict[str, Any]:

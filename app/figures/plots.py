@@ -175,7 +175,7 @@ def cells(
 def _written(values: np.ndarray, words: Sequence[Sequence[str]] | None) -> list[list[str]]:
     if words is not None:
         return [[escape(word) for word in row] for row in words]
-    return [[f"{value:.2f}".replace("-", "−") if np.isfinite(value) else "" for value in row] for row in values]
+    return [[f"{value:z.2f}".replace("-", "−") if np.isfinite(value) else "" for value in row] for row in values]
 
 
 def _texts_of_cells(

@@ -58,7 +58,8 @@ def alike(values: Sequence[float], signed: bool = False) -> list[str]:
     """Numbers that stand below each other, with one number of decimals: three digits of the largest."""
     largest = max(map(abs, values), default=0.0)
     decimals = min(max(2 - math.floor(math.log10(largest)), 0), 6) if 0 < largest < math.inf else 0
-    return [f"{value:{'+' if signed and value > 0 else ''}.{decimals}f}".replace("-", "−") for value in values]
+    texts = [f"{value:z.{decimals}f}" for value in values]  # without a sign where it reads as zero
+    return [f"{'+' if signed and float(text) > 0 else ''}{text}".replace("-", "−") for text in texts]
 
 
 def quantity(value: float, unit: str) -> str:

@@ -1,5 +1,20 @@
 /** @typedef {[share: number, label: string]} Tick */
 
+const NARROWEST_BAR = 200; // CSS pixels, on a phone
+const TICK_LETTER = 6.5;
+
+// Those that do not touch the ends' labels, which may begin and end with the bar.
+/** @param {Tick[]} ticks */
+function ticksWithRoom(ticks) {
+  const width = (/** @type {Tick} */ [, label]) => TICK_LETTER * label.length;
+  const ends = [ticks[0], ticks[ticks.length - 1]];
+  return ticks.filter(
+    (tick) =>
+      ends.includes(tick) ||
+      ends.every((end) => NARROWEST_BAR * Math.abs(tick[0] - end[0]) - width(tick) / 2 > width(end) - Math.min(width(end) / 2, 10) + 2),
+  );
+}
+
 // A labelled colour bar: `ticks` are [share of the bar, label] pairs.
 /** @param {{ title: string, ticks: Tick[], map: Rgb[] }} look */
 function legendBar({ title, ticks, map }) {
@@ -10,7 +25,7 @@ function legendBar({ title, ticks, map }) {
   scale.setAttribute("role", "img");
   scale.ariaLabel = `colour scale${title && ` of ${title}`}, from ${ticks[0][1]} to ${ticks.at(-1)?.[1]}`;
   scale.append(bar);
-  for (const [share, label] of ticks) {
+  for (const [share, label] of ticksWithRoom(ticks)) {
     const tick = element("span", "tick", label);
     tick.style.left = `${100 * share}%`;
     scale.append(tick);

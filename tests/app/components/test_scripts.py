@@ -615,3 +615,15 @@ def test_a_first_token_that_is_far_longer_does_not_make_the_others_look_alike(sc
     }"""
     assert scripts.evaluate(script, 3) == [4, True]
     assert scripts.evaluate(script, 1) == [900, True]  # rows that are no tokens
+
+
+def test_labels_of_a_colour_bar_do_not_touch_on_a_phone(scripts: Page) -> None:
+    script = """labels => {
+      const share = (at) => at / (labels.length - 1);
+      const ticks = labels.map((label, at) => [share(at), label]);
+      const bar = legendBar({ title: "", ticks, map: new Array(MAP_SIZE).fill([0, 0, 0]) });
+      return [...bar.querySelectorAll(".tick")].map((tick) => tick.textContent);
+    }"""
+    short, long = ["−0.59", "−0.15", "0", "+0.15", "+0.59"], ["−0.089", "−0.044", "0", "+0.044", "+0.089"]
+    assert scripts.evaluate(script, short) == short
+    assert scripts.evaluate(script, long) == [long[0], "0", long[-1]]

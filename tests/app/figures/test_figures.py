@@ -16,7 +16,7 @@ import torch
 from headlight.app import figures
 from headlight.app.figures import colours, text
 from headlight.app.figures.bar_list import ROOM
-from headlight.app.figures.layout import LEGEND_LINE, LONGEST_TITLE, TEMPLATES, TITLE_LINE, Axis, Plot, figure
+from headlight.app.figures.layout import LONGEST_TITLE, TEMPLATES, TITLE_LINE, Axis, Plot, figure
 from headlight.app.server import theme
 from headlight.model.attention.residual import decompose, layer_cosine, stream_norms
 from headlight.model.measure import Measure
@@ -266,10 +266,29 @@ def test_a_long_title_has_lines_of_a_phones_width_and_room_for_them() -> None:
     assert wrapped.height - short.height == TITLE_LINE * (len(lines) - 1) > 0
 
 
+def test_a_long_name_of_an_axis_has_two_lines_and_room_for_them() -> None:
+    drawn = [
+        figure([[Plot("", Axis(name), Axis(""), [])]]).layout
+        for name in ("logits", "direct effect on target − distractor (logits)")
+    ]
+    assert drawn[1].xaxis.title.text == "direct effect on target −<br>distractor (logits)"
+    assert drawn[1].height - drawn[0].height == TITLE_LINE
+
+
 def test_a_legend_over_long_names_of_rows_has_the_lines_of_a_phone() -> None:
     traces = [{"type": "bar", "name": name, "x": [1.0], "y": [0]} for name in ("direct", "total, measured")]
     heights = [
         figure([[Plot("", Axis("logits"), Axis("", [label], down=True), traces)]]).layout.height
         for label in ("edge cut", "edge cut, row renormalised")
     ]
-    assert heights[1] - heights[0] == LEGEND_LINE
+    assert heights[1] - heights[0] == TITLE_LINE
+
+
+def test_a_legend_of_many_lines_on_a_phone_has_their_room() -> None:
+    """Where a plot has a row for itself, which is as wide as the page; the title would lie under the legend."""
+    names = [f"{lens} lens, {side}" for lens in ("logit", "tuned", "Jacobian") for side in "AB"]
+    heights = [
+        figure([[Plot("KL", Axis("layer"), Axis("nats"), [{"type": "scatter", "name": name} for name in some])]])
+        for some in (names[:1], names)
+    ]
+    assert heights[1].layout.height - heights[0].layout.height == 2 * TITLE_LINE

@@ -28,20 +28,25 @@ def test_columns_without_nodes_share_a_quarter_of_the_width() -> None:
 
 
 def test_labels_have_room_beside_their_marks() -> None:
-    """The more influential one first; 17 letters of 6.5 pixels end before the second mark, 18 in it."""
+    """The more influential one first; 17 letters of 6.5 pixels end before the second mark, 18 in it.
+
+    A label that has none on the right stands on the left, if it does not begin beyond the plot's end.
+    """
     pixels = np.array([[100.0, 50.0], [240.0, 50.0], [240.0, 90.0], [130.0, 53.0]])
 
     def at(letters: int) -> list[int]:
         marks = [Mark("head", 0, 0, 1.0, 1, ["x"], label="x" * letters) for _ in pixels]
-        return labelled(marks[:3], pixels[:3])
+        return list(labelled(marks[:3], pixels[:3]))
 
     assert at(17) == [0, 1, 2]  # 100 + 9.5 + 1 + 17 * 6.5 = 221 < 240 - 9.5
     assert at(19) == [1, 2]  # 234
     named = [Mark("head", 0, 0, 1.0, 1, ["x"], label="L1H1") for _ in pixels]
-    assert labelled(named, pixels) == [1, 2, 3]  # the fourth mark stands in the first one's label
+    right = dict.fromkeys(range(4), "right")
+    assert labelled(named, pixels) == right | {0: "left"}  # the fourth mark stands in the first one's label
     close = np.array([*pixels[:2], [240.0, 55.0], pixels[3]])  # the second's and the third's labels lie on one another
-    assert labelled(named, close) == [1, 3]
-    assert labelled(named, close, chosen=2) == [2, 3]
+    assert labelled(named, close) == right | {0: "left", 2: "left"}
+    assert labelled(named, close, chosen=2) == right | {0: "left", 1: "left"}
+    assert labelled(named[:2], np.array([[20.0, 50.0], [40.0, 50.0]])) == {1: "right"}
 
 
 def test_names_of_tokens_along_the_axis_have_room() -> None:
