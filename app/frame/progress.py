@@ -177,4 +177,5 @@ def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
 
     with passes.heard_by(hear):
         work.step(do)
+    hear_stop()  # and Back: drawing the page again would put its own address in the place of Back's
     st.rerun()

@@ -146,3 +146,33 @@ def test_the_check_of_an_answer_counts_layers_and_is_stopped(ending: set[str], m
     assert drawn.props["verdict"] is None
     drawn.say(page, "check", "L0H0")
     assert drawn.props["verdict"]["text"].startswith("The model says L")
+
+
+def test_back_while_work_goes_on_is_answered() -> None:
+    """A script that draws itself anew takes its own address along, and would put it in the place of Back's."""
+
+    def script() -> None:
+        import streamlit as st
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
+        from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+
+        from headlight.app.frame import progress
+        from headlight.app.runs import jobs
+
+        context = get_script_run_ctx()
+        assert context is not None
+
+        def go_back(piece: str) -> None:
+            assert context.script_requests is not None
+            context.script_requests.request_rerun(RerunData(query_string="page=lens", is_history_navigation=True))
+
+        st.text(f"{context.query_string} {context.is_history_navigation}")
+        work = jobs.get_jobs("going on")
+        if "begun" not in st.session_state:
+            st.session_state["begun"] = True
+            work.start(["piece"])
+        progress.go_on(work, go_back)
+
+    page = AppTest.from_function(script, default_timeout=SECONDS).run()
+    assert not page.exception
+    assert [each.value for each in page.text] == ["page=lens True"]
