@@ -12,7 +12,7 @@ from headlight.app import selection
 from headlight.app.frame import notices
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import passes
-from headlight.app.runs.jobs import Cost, Jobs, as_long
+from headlight.app.runs.jobs import Cost, Jobs
 from headlight.app.server import presses
 
 Value = TypeVar("Value")
@@ -31,13 +31,14 @@ def offer(
     seconds: float | None,
     at_once: float | None = None,
     about: str = "about",
-    cost: Cost = as_long,
+    cost: Cost | None = None,
 ) -> bool:
     """Start missing work: at once where that is quick and was not stopped, else on a click; return whether it started.
 
-    Without an estimate in `seconds` it waits for a click. `cost` is a piece's estimate, where one takes longer than
-    another.
+    Without an estimate in `seconds` it waits for a click. `cost` is the estimate of a piece, where one takes longer
+    than another.
     """
+    place = st.empty()  # or else the button of before stays on the page, pale, for as long as slices follow one another
     if work.halt_if_lost(missing):
         st.rerun()  # the bar, which says so, may stand above and have been drawn
     if not missing or work.waiting:
@@ -47,7 +48,7 @@ def offer(
         work.start(missing, cost)
         return True
     takes = "" if seconds is None else f" ({f'{about} {_time(seconds)}' if seconds >= 1 else 'less than a second'})"
-    st.button(
+    place.button(
         plain(f"{label}{takes}"),
         type="primary",
         on_click=lambda: work.start(missing, cost),

@@ -15,13 +15,9 @@ from headlight.model.base.errors import HeadlightError
 
 MAX_REFUSED = 10_000  # the last ones, whose reasons a session keeps
 SLICE_SECONDS = 0.5  # so long, and one job longer at most, until a click is heard
+TRUSTED = 0.05  # of the whole estimate counts as if it were measured: the first jobs may be short, and say little
 Cost = Callable[[Any], float]
-"""What a job takes, in any unit that all have."""
-
-
-def as_long(job: object) -> float:
-    """Each job takes as long as another."""
-    return 1.0
+"""Estimated seconds of a job."""
 
 
 @dataclass
@@ -30,7 +26,8 @@ class Jobs:
 
     `waiting` are the jobs still to be done; `refused` says why others cannot be; `halted` says why the work came to an
     end before it was through, `stopped` that the user ended it; `spent` are the seconds that it has taken so far.
-    `batch` are all jobs that were started since the page last had nothing to do. `costs` are those of the started ones.
+    `batch` are all jobs that were started since the page last had nothing to do. `costs` are the estimated
+    seconds of those started, where one takes longer than another.
     """
 
     waiting: tuple[Any, ...] = ()
@@ -49,20 +46,21 @@ class Jobs:
 
     @property
     def seconds_left(self) -> float | None:
-        """Remaining seconds at the average pace by cost; None before any job with a cost was done."""
-        left = sum(self.costs[job] for job in self.waiting)
-        done = sum(self.costs.values()) - left
-        return self.spent / done * left if self.done and done > 0 else None
+        """Remaining seconds: by estimate, corrected by the pace; without one by the pace, None before a job is done."""
+        if not self.costs:
+            return self.spent / self.done * len(self.waiting) if self.done else None
+        total, left = sum(self.costs.values()), sum(self.costs[job] for job in self.waiting)
+        return left * (self.spent + TRUSTED * total) / (total - left + TRUSTED * total) if left else 0.0
 
     def keep_to(self, wanted: Collection[Hashable]) -> None:
         """Drop waiting jobs that are no longer needed."""
         if self.waiting and self.waiting[-1] not in wanted:
             self.start(())
 
-    def start(self, wanted: Sequence[Hashable], cost: Cost = as_long) -> None:
+    def start(self, wanted: Sequence[Hashable], cost: Cost | None = None) -> None:
         """Start these jobs, each once, except those that were refused before."""
         self.waiting = tuple(job for job in dict.fromkeys(wanted) if job not in self.refused)
-        self.costs = {job: cost(job) for job in self.waiting}
+        self.costs = {job: cost(job) for job in self.waiting} if cost else {}
         self.batch = self.batch.union(self.waiting) if wanted else frozenset()
         self.total, self.halted, self.stopped, self.spent = len(self.waiting), "", False, 0.0
 

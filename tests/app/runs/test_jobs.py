@@ -23,9 +23,12 @@ def test_what_is_left_is_told_by_the_pace_so_far(monkeypatch: pytest.MonkeyPatch
     assert (work.done, work.seconds_left) == (2, 4.0)
     work.start([7, 8])
     assert work.seconds_left is None
-    work.start([1, 2, 7], cost=float)
+    work.start([0, 40, 60], cost=float)
+    assert work.seconds_left == 100.0
+    work.step(do)  # takes two seconds, of which the estimate knew nothing
+    assert work.seconds_left == pytest.approx(100 * (2 + 5) / 5)
     work.step(do)
-    assert work.seconds_left == 18.0  # of a job of cost 1 in 2 seconds
+    assert work.seconds_left == pytest.approx(60 * (4 + 5) / (40 + 5))
 
 
 def test_a_stopped_work_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
