@@ -38,7 +38,6 @@ def offer(
     Without an estimate in `seconds` it waits for a click. `cost` is the estimate of a piece, where one takes longer
     than another.
     """
-    place = st.empty()  # or else the button of before stays on the page, pale, for as long as slices follow one another
     if work.halt_if_lost(missing):
         st.rerun()  # the bar, which says so, may stand above and have been drawn
     if not missing or work.waiting:
@@ -48,7 +47,7 @@ def offer(
         work.start(missing, cost)
         return True
     takes = "" if seconds is None else f" ({f'{about} {_time(seconds)}' if seconds >= 1 else 'less than a second'})"
-    place.button(
+    st.button(
         plain(f"{label}{takes}"),
         type="primary",
         on_click=lambda: work.start(missing, cost),
