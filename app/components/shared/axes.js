@@ -127,14 +127,16 @@ function drawAxisMark(context, theme, box, side, labels, place, colour) {
   context.save();
   turnTo(context, box, side);
   context.fillStyle = cssColour(theme.background);
+  context.font = labelFont(theme, 700);
   const covered = axisLabels({ labels }, span).filter(([other]) => Math.abs(other - place) * span.pitch < LABEL_ROOM);
-  const width = span.longest + LABEL_GAP;
-  for (const [other] of [...covered, [place]]) {
+  const name = shortLabel(labels[place], place);
+  for (const [other, text] of [...covered, /** @type {[number, string]} */ ([place, name])]) {
+    // No wider than the label: behind it the axis has its name.
+    const width = Math.min(span.longest, context.measureText(text).width) + 1;
     context.fillRect(-width - LABEL_GAP, span.at(other + 0.5) - LABEL_ROOM / 2, width, LABEL_ROOM);
   }
-  context.font = labelFont(theme, 700);
   context.fillStyle = cssColour(colour);
-  drawAxisLabel(context, span, place, shortLabel(labels[place], place));
+  drawAxisLabel(context, span, place, name);
   context.restore();
 }
 
