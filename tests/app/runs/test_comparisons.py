@@ -126,7 +126,7 @@ def test_a_base_is_compared_with_its_fine_tuning_that_has_a_padding_token_more(
     middle = (p + q) / 2
     entropy = torch.special.entr
     apart = entropy(middle).sum(1) - (entropy(p).sum(1) + entropy(q).sum(1)) / 2
-    torch.testing.assert_close(written.divergence()[0].double(), apart, rtol=1e-3, atol=1e-6)  # float32's differences
+    torch.testing.assert_close(written.divergence()[0].double(), apart, rtol=1e-4, atol=1e-7)  # float32's sums
 
 
 def test_what_means_something_else_in_a_prompt_is_refused(folder: str, tuned: str, tmp_path: Path) -> None:

@@ -109,10 +109,10 @@ def test_the_divergence_is_jensens_and_shannons_by_hand(chosen: Selection) -> No
             p, q = (getattr(each.chances(step), when).double().numpy() for each in (both.a, both.b))
             middle = (p + q) / 2
             kl = [float(np.sum(x[x > 0] * np.log(x[x > 0] / middle[x > 0]))) for x in (p, q)]
-            # Sums over 4096 tokens in float32.
-            assert value == pytest.approx(sum(kl) / 2, abs=2e-5)
+            assert value == pytest.approx(sum(kl) / 2, rel=1e-5, abs=1e-7)  # sums over 4096 tokens in float32
             assert 0 <= value <= math.log(2) + 1e-6
-    assert torch.equal(divergence(both.a, both.b, 2), both.divergence()[:, :2])
+    # Logarithms of other rows at once may be rounded otherwise.
+    torch.testing.assert_close(divergence(both.a, both.b, 2), both.divergence()[:, :2], rtol=1e-5, atol=1e-7)
 
 
 def test_every_step_lists_the_likeliest_of_either_and_what_either_wrote(chosen: Selection) -> None:
