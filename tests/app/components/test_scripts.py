@@ -406,7 +406,8 @@ def test_many_layers_stand_across_where_they_have_room(
 
 
 @pytest.mark.parametrize(
-    ("width", "n_heads", "abreast", "lines"), [(830, 3, 2, 1), (830, 4, 2, 2), (830, 2, 1, 1), (640, 3, 1, 2)]
+    ("width", "n_heads", "abreast", "lines"),
+    [(900, 3, 2, 1), (900, 4, 2, 2), (830, 2, 1, 1), (830, 3, 1, 2), (640, 3, 1, 2)],
 )
 def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
     scripts: Page, width: int, n_heads: int, abreast: int, lines: int
@@ -417,14 +418,16 @@ def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
     script = """([width, count]) => {
       const comparisons = upTo(count).map(() => ({ heads: [null] }));
       const layout = headsLayout(comparisons, width, { query: 24, key: 24 }, { query: 56, key: 56 });
-      return [layout.columns, layout.rows, layout.beside.width];
+      return [layout.columns, layout.rows, layout.beside.width, layout.beside.height, layout.panel.height];
     }"""
-    columns, rows, beside = scripts.evaluate(script, [width, n_heads])
+    columns, rows, beside, height, whole = scripts.evaluate(script, [width, n_heads])
     large = int(columns.partition("px")[0])
     assert columns == f"{large}px repeat({abreast}, {beside}px)"
     assert rows == f"repeat({lines}, max-content) 1fr"
     assert 180 <= beside <= 220
     assert large + abreast * (beside + 18) <= width  # with the gaps between them
+    if abreast < lines and beside > 180:
+        assert lines * height + (lines - 1) * (14 + 26) <= whole  # gaps and titles between them: as high as the large one
 
 
 @pytest.mark.parametrize(("pitch", "names"), [(19, ["H0", "1", "31"]), (24, ["H0", "H1", "H31"])])
