@@ -427,7 +427,21 @@ def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
     assert 180 <= beside <= 220
     assert large + abreast * (beside + 18) <= width  # with the gaps between them
     if abreast < lines and beside > 180:
-        assert lines * height + (lines - 1) * (14 + 26) <= whole  # gaps and titles between them: as high as the large one
+        assert lines * height + (lines - 1) * (14 + 26) <= whole  # as high as the large one
+
+
+def test_a_tooltip_names_a_whole_turn_by_its_beginning(scripts: Page) -> None:
+    style = scripts.add_style_tag(content=(SHARED / "shared.css").read_text(encoding="utf-8"))
+    script = """() => {
+      const tooltip = new Tooltip(document.body);
+      tooltip.show(10, 10, "word ".repeat(4000), [["weight", "0.5"]]);
+      const bottoms = [tooltip.box.querySelector("dd"), tooltip.box].map((each) => each.getBoundingClientRect().bottom);
+      tooltip.pane.remove();
+      return bottoms;
+    }"""
+    value, box = scripts.evaluate(script)
+    style.evaluate("(style) => style.remove()")
+    assert value <= box < 400
 
 
 @pytest.mark.parametrize(("pitch", "names"), [(19, ["H0", "1", "31"]), (24, ["H0", "H1", "H31"])])
