@@ -86,6 +86,8 @@ def links(count: int, draw: random.Random, folder: Path) -> Iterator[tuple[objec
     """Links of the lessons with other values, and a page and names of options that they were not written with."""
     queries = [dict(step.query) for path in sorted(library.LESSONS.rglob("*.md")) for step in _lesson(path).steps]
     names = sorted({name for query in queries for name in query})
+    for view in VIEWS:  # a server has imported what its pages need before the first link
+        _page({"page": view.slug, "model": MODEL})
     for _ in range(count):
         query = {**draw.choice(queries), "page": draw.choice(VIEWS).slug, "model": MODEL}
         for _ in range(draw.choice((1, 1, 2, 5))):

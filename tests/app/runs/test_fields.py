@@ -11,6 +11,7 @@ from headlight.app.selection import Selection
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, Unit, axis_of
 from headlight.model.attention.fields import How, Show
+from headlight.model.runs.run import Run
 
 HEAD = (1, 2)
 A, B = "one two three unbelievably one two three.", "one two four unbelievably one two three five."
@@ -34,7 +35,7 @@ def _cells(
     return fields.on_axis(pair, side, HEAD, how, _axis(pair, unit)).numpy()  # type: ignore[arg-type]
 
 
-def _of_the_model(run: comparisons.Run) -> dict[str, np.ndarray]:
+def _of_the_model(run: Run) -> dict[str, np.ndarray]:
     """The head's activations from a run of the library's own."""
     _, cache = run.model.run_with_cache(run.tokens[None])
     layer, head = HEAD
