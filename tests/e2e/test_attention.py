@@ -193,6 +193,7 @@ def test_pinned_token_colours_the_others_by_its_attention(app: Driver, mini: Tra
     expected = _pattern(mini, 1, 2)[len(chips) - 1]
     chips[-1].click()
     expect(chips[-1]).to_have_class(re.compile("pinned"))
+    app.settle()  # what the click has asked for is drawn
     read = "chips => chips.map(chip => getComputedStyle(chip).backgroundColor.match(/\\d+/g))"
     ink = _ink(app.chips.evaluate_all(read))
     assert _darker_is_larger(ink, expected)
