@@ -87,7 +87,7 @@ def links(count: int, draw: random.Random, folder: Path) -> Iterator[tuple[objec
     queries = [dict(step.query) for path in sorted(library.LESSONS.rglob("*.md")) for step in _lesson(path).steps]
     names = sorted({name for query in queries for name in query})
     for view in VIEWS:  # a server has imported what its pages need before the first link
-        _page({"page": view.slug, "model": MODEL})
+        _run({"page": view.slug, "model": MODEL})
     for _ in range(count):
         query = {**draw.choice(queries), "page": draw.choice(VIEWS).slug, "model": MODEL}
         for _ in range(draw.choice((1, 1, 2, 5))):
@@ -102,14 +102,18 @@ def _lesson(path: Path) -> "library.Lesson":
 
 def _page(query: dict[str, str]) -> str:
     """The page of a link, which says what it refuses beside what it shows."""
-    page = AppTest.from_file(MAIN, default_timeout=600)  # on a busy machine: what counts is the processor's time
-    for name, value in query.items():
-        page.query_params[name] = value
-    page.run()
+    page = _run(query)
     texts = [each.value for each in (*page.text, *page.caption, *page.markdown, *page.error, *page.warning, *page.info)]
     if page.exception or any(UNEXPECTED in text for text in texts):
         raise WrongError(str(page.exception or texts))
     return ""
+
+
+def _run(query: dict[str, str]) -> AppTest:
+    page = AppTest.from_file(MAIN, default_timeout=600)  # on a busy machine: what counts is the processor's time
+    for name, value in query.items():
+        page.query_params[name] = value
+    return page.run()
 
 
 def lessons(count: int, draw: random.Random, folder: Path) -> Iterator[tuple[object, Take]]:

@@ -34,7 +34,8 @@ def test_what_is_neither_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(hostile_inputs, "read_prompt_set", lambda data, name: 1 / 0)
     with pytest.raises(WrongError, match=r"set\.csv"):
         take("prompt and set files", SAMPLE, 0, tmp_path)
-    monkeypatch.setattr(AppTest, "run", lambda page: setattr(page, "exception", "raised"))
+    monkeypatch.setattr(AppTest, "run", lambda page: page)
+    monkeypatch.setattr(AppTest, "exception", property(lambda page: ["raised"]))
     with pytest.raises(WrongError, match="links"):
         take("links", 1, 0, tmp_path)
     monkeypatch.setattr(hostile_inputs, "SECONDS", 0.0)
