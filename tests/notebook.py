@@ -7,13 +7,12 @@ with every one of these, and GitHub shows none of it.
 import os
 import tempfile
 from pathlib import Path
-
-import nbformat
-from nbclient import NotebookClient
-from nbformat import NotebookNode
-from traitlets.config import Config
+from typing import TYPE_CHECKING
 
 from tests.places import ROOT
+
+if TYPE_CHECKING:  # importing it takes seconds, in which its grammar of addresses is compiled
+    from nbformat import NotebookNode
 
 NOTEBOOK = ROOT / "assets" / "notebooks" / "attention_from_scratch.ipynb"
 FIGURES = NOTEBOOK.with_name("figures.ipynb")
@@ -21,12 +20,20 @@ ARRAYS = NOTEBOOK.with_name("your_arrays.ipynb")
 RUNS = NOTEBOOK.with_name("runs.ipynb")
 
 
-def committed(path: Path = NOTEBOOK) -> NotebookNode:
-    """A notebook as it lies in the project, outputs included."""
-    return nbformat.read(path, as_version=4)
+def committed(path: Path = NOTEBOOK) -> "NotebookNode":
+    """A notebook as it lies in the project, outputs included.
+
+    Raises:
+        nbformat.ValidationError: it is none.
+    """
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
 
 
-def executed(path: Path = NOTEBOOK) -> NotebookNode:
+def executed(path: Path = NOTEBOOK) -> "NotebookNode":
     """A notebook with the outputs of a run of all its cells, started in the project's folder.
 
     The kernel takes nothing from the user's own Jupyter and IPython, and runs on one thread, so that sums are taken in
@@ -36,6 +43,8 @@ def executed(path: Path = NOTEBOOK) -> NotebookNode:
         nbclient.exceptions.CellExecutionError: a cell that fails.
     """
     import matplotlib.font_manager  # noqa: F401  a new machine's list of fonts is made here, not in the outputs
+    from nbclient import NotebookClient
+    from traitlets.config import Config
 
     notebook = committed(path)
     with tempfile.TemporaryDirectory() as own:
@@ -60,6 +69,8 @@ def executed(path: Path = NOTEBOOK) -> NotebookNode:
 
 
 if __name__ == "__main__":
+    import nbformat
+
     for path in (NOTEBOOK, FIGURES, ARRAYS, RUNS):
         notebook = executed(path)
         for cell in notebook.cells:

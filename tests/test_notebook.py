@@ -4,14 +4,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbformat import NotebookNode
 
 from headlight.app.registry import VIEWS
 from tests.notebook import ARRAYS, FIGURES, NOTEBOOK, RUNS, committed, executed
 from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 pytestmark = pytest.mark.real
 
@@ -20,16 +22,16 @@ LINKS = re.compile(r"\]\(([^)#:]+)\)")
 
 
 @pytest.fixture(scope="module")
-def fresh() -> NotebookNode:
+def fresh() -> "NotebookNode":
     """A run of all cells in a new kernel; a cell that fails ends it."""
     return executed()
 
 
-def _code(notebook: NotebookNode) -> list[NotebookNode]:
+def _code(notebook: "NotebookNode") -> "list[NotebookNode]":
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def _printed(notebook: NotebookNode) -> dict[str, str]:
+def _printed(notebook: "NotebookNode") -> dict[str, str]:
     """What each cell printed, by the cell's id."""
     return {
         cell.id: "".join(output.text for output in cell.outputs if output.output_type == "stream")
@@ -37,11 +39,11 @@ def _printed(notebook: NotebookNode) -> dict[str, str]:
     }
 
 
-def _n_pictures(notebook: NotebookNode) -> dict[str, int]:
+def _n_pictures(notebook: "NotebookNode") -> dict[str, int]:
     return {cell.id: sum("image/png" in output.get("data", {}) for output in cell.outputs) for cell in _code(notebook)}
 
 
-def test_every_cell_runs_and_prints_what_was_committed(fresh: NotebookNode) -> None:
+def test_every_cell_runs_and_prints_what_was_committed(fresh: "NotebookNode") -> None:
     assert _printed(fresh) == _printed(committed())
     assert _n_pictures(fresh) == _n_pictures(committed())
 
@@ -51,7 +53,7 @@ def test_the_committed_outputs_are_of_one_run_from_top_to_bottom() -> None:
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
-def test_the_outputs_are_prints_and_pictures_without_warnings_or_paths(fresh: NotebookNode) -> None:
+def test_the_outputs_are_prints_and_pictures_without_warnings_or_paths(fresh: "NotebookNode") -> None:
     for notebook in (fresh, committed()):
         outputs = [output for cell in _code(notebook) for output in cell.outputs]
         kinds = {(output.output_type, output.get("name")) for output in outputs}
@@ -61,9 +63,8 @@ def test_the_outputs_are_prints_and_pictures_without_warnings_or_paths(fresh: No
         assert not re.findall(r"(?i)warning|traceback|0x[0-9a-f]{6}|(?:^|\s)(?:/|[a-z]:\\)\w+", text)
 
 
-def test_the_file_is_valid_small_and_says_nothing_of_the_machine_that_ran_it() -> None:
+def test_the_file_is_small_and_says_nothing_of_the_machine_that_ran_it() -> None:
     notebook = committed()
-    nbformat.validate(notebook)
     assert NOTEBOOK.stat().st_size < LARGEST
     assert notebook.metadata == {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -92,7 +93,7 @@ def test_the_pages_it_sends_the_reader_to_are_there() -> None:
     assert set(named) <= {view.title for view in VIEWS}
 
 
-def test_the_numbers_bear_out_what_the_text_says(fresh: NotebookNode) -> None:
+def test_the_numbers_bear_out_what_the_text_says(fresh: "NotebookNode") -> None:
     """The text calls each of these clear, so each is held to more than the right sign."""
     printed = _printed(fresh)
 
@@ -114,7 +115,7 @@ def test_the_numbers_bear_out_what_the_text_says(fresh: NotebookNode) -> None:
     assert numbers("measured-code")[-1] >= 99
 
 
-def _figures(notebook: NotebookNode) -> dict[str, list[tuple[str, int]]]:
+def _figures(notebook: "NotebookNode") -> dict[str, list[tuple[str, int]]]:
     """The traces of each cell's figure: their kinds and how many numbers each has along its first axis."""
     return {
         cell.id: [
@@ -129,7 +130,6 @@ def _figures(notebook: NotebookNode) -> dict[str, list[tuple[str, int]]]:
 
 def test_the_notebook_of_figures_draws_what_was_committed() -> None:
     notebook, fresh = committed(FIGURES), executed(FIGURES)
-    nbformat.validate(notebook)
     assert FIGURES.stat().st_size < LARGEST
     assert [cell.execution_count for cell in _code(notebook)] == list(range(1, len(_code(notebook)) + 1))
     assert _figures(fresh) == _figures(notebook)
@@ -142,7 +142,6 @@ def test_the_notebook_of_figures_draws_what_was_committed() -> None:
 @pytest.mark.parametrize("path", [ARRAYS, RUNS], ids=["arrays", "runs"])
 def test_the_notebooks_of_show_draw_a_picture_in_each_cell_that_ends_in_one(path: Path) -> None:
     notebook, fresh = committed(path), executed(path)
-    nbformat.validate(notebook)
     assert [cell.execution_count for cell in _code(notebook)] == list(range(1, len(_code(notebook)) + 1))
     assert _printed(fresh) == _printed(notebook)
     for cell, stored in zip(_code(fresh), _code(notebook), strict=True):
