@@ -24,7 +24,10 @@ const DIRECTIONS = ["from", "to"];
 class TokenStrip {
   listeners = {
     hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),
-    pin: (/** @type {Pin | null} */ pin) => this.setPin(pin),
+    pin: (/** @type {Pin | null} */ pin) => {
+      this.setPin(pin);
+      if (pin) this.reveal();
+    },
     plain: (/** @type {boolean} */ isPlain) => {
       this.isPlain = isPlain;
       this.view.root.classList.toggle("plain", isPlain);
@@ -47,6 +50,8 @@ class TokenStrip {
   comparison;
   /** @type {ChipLine[]} */
   lines = [];
+  /** @type {number[] | null} */
+  scrolled = null; // how far down the lines of the same text were before these
   /** @type {HTMLElement[]} */
   predictions = []; // of A and B, behind their last tokens
   /** @type {Theme | null} */
@@ -89,9 +94,12 @@ class TokenStrip {
 
   /** @param {StripProps} props @param {Arrays} arrays */
   update(props, arrays) {
+    const axes = axesOf(props);
+    if (!this.axes || !hasSameTokens(this.axes, axes)) this.scrolled = null;
+    else if (this.theme) this.scrolled = this.lines.map(({ list }) => list.scrollTop);
     this.theme = null;
     this.props = props;
-    this.axes = axesOf(props);
+    this.axes = axes;
     this.comparison = Comparison.from(props, arrays, "", props, this.comparison ? [this.comparison] : []);
     const { name, sides } = this.comparison;
     this.title.textContent = props.caption ? "" : `${name}, ${quantityOf(props)}`;
@@ -129,10 +137,24 @@ class TokenStrip {
 
   /** @param {Theme} theme */
   draw(theme) {
+    const isNew = this.theme === null;
     this.theme = theme;
     this.scales = colourScales([this.comparison], this.props.scale, false, this.props.others);
     this.layOut();
     this.colour(false, false);
+    if (!isNew) return;
+    const { scrolled } = this;
+    if (!scrolled) return this.reveal();
+    this.lines.forEach(({ list }, index) => list.scrollTo(0, scrolled[index] ?? 0));
+  }
+
+  // What is pinned, or else says at rest where it looks, comes into its list's sight; the page stays where it is.
+  reveal() {
+    const { pinned } = this;
+    for (const line of this.lines) {
+      const [place] = line.end ? pinned[line.end] : [...pinned.query, ...pinned.key, ...this.centres("query")];
+      if (place !== undefined) line.reveal(place);
+    }
   }
 
   // With room for lines between its tokens, if the text is short enough for them and they mean an amount.
@@ -332,3 +354,7 @@ class TokenStrip {
     this.view.link.send("hover", null);
   }
 }
+
+/** @type {(one: Axes, other: Axes) => boolean} */
+const hasSameTokens = (one, other) =>
+  String(one.query.labels) === String(other.query.labels) && String(one.key.labels) === String(other.key.labels);

@@ -19,7 +19,8 @@ from tests.app.components import compared
 
 st.set_page_config(layout="wide")
 query = st.query_params
-count, size = int(query.get("heads", 2)) + st.checkbox("One head more"), int(query.get("size", 0))
+more, size = st.checkbox("One head more"), int(query.get("size", 0))
+count = int(query.get("heads", 2)) + more
 options: dict[str, Any] = {name: query[name] for name in ("show", "sink", "scale") if name in query}
 
 
@@ -40,7 +41,7 @@ else:
     panels = [compared.panel(head, compare="b" in query) for head in range(count)]
     if "pair" in query:
         panels = [HeadPanel(compared.pattern("a", 0), compared.pattern("a", 1))]
-token_strip(TokenStrip(axis, panels[0], **options), key="strip", group="heads")
+token_strip(TokenStrip(axis, panels[-1 if more else 0], **options), key="strip", group="heads")
 large = HeadPanels(panels, axis, own_scale="own" in query, **options)
 pin = heads(large, pinned=None, epoch=0, key="heads", group="heads")
 st.text(f"pinned {pin}")

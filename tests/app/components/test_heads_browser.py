@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.app.components import compared
 from tests.app.components.compared import LABELS, N_PLACES
-from tests.app.components.panels import Open, number, pixels, plot, point_at
+from tests.app.components.panels import Open, click_at, number, pixels, plot, point_at
 
 PAGE = "heads_page.py"
 
@@ -130,6 +130,22 @@ def test_many_heads_scroll_and_are_drawn_when_they_come_into_sight(open_heads: O
     page.locator(".panels").focus()
     page.keyboard.press("PageDown")
     expect(page.locator(".panel").nth(1)).to_be_in_viewport()
+
+
+def test_the_token_that_is_looked_from_is_in_sight_of_a_long_text(open_heads: Open) -> None:
+    page = open_heads("size=600&heads=1")
+    text, main = page.get_by_role("listbox"), page.get_by_test_id("stMain")
+    place = text.get_by_role("option", name="·t599", exact=True)
+    expect(place).to_have_class(re.compile("resting"))
+    expect(place).to_be_in_viewport()
+    assert main.evaluate("main => main.scrollTop") == 0
+    text.evaluate("text => text.scrollTo(0, 100)")
+    page.get_by_text("One head more").click()
+    expect(text).to_have_accessible_name(re.compile("L0H1"))
+    expect(page.locator(".panel")).to_have_count(2)
+    assert text.evaluate("text => text.scrollTop") == 100  # another head of the same text
+    click_at(page, 0, 500, 300, 600)
+    expect(text.get_by_role("option", name="·t500", exact=True)).to_be_in_viewport()
 
 
 def test_everything_has_a_role_and_a_name(open_heads: Open) -> None:
