@@ -7,7 +7,7 @@ from headlight.model.text.conversation import Conversation
 def as_prompt(written: Written) -> str:
     """The prompt with the written text behind it: in a chat as the model's turn, without the token that ends it.
 
-    A turn that the model did not end goes on from there.
+    The turn goes on from its last word, so that no token of the template's stands behind what was written.
     """
     tokens, run = written.tokens.tolist(), written.run
     ended = bool(tokens) and tokens[-1] in run.model.stop_tokens
@@ -20,7 +20,8 @@ def as_prompt(written: Written) -> str:
         messages.append({"role": "assistant", "content": text})
     else:
         messages[-1]["content"] += text
-    return Conversation(tuple(messages), False, not ended, enable_thinking=conversation.enable_thinking).to_prompt()
+    goes_on = bool(messages[-1]["content"])
+    return Conversation(tuple(messages), False, goes_on, enable_thinking=conversation.enable_thinking).to_prompt()
 
 
 def keeps_tokens(written: Written) -> bool:

@@ -100,7 +100,7 @@ def test_written_text_stands_behind_a_prompt(run: Run) -> None:
     ],
 )
 def test_in_a_chat_it_is_the_models_turn(chat_folder: str, chat: Conversation, expected: Any) -> None:
-    """A turn that the model ended is a whole one; else it goes on. Its tokens are transformers' of the conversation."""
+    """It goes on, also where the model ended it: the last token is a written one. Tokens are transformers' of it."""
     run = runs.run(chat_folder, chat.to_prompt(), "chat")
     for ended in (True, False):
         ends = run.model.stop_tokens[:1] if ended else ()
@@ -109,11 +109,13 @@ def test_in_a_chat_it_is_the_models_turn(chat_folder: str, chat: Conversation, e
         text = run.tokenizer.to_string(written.tokens[: 2 if ended else 3])
         said = (*expected[:-1], {"role": "assistant", "content": expected[-1]["content"].format(text)})
         prompt = as_prompt(written)
-        assert Conversation.from_prompt(prompt) == Conversation(said, False, not ended, chat.enable_thinking)
+        assert Conversation.from_prompt(prompt) == Conversation(said, False, True, chat.enable_thinking)
         theirs = AutoTokenizer.from_pretrained(chat_folder)
         settings = Conversation.from_prompt(prompt).settings
         ids: Any = theirs.apply_chat_template(list(said), return_dict=False, **settings)
-        assert run.tokenizer.to_tokens(prompt, "chat")[0].tolist() == ids
+        tokens = run.tokenizer.to_tokens(prompt, "chat")[0].tolist()
+        assert tokens == ids
+        assert tokens[-1] == written.tokens[1 if ended else 2]
 
 
 def test_stop_leaves_what_is_written(
