@@ -142,6 +142,7 @@ def _question(comparison: Comparison, pair: Pair) -> None:
                 lambda at: selection.choose(position=at),
                 folded=compares,
             ),
+            _written(comparison, pair, place),
             options.side(compares, "Explain", help=TERMS["why_side"]),
             options.as_tables(),
         )
@@ -178,6 +179,25 @@ def _swap(pair: Pair, run: Run, folded: bool) -> Button:
         selection.choose(target=texts[0], distractor=texts[1])
 
     return replace(options.button("swap_pair", "⇄ Swap", swap, reason, disabled=None in texts), folded=folded)
+
+
+def _written(comparison: Comparison, pair: Pair, place: int) -> Button | None:
+    """The token that A's text goes on with at the place as the target, where it is another one than is explained."""
+    run, position = comparison.a, comparison.positions(comparison.a)[place]
+    if run.cfg.output != "tokens" or run.cfg.attention_dir != "causal":
+        return None
+    if position is None or position == len(run.tokens) - 1:
+        return None
+    token = int(run.tokens[position + 1])
+    text = typeable(run, token)
+    if text is None or token == pair.target:
+        return None
+
+    def explain() -> None:
+        selection.choose(target=text, distractor="")
+
+    help = "The text goes on with this token. Compare it with the likeliest one."
+    return options.button("why_written", f"Explain {quoted(run.outputs.labels([token])[0])}", explain, help)
 
 
 def _cell(comparison: Comparison, sides: Mapping[str, Explained]) -> None:

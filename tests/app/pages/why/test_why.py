@@ -169,6 +169,21 @@ def test_swapping_turns_the_difference(run: Run, options: Options) -> None:
     assert float(pair_difference(at)) == -before
 
 
+def test_the_token_that_the_text_goes_on_with_is_explained_by_a_click(run: Run, options: Options) -> None:
+    logits = run.model(run.tokens[None])[0]
+    place = next(at for at in range(1, len(run.tokens) - 1) if int(logits[at].argmax()) != int(run.tokens[at + 1]))
+    written = int(run.tokens[place + 1])
+    at = page("why", Comparison(run), position=place)
+    options.change(at, "why_written", None)
+    chosen = at.session_state["headlight"].active
+    assert run.tokenizer.to_single_token(chosen.target) == written
+    pair = pair_of(Comparison(run), chosen)
+    assert (pair.target, pair.distractor) == (written, int(logits[place].argmax()))
+    assert "why_written" not in options.drawn  # it is the target
+    page("why", Comparison(run))
+    assert "why_written" not in options.drawn  # behind the last token there is none
+
+
 def pair_difference(at: AppTest) -> str:
     """The difference that the page tells."""
     line = next(text.value for text in at.text if "difference " in text.value)
