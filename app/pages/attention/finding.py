@@ -21,7 +21,7 @@ from headlight.model.text.conversation import Conversation
 
 LEAST_CHANGE = 0.005  # of a weight: less is 0.00 in the sentence
 SPREAD = 0.25  # a largest weight below it singles out no token
-HOW = "Lines: {quantity} of {head}{origin}. Point at another token to look from there."
+HOW = "Colour: {quantity} of {head}{origin}. Point at another token to look from there."
 
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
@@ -31,7 +31,7 @@ def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
 
 
 def how_to_read(comparison: Comparison, head: Head, quantity: str) -> str:
-    """What the text's lines and colours are."""
+    """What the colours of the text, and of its lines where it is short enough for them, are."""
     pinned = selection.current().queries
     return HOW.format(
         quantity=quantity,
