@@ -5,12 +5,13 @@ from torch import Tensor
 
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention import fields
-from headlight.model.attention.sinks import looks_of, resting
+from headlight.model.attention.sinks import looks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head
 from headlight.model.runs.run import LONG, Run
 
 FIRST_HEADS = 3
+SPREAD = 0.25  # a largest weight below it singles out no token
 NOISE = 1e-6  # mean differences up to it are float32's rounding
 
 
@@ -18,20 +19,21 @@ def clearest(comparison: Comparison) -> tuple[Head, ...]:
     """The heads worth a first look on A's prompt: the best two at induction and the best at the previous token.
 
     Where no token occurs twice there is no induction, and the best three at the previous token are taken. Heads that
-    rest at the last token, on the first token, on another sink or on itself, come after all others. A head that one of
-    the runs lacks is none of them.
+    rest at the last token, on the first token, on another sink or on itself, or that single out no token there, come
+    after all others. A head that one of the runs lacks is none of them.
     """
     extent = comparison.n_layers, comparison.n_heads
     return comparison.a.keep(("clearest heads", extent), lambda: _clearest(comparison.a, *extent))
 
 
 def _clearest(run: Run, n_layers: int, n_heads: int) -> tuple[Head, ...]:
-    rests, scores = resting(run)[:n_layers, :n_heads], _scores(run)
+    looks, scores = looks_of(run), _scores(run)
+    says_little = looks.resting | (looks.largest < SPREAD)
 
     def ranked(name: str) -> list[Head]:
         order = scores[name][:n_layers, :n_heads].flatten().argsort(descending=True, stable=True)
         heads = [divmod(int(index), n_heads) for index in order]
-        return sorted(heads, key=lambda head: bool(rests[head]))
+        return sorted(heads, key=lambda head: bool(says_little[head]))
 
     repeats = not bool(scores["induction"].isnan().any())
     first = ranked("induction")[:2] if repeats else []

@@ -13,20 +13,20 @@ from headlight.model.runs.run import Run
 MAX_QUERIES = 32  # tokens from which sinks are looked for: rows of a long prompt's patterns are long
 
 
-def resting(run: Run) -> Bool[Tensor, "layer head"]:
-    """Whether each head's largest weight from the last token is on itself or on a token where heads rest."""
-    return looks_of(run).resting
-
-
 def sinks_of(run: Run) -> tuple[int, ...]:
     """Positions other than the first on which many heads rest, seen from some of the prompt's tokens."""
     return looks_of(run).sinks
 
 
 class Looks(NamedTuple):
-    """Where heads look from some of a prompt's queries: what they rest on, and scores over these queries."""
+    """Where heads look from some of a prompt's queries: what they rest on, and scores over these queries.
+
+    `resting` is whether a head's largest weight from the last token is on itself or on a token where heads rest, and
+    `largest` is that weight.
+    """
 
     resting: Bool[Tensor, "layer head"]
+    largest: Float[Tensor, "layer head"]
     sinks: tuple[int, ...]
     scores: dict[str, Float[Tensor, "layer head"]]
 
@@ -42,5 +42,6 @@ def _find_looks(run: Run) -> Looks:
     queries = torch.linspace(0, n_tokens - 1, min(n_tokens, MAX_QUERIES)).round().int().unique()
     rows = patterns_of_layers(run, range(run.cfg.n_layers), queries.tolist())
     rested = tuple(sinks(rows.flatten(0, 1), queries).tolist())
-    resting = torch.isin(rows[:, :, -1].argmax(-1), torch.tensor([0, n_tokens - 1, *rested]))
-    return Looks(resting, rested, scores_at(rows, run.tokens, queries.long()))
+    largest, keys = rows[:, :, -1].max(-1)
+    resting = torch.isin(keys, torch.tensor([0, n_tokens - 1, *rested]))
+    return Looks(resting, largest, rested, scores_at(rows, run.tokens, queries.long()))

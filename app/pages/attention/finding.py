@@ -8,6 +8,7 @@ from jaxtyping import Float, Float32
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
+from headlight.app.parts.first_heads import SPREAD
 from headlight.app.parts.labels import quoted_word
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
@@ -20,7 +21,6 @@ from headlight.model.runs.run import Run
 from headlight.model.text.conversation import Conversation
 
 LEAST_CHANGE = 0.005  # of a weight: less is 0.00 in the sentence
-SPREAD = 0.25  # a largest weight below it singles out no token
 HOW = "Colour: {quantity} of {head}{origin}. Point at another token to look from there."
 
 
