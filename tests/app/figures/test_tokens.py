@@ -19,6 +19,7 @@ COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(")
 HEX = re.compile(r"[\"'`]#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})[\"'`]")
 CANVAS_SIZE = re.compile(r"\d(?:\.\d+)?px \$\{")
 CONTROL = re.compile(r"(?:^|[\s>.(])(?:button|select|input|textarea|segment|opener)(?![\w-])")
+PART_OF_CLASS = re.compile(r"\[class[^,]*[\s>~+]\*\s*(?:,|$)|:has\([^)]*\[class")
 HEIGHTS = re.compile(r"var\(--height[\w-]*\)|calc\(var\(--height[\w-]*\) .*\)|100%|auto|0|1px|1em", re.DOTALL)
 READABLE, VISIBLE = 4.5, 3.0  # WCAG 2.2: contrast of text (1.4.3), and of what a control is known by (1.4.11)
 
@@ -44,6 +45,11 @@ def test_controls_have_no_height_but_the_systems() -> None:
     lines = [line for line in lines if "::" not in line[1]]  # a mark in it
     assert len(lines) > 5  # the pattern finds them
     assert not [line for line in lines if not HEIGHTS.fullmatch(line[3].removesuffix(" !important"))]
+
+
+def test_no_change_of_a_class_has_the_browser_style_the_page_anew() -> None:
+    """Streamlit changes classes at every message: with such a rule 620 elements were styled, 31 without."""
+    assert not [line for line in _lines() if PART_OF_CLASS.search(line[1])]
 
 
 def test_colours_and_sizes_are_the_tokens_alone() -> None:
