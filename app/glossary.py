@@ -23,6 +23,11 @@ TERMS = {
     "mean_distance": "How many tokens back a head attends on average, weighted by its attention.",
     "previous_token": "The mean attention weight on the token just before the query.",
     "first_token": "The mean attention weight on the very first token, the usual attention sink.",
+    "other_sinks": (
+        "The mean attention weight on sinks other than the first token, from the tokens after them. A token is one if "
+        "many heads (15% of all) give it on average 0.3 or more of the weight of the tokens after it. Empty if there "
+        "is none."
+    ),
     "current_token": "The mean attention weight on the query's own token.",
     "duplicate_token": (
         "The mean attention weight on earlier copies of the query's token. Empty if no token occurs twice."

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis
+from headlight.model.attention.sinks import sinks_of
 from headlight.model.attention.tables import SCORES as TITLES
 from headlight.model.runs.comparison import Comparison
 
@@ -25,6 +26,13 @@ SCORES = {
     "divergence": Score("JS(A, B) (nats)", "divergence", needs_b=True),
     **{name: Score(title, TERMS.get(name, name)) for name, title in TITLES.items()},
 }
+
+
+def offered(comparison: Comparison) -> dict[str, Score]:
+    """The scores that these runs have; on other sinks only where one of the runs has a sink in mid-prompt."""
+    lacking = () if any(map(sinks_of, comparison.runs)) else ("other_sinks",)
+    compares = comparison.b is not None
+    return {name: each for name, each in SCORES.items() if each.needs_b <= compares and name not in lacking}
 
 
 def score(comparison: Comparison, name: str, axis: Axis) -> Float[np.ndarray, "layer head"]:

@@ -18,6 +18,7 @@ Sort = Literal[
     "entropy",
     "mean_distance",
     "first_token",
+    "other_sinks",
     "previous_token",
     "current_token",
     "duplicate_token",

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from headlight.model.attention.axis import Axis, Group, Unit
 from headlight.model.attention.folding import Fold, folded, kept_folded, masked_units
-from headlight.model.attention.sinks import MAX_QUERIES, sinks_of
+from headlight.model.attention.sinks import MAX_QUERIES, sink_scores, sinks_of
 from headlight.model.measure import Measure, alignment, attention
 from headlight.model.measure.difference import Side, subtract
 from headlight.model.runs.comparison import Comparison
@@ -246,14 +246,14 @@ def largest_write(run: Run, head: Head) -> float:
 
 def head_score(run: Run, name: str, head: Head) -> float:
     """One head's score in one run; the largest write takes its pattern, so it is computed per head."""
-    if name in run.scores:
-        return float(run.scores[name].values[head])
-    return run.keep((name, head), lambda: largest_write(run, head))
+    if name == "largest_write":
+        return run.keep((name, head), lambda: largest_write(run, head))
+    return float(head_scores(run, name)[head])
 
 
 def head_scores(run: Run, name: str) -> Float[Tensor, "layer head"]:
-    """Every head's score in one run."""
-    if name in run.scores:
-        return run.scores[name].values
+    """Every head's score in one run; NaN where the run has none, as of other sinks."""
     layers, heads = range(run.cfg.n_layers), range(run.cfg.n_heads)
+    if name != "largest_write":
+        return (sink_scores(run) if name == "other_sinks" else run.scores[name]).values
     return torch.tensor([[head_score(run, name, (layer, head)) for head in heads] for layer in layers])

@@ -33,6 +33,7 @@ SCORES = {
     "induction": "Induction",
     "duplicate_token": "Same token",
     "first_token": "First token",
+    "other_sinks": "Other sinks",
     "current_token": "Current token",
     "largest_write": "Largest write (norm)",
 }
@@ -49,7 +50,8 @@ def attention_tables(
 ) -> Tables:
     """Tabulate attention: the cells of some heads, every head's scores, and the distances between heads and runs.
 
-    Of eight or more sentences or turns there are vertical scores too, and the heads ranked by their kurtosis.
+    Of eight or more sentences or turns there are vertical scores too, and the heads ranked by their kurtosis. The score
+    of other sinks is empty where the run has no sink in mid-prompt.
 
     Args:
         comparison: one run, or two to compare.

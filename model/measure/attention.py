@@ -244,6 +244,21 @@ def sinks(rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"])
     return (resting & (count >= SINK_QUERIES)).nonzero()[:, 0]
 
 
+def sink_weights(
+    rows: Float[Tensor, "head query key"], queries: Int[Tensor, " query"], at: Int[Tensor, " sink"]
+) -> Measure:
+    """Weight of each query on the sinks before it, added up; NaN where none is. Its mean is a head's score of sinks.
+
+    Args:
+        rows: some queries' rows of the patterns of some heads.
+        queries: the positions of these queries.
+        at: positions of the sinks, such as `sinks` finds.
+    """
+    before = queries[:, None] > at
+    weights = (rows[..., at] * before).sum(-1).masked_fill(~before.any(1), torch.nan)
+    return Measure("weight on other sinks", "probability", ("head", "query"), weights)
+
+
 def scored_cells(
     tokens: Int[Tensor, " pos"], first_query: int = 0, n_queries: int | None = None, n_keys: int | None = None
 ) -> Cells:

@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from headlight.model import CellQuestion, Comparison, Conversation, Transformer, load, run_prompt, why_tables
+from headlight.model.attention.sinks import sink_scores, sinks_of
 from headlight.model.attribution import Cell, Question, explain_cell, logit_attribution
 from headlight.model.checkpoints.packaged import PACKAGED
 from headlight.model.circuits import measure_circuit, score, select_edges
@@ -243,6 +244,16 @@ def test_half_of_the_heads_rest_on_the_first_token(model: Transformer, theirs: A
     norms = reference.hidden_states[12][0].norm(dim=-1)
     assert round(float(norms[0]), -2) == 25_100
     assert round(float(norms[1:].median()), -1) == 140
+
+
+@torch.no_grad()
+def test_a_sink_in_mid_prompt_is_scored_as_by_transformers_attention(model: Transformer, theirs: Any) -> None:
+    run = run_prompt(model, "The trophy did not fit in the suitcase because the trophy was too large. The suitcase")
+    assert (sinks_of(run), run.labels[7]) == ((7,), "␣the")
+    expected = torch.stack([pattern[0, :, 8:, 7].mean(-1) for pattern in seen(theirs, run.tokens[None]).attentions])
+    assert (sink_scores(run).values - expected).abs().max() < CLOSE
+    assert named(expected, 3) == ["L4H4", "L4H5", "L4H3"]
+    assert round(float(expected.max()), 2) == 0.86
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import report
 from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.pages.attention.finding import finding, looked_from, predicted, prediction
+from headlight.app.pages.attention.finding import finding, looked_from, named_sinks, predicted, prediction
 from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
@@ -56,7 +56,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
     for name, measures in receiver_arrays(reading.receivers, reading.axis).items():
         arrays |= of_sides(name, measures)
     tables = reading.tables(comparison, with_cells=reading.n_cells <= MAX_ROWS)
-    return Data("attention", _shows(own, heads), tables, arrays)
+    return Data("attention", _shows(comparison, own, heads), tables, arrays)
 
 
 def _hidden(comparison: Comparison, chosen: Selection) -> int | None:
@@ -67,7 +67,7 @@ def _hidden(comparison: Comparison, chosen: Selection) -> int | None:
     return own.hidden_on(axis_of(comparison, own.unit, chosen.align))
 
 
-def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
+def _shows(comparison: Comparison, own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
     """The page's options, in words."""
     how = own.how
     return {
@@ -76,6 +76,7 @@ def _shows(own: Choices, heads: tuple[Head, ...]) -> dict[str, object]:
         "heads": [head_name(head) for head in heads],
         "places are": f"{own.unit}s",
         "first token": fields.first_token_note(how) or "shown",
+        "other sinks": named_sinks(comparison),
         "scores": list(SCORES.values()),
     }
 

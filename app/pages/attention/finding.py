@@ -62,6 +62,15 @@ def finding(comparison: Comparison, head: Head, axis: Axis, chosen: Selection) -
     return f"{side}{sentence(head_name(head), run.labels, run.tokens.tolist(), row, place, sinks_of(run), where)}"
 
 
+def named_sinks(comparison: Comparison) -> list[str]:
+    """Tokens other than the first on which many heads rest, with their places, of A and of B if there is one."""
+    return [
+        f"{f'{side}: ' if comparison.b is not None else ''}{run.labels[at]} at {at}"
+        for side, run in comparison.sides.items()
+        for at in sinks_of(run)
+    ]
+
+
 def answer_start(run: Run) -> int | None:
     """The last token of a chat in which the model is to answer: the template's own, which by itself says nothing."""
     if not run.turns or run.written or not Conversation.from_prompt(run.prompt).add_generation_prompt:

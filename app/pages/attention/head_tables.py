@@ -13,7 +13,7 @@ from headlight.app.parts import options
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.panels import panel
 from headlight.app.parts.parts import heading
-from headlight.app.parts.scores import SCORES, score
+from headlight.app.parts.scores import SCORES, offered, score
 from headlight.app.parts.sides import DIFFERENCE, compared
 from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of
@@ -59,10 +59,10 @@ def scores_table(comparison: Comparison, chosen: tuple[Head, ...], axis: Axis) -
     table: dict[str, list[str] | list[float]] = {"Head": [head_name(head) for head, _ in rows]}
     if comparison.b is not None:
         table["Run"] = [side for _, side in rows]
-    for key, each in SCORES.items():
+    for key, each in offered(comparison).items():
         if not each.needs_b:
             table[each.title] = [_of_side(comparison, key, head, side) for head, side in rows]
-        elif comparison.b is not None:
+        else:
             values = score(comparison, key, axis)
             table[each.title] = [float(values[head]) if side == DIFFERENCE else float("nan") for head, side in rows]
     if any(run.cfg.use_attention_sinks for run in comparison.runs):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import selection
@@ -37,7 +38,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import typeable
 from headlight.app.parts.panels import fetchable, panel
 from headlight.app.parts.parts import title_row
-from headlight.app.parts.scores import SCORES, score
+from headlight.app.parts.scores import offered, score
 from headlight.app.runs import thumbnails
 from headlight.app.runs.prompts import first_prompt
 from headlight.app.selection import Selection
@@ -45,7 +46,6 @@ from headlight.model.attention import fields
 from headlight.model.attention.axis import Axis, axis_of, turn_starts
 from headlight.model.attention.fields import How
 from headlight.model.attention.folding import fold_all
-from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.run import LONG as LONG_RUN
@@ -255,12 +255,7 @@ def _options(comparison: Comparison) -> None:
 
 def _sink_choice(comparison: Comparison) -> dict[str, Any]:
     """Look of the choice of what becomes of sinks, which names those that are not the first token."""
-    named = [
-        f"{f'{side}: ' if comparison.b is not None else ''}{run.labels[at]} at {at}"
-        for side, run in comparison.sides.items()
-        for at in sinks_of(run)
-    ]
-    look = dict(grid.CHOICES["sink"])
+    look, named = dict(grid.CHOICES["sink"]), finding.named_sinks(comparison)
     if not named:
         return look
     return look | {"label": "Sinks", "help": f"{TERMS['sink']} Here the first token and {', '.join(named)}."}
@@ -305,22 +300,22 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
 
 def _sorting(comparison: Comparison) -> Iterator[Option]:
     """Options for the score that heads are sorted by and how many of them are drawn."""
-    titles = {each: "layer and head" if each == "place" else SCORES[each].title for each in _sorts(comparison)}
-    compares = comparison.b is not None  # what the grid shows then stands beside it
-    yield options.bind(Listed, "sort", "Sort by", options=titles, width=200, folded=compares)
+    titles = {"place": "layer and head", **{name: each.title for name, each in offered(comparison).items()}}
+    compares, by = comparison.b is not None, _sort(comparison)  # with a B, what the grid shows stands beside it
+    yield options.tie(Listed, "sort", "Sort by", by or "place", _sort_by, options=titles, width=200, folded=compares)
     n_heads = comparison.n_layers * comparison.n_heads
-    if _sort(comparison) is not None and n_heads > 1:
+    if by is not None and n_heads > 1:
         yield options.bind(Slider, "top", "Top heads", n_heads, page=Choices, least=1, most=n_heads, folded=True)
 
 
-def _sorts(comparison: Comparison) -> list[str]:
-    return ["place", *(each for each in SCORES if SCORES[each].needs_b <= (comparison.b is not None))]
+def _sort_by(name: str) -> None:
+    selection.update(sort=name)
 
 
 def _sort(comparison: Comparison) -> str | None:
-    """The score by which the heads are sorted; None where they stand in their own places."""
+    """The score by which the heads are sorted; None where they stand in their own places, as without that score."""
     now = selection.current().sort
-    return now if now != "place" and now in _sorts(comparison) else None
+    return now if now in offered(comparison) else None
 
 
 def _order(comparison: Comparison, axis: Axis) -> list[Head] | None:
@@ -328,12 +323,28 @@ def _order(comparison: Comparison, axis: Axis) -> list[Head] | None:
     by = _sort(comparison)
     if by is None:
         return None
-    values = score(comparison, by, axis).flatten()
-    order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    values = _score_to_sort(comparison, by, axis)
+    if values is None:
+        return None
+    order = [int(index) for index in np.argsort(-np.nan_to_num(values, nan=-np.inf), axis=None, kind="stable")]
     return [
         divmod(index, comparison.n_heads)
         for index in order[: selection.current().choices_of(Choices).top or len(order)]
     ]
+
+
+def _score_to_sort(comparison: Comparison, by: str, axis: Axis) -> Float[np.ndarray, "layer head"] | None:
+    """A score of all heads; of a long prompt, where some take as long as all thumbnails, None where it was stopped."""
+    if len(comparison.a.tokens) < LONG_RUN:
+        return score(comparison, by, axis)
+    return progress.watched(
+        "sorting",
+        "layers done",
+        "sorting",
+        (comparison.a.key, by),
+        lambda: score(comparison, by, axis),
+        resumes=by == "other_sinks",  # a layer that is done is kept
+    )
 
 
 def _figures(comparison: Comparison, axis: Axis) -> list[list[str]]:

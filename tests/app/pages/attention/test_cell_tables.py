@@ -1,18 +1,23 @@
-"""The attention page as tables: which heads, what is summed, what is said of the first token."""
+"""The attention page as tables: which heads, what is summed, what is said of the first token and other sinks."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from headlight.app.pages.attention import view
 from headlight.app.pages.attention.cell_tables import said_of_cells, with_sums
-from headlight.model.attention import fields
+from headlight.app.pages.attention.head_tables import scores_table
+from headlight.model.attention import fields, sinks
 from headlight.model.attention.axis import axis_of
 from headlight.model.attention.fields import How, Show
 from headlight.model.runs.comparison import Comparison
+from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from tests.app.conftest import Options
 from tests.app.pages.test_sides import page
 
-HEAD = (1, 2)
+HEAD, SINK = (1, 2), 3
 
 
 def test_heads_are_chosen_among_all(run: Run, headings: list[str], options: Options) -> None:
@@ -47,3 +52,38 @@ def test_captions_say_why_cells_are_empty() -> None:
     assert "first token and other sinks hidden" in said_of_cells(How("score", "hide"))
     assert "sum to 1" in said_of_cells(How("weight", "renormalise"))
     assert "sum to 1" not in said_of_cells(How("score", "renormalise"))
+
+
+@pytest.fixture
+def pair(run: Run, monkeypatch: pytest.MonkeyPatch) -> Comparison:
+    """Two runs, of which the first alone has a sink in mid-prompt."""
+    resting, other = replace(run, prompt=f"{run.prompt} "), replace(run, prompt=f"{run.prompt}  ")
+    looks = sinks.looks_of
+    monkeypatch.setattr(sinks, "looks_of", lambda of: looks(of)._replace(sinks=(SINK,) if of is resting else ()))
+    return Comparison(resting, other)
+
+
+def test_other_sinks_are_scored_where_a_run_has_them(pair: Comparison) -> None:
+    expected = float(attend(pair.a, *HEAD).pattern[SINK + 1 :, SINK].mean())
+    one, none, both = (
+        scores_table(each, (HEAD,), axis_of(each, "token", "tokens"))
+        for each in (Comparison(pair.a), Comparison(pair.runs[1]), pair)
+    )
+    assert one["Other sinks"] == pytest.approx([expected])
+    assert "Other sinks" not in none
+    assert both["Other sinks"] == pytest.approx([expected, np.nan, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+def test_heads_are_sorted_by_other_sinks_where_there_are_any(
+    is_long: bool, pair: Comparison, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link that names them opens where there are none, too."""
+    for module, name in ((view, "LONG_RUN"), (sinks, "LONG")) if is_long else ():
+        monkeypatch.setattr(module, name, 5)
+    for comparison, by in ((Comparison(pair.a), "other_sinks"), (Comparison(pair.runs[1]), "place")):
+        options.drawn.clear()
+        page("attention", comparison, sort="other_sinks")
+        assert options.drawn["sort"].value == by
+        assert ("Other sinks" in options.drawn["sort"].look()["options"]) == (by == "other_sinks")
+        assert ("top" in options.drawn) == (by == "other_sinks")
