@@ -4,15 +4,20 @@
 /**
  * @typedef {{ name: string, decimals: number | null, help: string, signed: boolean, after: string }} Look
  * @typedef {Look & { cells: TableCell[], isNumber: boolean }} TableColumn `Column` in row_table/__init__.py
+ * @typedef {{ hasFonts: boolean, names: number[], cells: number[] }} TextWidths CSS pixels of names and longest cells
  * @typedef {{ title: string, columns: Look[], choosable: boolean, whole: boolean, inFile: boolean }} RowTableProps
  */
 const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
-const LONG = 60; // letters of a cell that has the room which the other columns leave
-const WIDEST = 36; // letters of any other column beside it, if the long one is over twice as long
-// Letters beside their own: the room around them, the arrow behind a name, and the mark of a row that can be chosen.
-const ROOM = { cell: 3, name: 5, mark: 4 };
+// CSS pixels of cells: of one that has the room which the other columns leave, of any beside it if that one is over twice as
+// long, and of one that has such room where the columns do not fit.
+const LONG = 480;
+const WIDEST = 290;
+const LEAST_LONG = 190;
+// CSS pixels beside their texts: the room around them, around one of several, the arrow behind a name, and the mark of a row
+// that can be chosen.
+const ROOM = { cell: 22, one: 17, arrow: 14, mark: 22 };
 const MOVES_HELP = "Arrow keys, Page Up and Down, Home and End move";
 const CHOICE_HELP = ", Enter chooses a row, Escape none";
 
@@ -40,6 +45,8 @@ class RowTable {
   around = AROUND;
   choosable = false;
   isPressed = false;
+  /** @type {TextWidths | null} */
+  measured = null; // of what is shown
 
   /** @param {View} view */
   constructor(view) {
@@ -107,7 +114,7 @@ class RowTable {
     this.empty.hidden = count > 0;
     if (this.cursor !== null && this.cursor >= count) this.cursor = null;
     this.sheet.style.setProperty("--rows", String(count));
-    this.setWidths();
+    this.measured = null;
     this.head.show(this.columns);
     this.places = this.head.places;
     this.columns.forEach(({ isNumber, help }, place) => {
@@ -118,34 +125,59 @@ class RowTable {
     });
   }
 
-  // A column is as wide as its longest cell, and no wider as rows come into sight. All share the room that is left, but
-  // where there are long texts their columns have it.
-  setWidths() {
+  // CSS pixels of each column's longest cell, measured once in a font, and of its name.
+  /** @param {Theme} theme @returns {TextWidths} */
+  measure({ sizes, font }) {
+    const control = `${sizes.control}px ${font}`;
+    /** @type {(text: string) => number} */
+    const wide = (text) => probe.measureText(text).width;
+    /** @type {(column: TableColumn, cell: TableCell) => number} */
+    const cellWidth = (column, cell) => {
+      if (Array.isArray(cell)) return cell.reduce((sum, text) => sum + wide(text) + ROOM.one, 0);
+      const text = this.text(column, cell);
+      return wide(column.isNumber ? text.replaceAll(/\d/g, "0") : text); // digits are all as wide as the widest
+    };
+    probe.font = `600 ${control}`;
+    const names = this.columns.map(({ name }) => wide(name));
+    probe.font = control;
     /** @type {(column: TableColumn) => number} */
     const longest = (column) => {
-      const lengths = column.cells.map((cell) => this.text(column, cell).length);
-      return lengths.reduce((most, length) => Math.max(most, length), 0);
+      const widths = column.cells.map((cell) => cellWidth(column, cell));
+      return widths.reduce((most, width) => Math.max(most, width), 0);
     };
-    const lengths = this.columns.map(longest);
-    const longestOfAll = Math.max(...lengths);
-    const shared = longestOfAll <= LONG;
-    const most = shared ? LONG : WIDEST;
-    const isRoomy = lengths.map((length) => !shared && length > WIDEST && 2 * length >= longestOfAll);
-    const letters = this.columns.map(({ name }, place) => {
-      const mark = this.choosable && place === 0 ? ROOM.mark : 0;
-      return mark + Math.max(ROOM.cell + Math.min(most, lengths[place]), ROOM.name + Math.min(most, name.length));
-    });
-    const all = letters.reduce((sum, count) => sum + count, 0);
-    const widths = letters.map((count, place) => {
-      const width = element("col");
-      if (shared) width.style.width = `${(100 * count) / all}%`;
-      else if (!isRoomy[place]) width.style.width = `${count}ch`;
-      return width;
-    });
-    this.widths.replaceChildren(...widths);
-    const others = letters.reduce((sum, count, place) => sum + (isRoomy[place] ? 0 : count), 0);
+    return { hasFonts: PAGE.hasFonts, names, cells: this.columns.map(longest) };
+  }
+
+  // A column is as wide as its longest cell, and no wider as rows come into sight. All share the room that is left, but
+  // where there are long texts their columns have it; on a phone shorter ones are long, so that the others stay in sight.
+  /** @param {Theme} theme @param {number} room */
+  draw(theme, room) {
+    if (this.measured?.hasFonts !== PAGE.hasFonts) this.measured = this.measure(theme);
+    const { names, cells } = this.measured;
+    /** @type {(most: number, arrow: number) => number[]} */
+    const widthsUpTo = (most, arrow) =>
+      cells.map((cell, place) => {
+        const mark = this.choosable && place === 0 ? ROOM.mark : 0;
+        return mark + ROOM.cell + Math.min(most, Math.max(cell, names[place] + arrow));
+      });
+    /** @type {(widths: number[]) => number} */
+    const total = (widths) => widths.reduce((sum, width) => sum + width, 0);
+    const longest = Math.max(...cells);
+    const arrow = total(widthsUpTo(LONG, ROOM.arrow)) > room ? 0 : ROOM.arrow; // not where it would cost a column
+    const least = longest > LONG ? WIDEST : total(widthsUpTo(LONG, arrow)) > room ? LEAST_LONG : Infinity;
+    const isRoomy = cells.map((width) => width > least && 2 * width >= longest);
+    const shared = !isRoomy.includes(true);
+    const widths = widthsUpTo(shared ? LONG : WIDEST, arrow);
+    this.widths.replaceChildren(
+      ...widths.map((width, place) => {
+        const column = element("col");
+        if (shared) column.style.width = `${(100 * width) / total(widths)}%`;
+        else if (!isRoomy[place]) column.style.width = `${width}px`;
+        return column;
+      }),
+    );
     this.table.style.setProperty("--roomy", `calc(${isRoomy.filter(Boolean).length} * min(24ch, 55vw))`);
-    this.table.style.setProperty("--others", `${others}ch`);
+    this.table.style.setProperty("--others", `${total(widths.filter((_, place) => !isRoomy[place]))}px`);
     this.table.classList.toggle("pinned", !isRoomy[0]);
   }
 

@@ -30,6 +30,14 @@ TWO_LONG = [
     Column("keys", [["naissance"] * 6, ["ground"]]),
 ]
 
+# A text that a phone has no room for beside two numbers, and letters that are twice as wide as others.
+OF_A_PHONE = [
+    Column("#", [1, 2]),
+    Column("prompt", ["The bottles near the old farmer of the village", "Ἰδού"]),
+    Column("wide", ["猫が座った", "W"]),
+    Column("value", [0.5, -2.25], decimals=3, signed=True),
+]
+
 
 def many(count: int) -> list[Column]:
     """So many rows, numbered, with a number that falls from the first to the last."""

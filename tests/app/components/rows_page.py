@@ -14,6 +14,8 @@ if "kinds" in st.query_params:
     columns = rows.KINDS
 if "two" in st.query_params:
     columns = rows.TWO_LONG
+if "phone" in st.query_params:
+    columns = rows.OF_A_PHONE
 if st.toggle("other values"):
     columns = [columns[0], replace(columns[1], cells=list(range(len(columns[1].cells)))), *columns[2:]]
 if st.toggle("first two", on_change=lambda: st.session_state.update(epoch=epoch + 1)):

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.rows import HELP, HOSTILE, LONG, NAMES
+from tests.e2e.settling import settle
 
 PAGE = "rows_page.py"
 SHOWN = {
@@ -240,6 +241,24 @@ def test_columns_of_long_texts_share_the_room_that_others_leave(open_table: Open
     number, queries, keys = (each.evaluate("cell => cell.clientWidth") for each in page.locator("th").all())
     assert queries == pytest.approx(keys, abs=1)
     assert number < 150 < 300 < keys
+
+
+def test_a_phone_shows_the_numbers_beside_a_text_that_is_cut_off(open_table: Open) -> None:
+    page = open_table(phone="yes")
+    cut_off = "all => all.map(cell => cell.scrollWidth > cell.clientWidth)"
+    cells, scroller = page.locator("th button, td"), page.locator(".scroller")
+    assert not any(cells.evaluate_all(cut_off))
+    page.set_viewport_size({"width": 480, "height": 844})
+    settle(page)
+    assert scroller.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert [i for i, is_cut in enumerate(cells.evaluate_all(cut_off)) if is_cut] == [5]  # the long prompt
+    page.set_viewport_size({"width": 340, "height": 844})
+    settle(page)
+    mask = "box => getComputedStyle(box).maskImage"
+    assert scroller.evaluate("box => box.scrollWidth > box.clientWidth")
+    assert "gradient" in scroller.evaluate(mask)
+    scroller.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    expect(scroller).to_have_css("mask-image", "none")
 
 
 def test_rows_that_mean_no_choice_are_read_and_sorted_alone(open_table: Open) -> None:
