@@ -30,10 +30,10 @@ from headlight.model.runs.edits import Head, head_name
 Kind = TypeVar("Kind", Choice, Listed, Number, Several, Slider, Switch, Text)
 
 
-def row(*options: Option | None, name: str = "options", whole: bool = False, title: str = "More options") -> None:
+def row(*options: Option | None, name: str = "options", whole: bool = False, title: str = "") -> None:
     """The options side by side, None among them left out; the name tells two rows of a page apart.
 
-    On a phone they stand behind a button with that title, unless the `whole` row is to be seen.
+    On a phone they stand behind a button with that title, or called Options, unless the `whole` row is to be seen.
     """
     heard = [replace(option, change=_unless_forgotten(option.change)) for option in options if option is not None]
     option_row(heard, key=selection.widget_key(f"{name}.{selection.page()}"), whole=whole, title=title)

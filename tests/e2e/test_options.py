@@ -1,10 +1,11 @@
 """What can be chosen on the attention page, in a real browser: measures, first token, units, zoom, pins, tables."""
 
 import re
+import time
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from headlight.app.registry import VIEWS
 from headlight.model import Transformer, load
@@ -158,3 +159,21 @@ def test_a_list_whose_options_need_less_than_its_width_keeps_it(app: Driver) -> 
     wide, needed, beyond = app.page.get_by_role("combobox", name="Head").evaluate(WIDTHS)
     assert wide > needed
     assert beyond <= 0
+
+
+def test_options_without_room_in_the_pages_own_font_stand_behind_the_button(browser: Browser, server: str) -> None:
+    driver = Driver(browser, server, width=1440)
+    driver.page.route("**/*.woff2", lambda route: (time.sleep(0.3), route.continue_()))  # later than the page
+    driver.open(next(view for view in VIEWS if view.slug == "mlp"), prompt=PROMPT)
+    opener = driver.page.locator(".opener", has_text="More options")
+    driver.page.wait_for_function("document.fonts.status === 'loaded'")
+    driver.settle()
+    line = opener.locator("xpath=..").locator("> *")
+    tops = line.evaluate_all("all => all.map(each => Math.round(each.getBoundingClientRect().top))")
+    assert len(tops) > 3
+    assert len(set(tops)) == 1
+    driver.page.set_viewport_size({"width": 390, "height": 844})
+    driver.settle()
+    expect(driver.page.locator(".opener", has_text=re.compile("^Options")).first).to_be_visible()
+    expect(opener).to_have_count(0)
+    driver.close()

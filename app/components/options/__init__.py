@@ -19,10 +19,11 @@ _render = register(__file__)
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def option_row(options: Sequence[Option], *, key: str, whole: bool = False, title: str = "More options") -> None:
+def option_row(options: Sequence[Option], *, key: str, whole: bool = False, title: str = "") -> None:
     """Options side by side; each option's `change` receives the user's value before the script runs again.
 
-    On a phone they stand behind the row's button, which has that title, unless the `whole` row is to be seen there too.
+    On a phone they stand behind the row's button, which has that title or is called Options, unless the `whole` row is
+    to be seen there too.
 
     The browser shows a change at once, and goes on showing it until the server has heard of it. So it reports all that
     it is not sure of, each with its time (ms), and receives the time up to which the server has heard.

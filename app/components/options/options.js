@@ -23,7 +23,7 @@ class Options {
   heard = 0; // (ms) up to when the server has heard of it
   inForm = false;
   whole = false; // on a phone too
-  title = ""; // of the button that opens the others
+  title = ""; // of the button that opens the others, if it has one of its own
   /** @type {Record<string, OptionValue>} */
   serverValues = {};
   /** @type {Record<string, OptionValue>} */
@@ -32,7 +32,7 @@ class Options {
   text = null;
   /** @type {ToldLook[]} */
   looks = [];
-  measured = ""; // for what width and options
+  measured = ""; // for what width, fonts and options
   fitting = 0; // how many of these have room in the row
 
   /** @param {View} view */
@@ -63,11 +63,9 @@ class Options {
     this.row.classList.toggle("in-form", inForm);
     Object.assign(this, { heard, whole, title, inForm, serverValues: values, run, text });
     this.setLooks(readJson(looks.values));
-    if (inForm) {
-      this.hearText();
-      setTimeout(() => this.mark(), AT_REST); // Streamlit may give the text its new value after this
-    }
-    this.mark();
+    if (!inForm) return;
+    this.hearText();
+    setTimeout(() => this.mark(), AT_REST); // Streamlit may give the text its new value after this
   }
 
   // The text of the line that the row is in, which is Streamlit's own.
@@ -96,7 +94,8 @@ class Options {
       mark(element, name in this.run && JSON.stringify(value) !== JSON.stringify(this.run[name]));
     }
     const [first, ...others] = this.controls.values();
-    this.opener.textContent = this.inForm ? [lastPart(first?.current), ...others.map(({ summary }) => summary)].join(" · ") : this.title;
+    const [title] = [this.title, this.fitting > 0 ? "More options" : "Options"].filter(Boolean);
+    this.opener.textContent = this.inForm ? [lastPart(first?.current), ...others.map(({ summary }) => summary)].join(" · ") : title;
     mark(this.opener, this.more.querySelector("[data-not-run]") !== null);
     const { textBox, text } = this;
     if (this.inForm && textBox) mark(textBox, text !== null && textBox.value !== text.replaceAll("\r\n", "\n"));
@@ -136,14 +135,16 @@ class Options {
   }
 
   // Where some options stand behind the button, the last of those that have no room beside it do so too. How many have is
-  // looked for once for each width: an option that was moved to and fro would lose the keyboard's focus.
+  // looked for once for each width, and again in the page's own font, which may come later: an option that was moved to
+  // and fro would lose the keyboard's focus.
   arrange() {
     const narrow = this.phone.matches && !this.whole && this.looks.every(({ kind }) => kind !== "link");
     const [folded, row] = [true, false].map((isFolded) => this.looks.filter((look) => (look.folded || narrow) === isFolded));
-    const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
+    const measured = [this.view.root.clientWidth, PAGE.hasFonts, ...row.map(({ name }) => name)].join();
     const isNew = this.measured !== measured;
     if (isNew) [this.measured, this.fitting] = [measured, row.length];
     this.place(row, folded);
+    this.mark();
     if (isNew) while (folded.length > 0 && this.fitting > 1 && this.wraps()) {
       this.fitting -= 1;
       this.place(row, folded);
