@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from headlight.app.frame.view import View
 from headlight.app.registry import VIEWS
@@ -89,3 +90,37 @@ def _check_files(app: Driver, view: View, sides: dict[str, str]) -> None:
     if drawn:
         assert b"<svg" in made["svg"]
         assert made["png"].startswith(b"\x89PNG")
+
+
+SWAPPED = {
+    "prompt": "When Mary and John went to the shop, John gave a drink to",
+    "prompt_b": "When Mary and John went to the shop, Mary gave a drink to",
+}
+
+
+@pytest.mark.parametrize("slug", ["why", "patching", "graph", "mlp"])
+def test_the_last_token_has_its_place_on_the_common_axis_as_its_number_on_every_page(app: Driver, slug: str) -> None:
+    """Of 15 tokens one, at 10, is another in B: they have a place each, and the last token is the sixteenth."""
+    app.open(next(view for view in VIEWS if view.slug == slug), **SWAPPED)
+    expect(app.page.get_by_text("15 ␣to").filter(visible=True).first).to_be_visible()
+    assert app.page.get_by_text("14 ␣to").count() == 0
+
+
+BOXES = """all => all.map((each) => {
+    const { left, right, top, bottom } = each.getBoundingClientRect();
+    return [left, right, top, bottom];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_what_is_predicted_covers_no_token_that_the_other_prompt_has_behind_the_last(app: Driver, width: int) -> None:
+    app.page.set_viewport_size({"width": width, "height": 844})
+    app.open(prompt="We found a small", prompt_b="We found a large old")
+    tokens = app.page.locator(".joined .chip").evaluate_all(BOXES)
+    predicted = app.page.locator(".joined .prediction").evaluate_all(BOXES)
+    assert len(predicted) == 2
+    for left, right, top, bottom in predicted:
+        assert right <= width
+        assert not [
+            each for each in tokens if each[0] < right and each[1] > left and each[2] < bottom and each[3] > top
+        ]

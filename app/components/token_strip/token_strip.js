@@ -3,7 +3,9 @@
 // the queries, these are two lines of text, Source and Target, each coloured by the other. With B there is each line three
 // times: of A, B and B - A.
 const MOST_LINES = 6; // of text, with lines between its tokens
-const MOST_IN_COLUMN = 24; // tokens that stand below each other where two texts do not fit on a line each
+const MOST_BETWEEN = 2; // lines of each of two texts with lines between them, which cross the words of all but the next
+const MOST_IN_COLUMN = { wide: 24, phone: 40 }; // tokens below each other where two texts do not fit on a line each
+const ON_PHONE = matchMedia("(max-width: 640px)");
 const PREDICTED_GAP = 12; // CSS pixels from the last token to what is predicted
 const LEAST_AT_REST = 0.2; // of the attention of all tokens at once, the cells that have a line
 /** @type {Record<Side, Side>} */
@@ -167,10 +169,12 @@ class TokenStrip {
     this.attention.isAcross = false;
     if (!fits) return this.attention.clear();
     const rows = this.attention.measure(lists);
-    if (rows > 1 && this.props.columns && lists.every((chips) => chips.length <= MOST_IN_COLUMN)) return this.setColumns(lists);
-    classList.toggle("joined", rows <= MOST_LINES);
+    const inColumn = MOST_IN_COLUMN[ON_PHONE.matches ? "phone" : "wide"];
+    if (rows > 1 && this.props.columns && lists.every((chips) => chips.length <= inColumn)) return this.setColumns(lists);
+    const isJoined = rows <= (this.props.columns ? MOST_BETWEEN : MOST_LINES);
+    classList.toggle("joined", isJoined);
     classList.toggle("wrapped", rows > 1);
-    if (rows > MOST_LINES) return this.attention.clear();
+    if (!isJoined) return this.attention.clear();
     this.placePredictions(lists, rows > 1);
   }
 
@@ -182,13 +186,13 @@ class TokenStrip {
     this.attention.measure(lists);
   }
 
-  // Behind the last token, or where it does not fit there, under it.
+  // Behind the last token of the line, of whichever run that is, or where it does not fit there, under it.
   /** @param {HTMLElement[][]} lists @param {boolean} isMoved since they were measured */
   placePredictions(lists, isMoved) {
     const { predictions, lines, body, attention } = this;
     const room = body.clientWidth - PREDICTED_GAP;
     const placeOf = (/** @type {HTMLElement} */ chip) => /** @type {ChipPlace} */ (attention.places.get(chip));
-    const lasts = predictions.map((_, side) => lines[side].chips[this.lastOf(side)]);
+    const lasts = predictions.map((_, side) => /** @type {HTMLElement} */ (lines[side].chips.at(-1)));
     const fit = predictions.map((each, side) => placeOf(lasts[side]).right + each.offsetWidth <= room);
     predictions.forEach((each, side) => {
       lines[side].box.style.paddingBottom = fit[side] ? "" : `${each.offsetHeight + PREDICTED_GAP}px`;
@@ -210,13 +214,6 @@ class TokenStrip {
     const { presence } = this.props;
     const shared = presence.findLastIndex((each) => each === "both" || each === "changed");
     return shared < 0 ? presence.length - 1 : shared;
-  }
-
-  // The last token that A (0) or B (1) has.
-  /** @param {number} side */
-  lastOf(side) {
-    const others = ["b", "a"][side];
-    return this.props.presence.findLastIndex((each) => each !== others);
   }
 
   get isAtRest() {

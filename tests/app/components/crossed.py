@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headlight.app.components import BeamNode, HeadPanel, HeadPattern, TokenAxis, encode_weights
+from headlight.app.components import BeamNode, HeadPanel, HeadPattern, TokenAxis, TokenStrip, encode_weights
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TARGETS = ["<s>", "·the", "שלום", "👩‍👩‍👧", HOSTILE, "·old", "$x$", "·dog", "a·very·long·token·of·the·target"]
@@ -10,6 +10,16 @@ SOURCES = ["der", "שלום", "👩‍👩‍👧", "<b>x</b>", "\\n", "<0xF0>",
 ROWS, COLUMNS = (TokenAxis(labels, ["both"] * len(labels)) for labels in (TARGETS, SOURCES))
 SHAPE = len(TARGETS), len(SOURCES)
 PADDED = 11  # the source that nothing looks at
+
+
+def long_texts(times: int) -> TokenStrip:
+    """The text so many times over, each token with its weights spread evenly over them."""
+    rows, columns = (TokenAxis([*axis.labels] * times, ["both"] * len(axis.labels) * times) for axis in (ROWS, COLUMNS))
+    spread = encode_weights(
+        np.tile(weights(0) / times, (times, times)), np.zeros([times * size for size in SHAPE], bool)
+    )
+    zeros = np.zeros(times * SHAPE[0], np.float32)
+    return TokenStrip(rows, HeadPanel(HeadPattern(0, 0, spread, zeros, np.tile(norms(0), times))), columns=columns)
 
 
 def scores(head: int) -> np.ndarray:

@@ -21,7 +21,9 @@ if "tree" in query:
 else:
     panels = [crossed.panel(head) for head in range(int(query.get("heads", 2)))]
     look: dict[str, Any] = {"columns": crossed.COLUMNS, **options}
-    token_strip(TokenStrip(crossed.ROWS, panels[0], **look), key="strip", group="cross")
+    times = int(query.get("times", 1))
+    texts = crossed.long_texts(times) if times > 1 else TokenStrip(crossed.ROWS, panels[0], **look)
+    token_strip(texts, key="strip", group="cross")
     large = HeadPanels(panels, crossed.ROWS, own_scale="own" in query, **look)
     pin = heads(large, pinned=None, epoch=0, key="heads", group="cross")
     st.text(f"pinned {pin}")

@@ -255,3 +255,13 @@ def test_texts_that_do_not_fit_on_a_line_are_columns_with_lines_between_them(ope
     }"""
     first, last = page.locator(".body .lines").evaluate(script)
     assert ends.pop() <= first < last <= begins.pop()
+
+
+def test_lines_between_long_texts_on_a_phone_cross_no_words(tab: Page, address: str) -> None:
+    tab.set_viewport_size({"width": 390, "height": 900})
+    go(tab, f"{address}&heads=1&times=3")
+    expect(tab.locator(".body.joined.columns")).to_be_visible(timeout=FIRST_DRAWING)
+    go(tab, f"{address}&heads=1&times=4")
+    expect(tab.locator(".body.wrapped:not(.joined)")).to_be_visible(timeout=FIRST_DRAWING)
+    drawn = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean)"
+    assert not tab.locator(".body .lines").evaluate(f"canvas => canvas.width > 0 && ({drawn})(canvas)")
