@@ -8,9 +8,9 @@ from headlight.app.pages.corpus.choices import Choices
 EXPORT = Export("corpus", exports.script, exports.data, exports.drawings, has_plots=True)
 
 READING = (
-    "Each of {heads} heads is a point, by any two figures over a whole corpus and not by one prompt of {tokens} "
-    "tokens. Choose one for its dashboard: where it looks, on which texts, and the loss without it. Figures are means "
-    "over all positions, so a head that does one thing rarely shows little of it."
+    "Each head of the scanned model is a point, by any two figures over a whole corpus and not by one prompt of "
+    "{tokens} tokens. Choose one for its dashboard: where it looks, on which texts, and the loss without it. Figures "
+    "are means over all positions, so a head that does one thing rarely shows little of it."
 )
 VIEW = View(
     "corpus",
