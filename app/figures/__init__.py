@@ -19,7 +19,7 @@ from headlight.app.figures import bar_list, plots, several
 from headlight.app.figures.bar_list import Row
 from headlight.app.figures.layout import Axis, Plot, figure
 from headlight.app.figures.plots import Bars
-from headlight.app.figures.text import alike, token_names
+from headlight.app.figures.text import alike, token_name, token_names
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -204,7 +204,8 @@ def next_tokens(
 
 def likeliest(tokens: Sequence[str], probabilities: np.ndarray, title: str, reach: float = 0.0) -> Plot:
     """A plot of the likeliest tokens, whose scale goes as far as `reach`, so that several plots share one."""
-    listed = [Row(token, [(0.0, p)], f"{p:.2%}") for token, p in zip(tokens, probabilities.tolist(), strict=True)]
+    names = (token_name(token, 1) for token in tokens)
+    listed = [Row(name, [(0.0, p)], f"{p:.2%}") for name, p in zip(names, probabilities.tolist(), strict=True)]
     return bar_list.rows(listed, title=title, unit="probability", reach=reach)
 
 

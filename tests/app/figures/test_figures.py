@@ -163,6 +163,10 @@ def test_small_probabilities_have_ticks_of_their_own() -> None:
     assert figures.next_tokens(["a"], [0.004]).layout.xaxis.tickformat == ".2~%"  # 0.4%, and 40% without digits
 
 
+def test_a_guess_that_ends_the_text_has_the_name_that_it_has_on_every_page() -> None:
+    assert list(figures.next_tokens(["<|endoftext|>", "␣<"], [0.6, 0.4]).layout.yaxis.ticktext) == ["⟨eos⟩", "␣&lt;"]
+
+
 def test_maps_hold_every_cell_and_leave_out_what_is_not_there() -> None:
     mean, sd = figures.head_statistics(HEADS, HEADS / 2).data
     np.testing.assert_array_equal(np.array(mean.z, float), HEADS)
