@@ -1,5 +1,6 @@
 """Tables of the page *Weights*: tokens by their labels, with their values in the circuit."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,4 +252,5 @@ def spelled_composition(composition: Composed, through: Through) -> str:
     best = int(values.nan_to_num(-1).argmax())
     head, score = divmod(best, values.shape[1]), float(values.flatten()[best])
     mean, sd = float(baseline.mean.values), float(baseline.sd.values)
-    return f"Most: {head_name(head)} with {score:.3f}. Random heads: {mean:.3f} ± {sd:.3f} (mean ± sd)."
+    digits = max(3, -math.floor(math.log10(sd))) if sd > 0 else 3  # a spread that is not zero does not read as zero
+    return f"Most: {head_name(head)} with {score:.3f}. Random heads: {mean:.{digits}f} ± {sd:.{digits}f} (mean ± sd)."

@@ -1,5 +1,7 @@
 """What the page *Weights* finds in a model, against the whole matrices in numpy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -138,6 +140,17 @@ def test_a_head_that_writes_nothing_is_not_composed_with() -> None:
         above = weight_tables.above_random({"A": composition})
         assert weight_tables.farthest(above) == pytest.approx(expected)
         assert says in weight_tables.spelled_composition(composition, "key")
+
+
+def test_the_spread_of_random_heads_does_not_read_as_zero() -> None:
+    def measure(value: float) -> Measure:
+        return Measure("composition", "share", (), torch.tensor(value))
+
+    score = Measure("composition", "share", ("layer", "head"), torch.tensor([[0.25]]))
+    for sd, says in ((0.002, "0.042 ± 0.002"), (0.00031, "0.0420 ± 0.0003"), (0.0, "0.042 ± 0.000")):
+        random = replace(random_composition("key", 8, 2, 2), mean=measure(0.042), sd=measure(sd))
+        composition = Composed({"key": score}, {"key": random})
+        assert f"Random heads: {says} (mean" in weight_tables.spelled_composition(composition, "key")
 
 
 def test_the_maps_of_two_models_are_joined_by_their_difference() -> None:
