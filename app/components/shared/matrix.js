@@ -1,11 +1,11 @@
 // Matrices of integer codes painted straight into device pixels, so that every cell has sharp edges on every screen.
 const MASKED = 0; // the level of a masked cell
 
-// The largest size in `room` in which all `count` cells are equally wide, unless that would waste a quarter of it.
+// The largest size in `room` in which all `count` cells are equally wide, unless that would waste a seventh of it.
 /** @type {(count: number, room: number) => number} */
 function crispSize(count, room) {
   const whole = Math.floor(room / count) * count;
-  return whole >= 0.75 * room ? whole : Math.floor(room);
+  return whole >= 0.86 * room ? whole : Math.floor(room);
 }
 
 // First and one-past-last cell under each of `size` pixels: one where cells are larger than a pixel, else all that

@@ -6,6 +6,7 @@ from headlight.app.components import LensCells, LensColours
 
 N_LAYERS, N_HEADS, N_CELLS = 12, 12, 8
 HOSTILE = "<img src=x onerror=alert(1)>"
+MANY = (30, 9, 15, 15)  # layers, heads, queries and keys
 CAPTIONS = [[f"entropy {layer}.{head} nats" for head in range(N_HEADS)] for layer in range(N_LAYERS)]
 FIGURES = [[f"{layer}.{head:02}" for head in range(N_HEADS)] for layer in range(N_LAYERS)]
 ORDER = [(5, 3), (0, 1), (11, 11), *((layer, 7) for layer in range(1, N_LAYERS))]

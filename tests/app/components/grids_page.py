@@ -7,7 +7,7 @@ from headlight.app.components import HeadGrid, LensGrid, encode_positive, encode
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")
-mode = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep"], horizontal=True)
+mode = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep", "many"], horizontal=True)
 weights = np.broadcast_to(grids.query == grids.key, (grids.N_LAYERS, grids.N_HEADS, grids.N_CELLS, grids.N_CELLS))
 selected: tuple[tuple[int, int], ...] = ((0, 1),)
 common = {"selected": selected, "epoch": 0, "group": "grids"}
@@ -23,6 +23,9 @@ match mode:
         codes = encode_positive(np.where(grids.MASKED, np.nan, grids.sizes()), 12.0)
         sizes = HeadGrid(codes, grids.CAPTIONS, grids.ORDER, grids.FIGURES, legend_title="norm", legend_limit=12.0)
         st.text(f"selected {head_grid(sizes, key='sizes', **common)}")
+    case "many":
+        codes = encode_positive(np.zeros(grids.MANY), 1.0)
+        st.text(f"selected {head_grid(HeadGrid(codes, []), key='many', **common)}")
     case _:
         b = grids.lens(1) if mode == "both" else None
         a = grids.deep_lens() if mode == "deep" else grids.lens(0)

@@ -110,6 +110,13 @@ def test_a_pixel_over_many_changes_shows_the_largest_of_either_sign(browser: Bro
     np.testing.assert_allclose(2 * shares - 1, np.sign(values) * np.sqrt(np.abs(values)), atol=0.5 / 127 + 1e-9)
 
 
+def test_many_heads_take_the_width_that_there_is_though_their_cells_do_not_fit_evenly(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    grid = show(page, "many", "attention weight")
+    wide = page.locator(".headlight").filter(has=grid).first.evaluate("root => root.clientWidth")
+    assert box_of(grid)["width"] > 0.9 * (wide - 34)  # beside the names of the rows
+
+
 def test_heads_in_an_order_have_colours_up_to_the_limit_and_text_under_them(page: Page) -> None:
     canvas = show(page, "sizes", "norm")
     assert page.locator(".tick").all_text_contents()[-1] == "12"
