@@ -135,9 +135,9 @@ def _table(
         Table(
             [
                 Column(sides[0], raised),
-                Column("by", raised_by, 3, signed=True),
+                Column("by", raised_by, signed=True),
                 Column(sides[1], lowered),
-                Column("by ", lowered_by, 3, signed=True),
+                Column("by ", lowered_by, signed=True),
             ],
             title=f"{title}: tokens of neuron {neuron_name(view.neuron)}",
             caption=f"{title}. {caption}",
@@ -161,7 +161,7 @@ def _heads(view: NeuronView) -> None:
             [
                 Column("head", [head_name(head) for _, head, _ in rows]),
                 Column("how", [how for how, _, _ in rows]),
-                Column("composition", [score for *_, score in rows], 3),
+                Column("composition", [score for *_, score in rows]),
             ],
             title=f"Heads that {neuron_name(view.neuron)} composes with",
             caption=f"By weights alone; about {random:.3f} would be chance. Choose a row for its links.",

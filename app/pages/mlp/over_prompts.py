@@ -88,9 +88,9 @@ def _draw(view: NeuronView, rows: Sequence[Row]) -> None:
         Table(
             [
                 Column("prompt", [row.text[:CUT] for row in rows]),
-                Column("largest", [float(row.values.max()) for row in rows], 3),
+                Column("largest", [float(row.values.max()) for row in rows]),
                 Column("at", [f"{row.at}  {row.labels[row.at]}" for row in rows]),
-                Column("mean", [float(row.values.mean()) for row in rows], 3),
+                Column("mean", [float(row.values.mean()) for row in rows]),
             ],
             title=f"Prompts by activation of {neuron_name(view.neuron)}",
             caption=f"{len(rows):,} prompts. Click a row to open it there.",

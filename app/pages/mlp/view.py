@@ -117,9 +117,7 @@ def _list(view: NeuronView) -> None:
             [
                 Column("neuron", [neuron_name(neuron) for neuron in view.neurons]),
                 *(
-                    Column(
-                        _short(name), view.of_listed(name).tolist(), 3, signed=name != "activation", help=_help(name)
-                    )
+                    Column(_short(name), view.of_listed(name).tolist(), signed=name != "activation", help=_help(name))
                     for name in names
                 ),
             ],

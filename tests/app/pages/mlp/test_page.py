@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.app.components import Table
 from headlight.app.exports.style import LIGHT
-from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts
+from headlight.app.pages.mlp import EXPORT, VIEW, charts, one, over_prompts, view
 from headlight.app.pages.mlp.choices import Choices
 from headlight.app.pages.mlp.neuron_view import NeuronView, find
 from headlight.app.runs import comparisons, runs
@@ -79,6 +80,19 @@ def test_what_was_measured_stands_beside_the_rest(run: Run) -> None:
     its = neuron_view(run, neurons_measured=True, neurons_count=4)
     assert len(its.of_listed(MEASURED)) == 4
     assert len(charts.neurons(its).traces[0]["x"]) == len(charts.neurons(its).traces[1]["x"])
+
+
+def test_tables_have_as_many_decimals_as_their_numbers_need(
+    run: Run, folder: str, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a model of small effects fixed decimals would be zeros."""
+    drawn: list[Table] = []
+    for module in (view, one):
+        monkeypatch.setattr(module, "row_table", lambda table, **_: drawn.append(table))
+    assert not page("mlp", Comparison(run), model=folder, prompt=run.prompt).exception
+    numbers = [column for table in drawn for column in table.columns if isinstance(column.cells[0], float)]
+    assert {"direct", "by", "composition"} <= {column.name for column in numbers}
+    assert {column.decimals for column in numbers} == {None}
 
 
 def test_a_neuron_is_run_over_the_prompts_of_the_list(run: Run, folder: str) -> None:
