@@ -26,7 +26,7 @@ TERMS = {
     "other_sinks": (
         "The mean attention weight on sinks other than the first token, from the tokens after them. A token is one if "
         "many heads (15% of all) give it on average 0.3 or more of the weight of the tokens after it. Empty if there "
-        "is none."
+        "is none; A and B each have their own."
     ),
     "current_token": "The mean attention weight on the query's own token.",
     "duplicate_token": (
