@@ -32,6 +32,8 @@ class Options {
   text = null;
   /** @type {ToldLook[]} */
   looks = [];
+  /** @type {Bytes | undefined} */
+  packedLooks; // as they were sent
   measured = ""; // for what width, fonts and options
   fitting = 0; // how many of these have room in the row
 
@@ -62,7 +64,9 @@ class Options {
   update({ values, heard, whole, title, inForm, run, text }, { looks }) {
     this.row.classList.toggle("in-form", inForm);
     Object.assign(this, { heard, whole, title, inForm, serverValues: values, run, text });
-    this.setLooks(readJson(looks.values));
+    if (looks === this.packedLooks) this.mark();
+    else this.setLooks(readJson(looks.values));
+    this.packedLooks = looks;
     if (!inForm) return;
     this.hearText();
     setTimeout(() => this.mark(), AT_REST); // Streamlit may give the text its new value after this
