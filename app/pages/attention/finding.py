@@ -15,7 +15,7 @@ from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
 from headlight.model.attention.sinks import sinks_of
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.edits import Head, head_name
+from headlight.model.runs.edits import AblateHeads, Head, head_name
 from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from headlight.model.text.conversation import Conversation
@@ -90,7 +90,8 @@ def _change(comparison: Comparison, head: Head, axis: Axis, here: str, rows: Seq
     ]
     a, b = (np.array([weight for weight, _ in side]) for side in on_axis)
     words = [[word for _, word in side] for side in on_axis]
-    return moved(head_name(head), here, words, a, b)
+    ablates = any(isinstance(edit, AblateHeads) and head in edit.heads for edit in comparison.runs[-1].edits)
+    return moved(f"{head_name(head)}{', ablated in B' if ablates else ''}", here, words, a, b)
 
 
 def moved(
@@ -103,7 +104,7 @@ def moved(
     """Which token a head looks at less in B than in A, and which more.
 
     Args:
-        name: what the head is called.
+        name: what the head is called, and whether B ablates it, which leaves its own weights as they are.
         here: the token that looks.
         words: the tokens of A and those of B at each place.
         a: A's weights to each place, 0 where it has no token.

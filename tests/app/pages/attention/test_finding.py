@@ -10,6 +10,7 @@ from headlight.app.runs import comparisons
 from headlight.app.selection import Selection
 from headlight.model import Conversation
 from headlight.model.attention.axis import axis_of
+from headlight.model.runs.edits import AblateHeads
 
 LABELS = ["<|endoftext|>", "The", "␣small", "␣key", ".", "␣small"]
 TOKENS = [0, 5, 7, 8, 9, 7]
@@ -75,3 +76,11 @@ def test_where_an_answer_begins_the_sentence_says_so(chat_folder: str) -> None:
 def test_of_two_runs_the_sentence_says_what_the_token_looks_at_less_and_more(b: list[float], says: str) -> None:
     words = [["⟨bos⟩", "“John”", "“Mary”"], ["⟨bos⟩", "“Ann”", "“Mary”"]]
     assert moved("L3H2", "“to”", words, np.array([0.1, 0.7, 0.2]), np.array(b)) == f"{says} (head L3H2)."
+
+
+def test_a_head_whose_weights_stay_is_said_to_be_ablated(chat_folder: str) -> None:
+    chosen = Selection(model=chat_folder, prompt="one two three", edits=(AblateHeads(((0, 1),)),))
+    comparison = comparisons.for_selection(chosen)
+    axis = axis_of(comparison, "token", "tokens")
+    assert finding(comparison, (0, 1), axis, chosen).endswith("looks alike in A and in B (head L0H1, ablated in B).")
+    assert finding(comparison, (0, 0), axis, chosen).endswith("looks alike in A and in B (head L0H0).")
