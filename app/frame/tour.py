@@ -51,14 +51,15 @@ def draw() -> None:
     What it tells of the run is computed when the browser asks for it: only it knows whether the visit is the first.
     """
     requests = st.session_state.get(_key("asked"), 0)
-    minute = first_minute.read(seen) if _is_wanted() and (seen := selection.active()) is not None else None
+    seen = selection.active() if _is_wanted() and selection.pending() is None else None
+    minute = None if seen is None else first_minute.read(seen)
     tour(
         STEPS,
         key=selection.widget_key("tour"),
         requests=requests,
         begins=not selection.by_link() and not lessons.state().shows,
         minute=minute,
-        is_ready=_is_wanted() and selection.active() is not None,
+        is_ready=seen is not None,
         hear=_hear,
     )
     if st.session_state.pop(_key("turns"), False):

@@ -1,16 +1,20 @@
 """The first visitor's tour: attention in 45 seconds, then from part to part; it comes once, and can be begun again."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from headlight.app.frame.tour import STEPS
+from headlight.app.registry import VIEWS
 from tests.e2e.driver import Driver
 from tests.serving import PATIENCE
 
 LAST_FRAME = 6
+LENS = next(view for view in VIEWS if view.slug == "lens")
+LEAVING: tuple[Callable[[Driver], None], ...] = (lambda app: app.run("one two one two"), lambda app: app.go_to(LENS))
 SIDES = (("x", "width"), ("y", "height"))
 
 
@@ -149,6 +153,23 @@ def test_the_first_minute_does_not_lie_over_a_link(newcomer: Driver, query: dict
     newcomer.open(**query)
     newcomer.page.wait_for_timeout(500)  # in which it would have come
     expect(_minute(newcomer).or_(_card(newcomer))).to_have_count(0)
+
+
+def test_it_ends_where_another_run_or_page_is_looked_at(browser: Browser, server: str) -> None:
+    """What it tells is of the first prompt's run, and its shade would lie over the other page."""
+    for leave in LEAVING:
+        with closing(Driver(browser, server, newcomer=True)) as driver:
+            driver.open()
+            _minute(driver).get_by_role("button", name="Next").click()
+            driver.board.click()  # another choice on the same run leaves it open
+            driver.settle()
+            expect(_minute(driver)).to_be_visible()
+            leave(driver)
+            expect(_minute(driver).or_(_card(driver))).to_have_count(0)
+            driver.page.go_back()
+            driver.settle()
+            expect(_minute(driver).or_(_card(driver))).to_have_count(0)
+            assert not driver.complaints
 
 
 def test_it_goes_through_all_steps_and_does_not_come_again(newcomer: Driver) -> None:

@@ -31,8 +31,8 @@ def tour(
     """The tour, if it `begins` in a browser that has not seen it yet, or if `requests` has grown.
 
     The browser then asks, which `hear` is called with, for what is told of the run, the `minute`. Where that is ready
-    and there is none, the steps begin. It covers nothing that has to be clicked, and Escape or its button ends it for
-    good.
+    and there is none, the steps begin. It covers nothing that has to be clicked. Escape or its button ends it for good,
+    as do another page and another run.
     """
     mount(
         _render,

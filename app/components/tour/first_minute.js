@@ -10,7 +10,7 @@ const OPENED_TIME = 3000; // milliseconds, for a look at a picture that was open
  *   copying: string[], kinds: HeadKind[], after: { chance: [number, string], guesses: Guess[] }, examples: [title: string, name: string][]
  * }} MinuteProps of frame/first_minute.py
  */
-/** @typedef {{ end: () => void, more: () => void, open: (example: string) => void, learn: () => void }} MinuteActs */
+/** @typedef {{ end: () => void, hasTurned: () => boolean, more: () => void, open: (example: string) => void, learn: () => void }} MinuteActs */
 
 class FirstMinute {
   at = -1; // the frame
@@ -33,7 +33,7 @@ class FirstMinute {
     this.hear = (/** @type {KeyboardEvent} */ event) => this.onKey(event);
     this.scenes = new MinuteScenes(this);
     this.place = () => this.stage.follow();
-    this.clock = new FrameClock(this.card, () => this.tick(), () => this.frames[this.at].then());
+    this.clock = new FrameClock(this.card, () => this.tick(), () => this.frames[this.at]?.then());
   }
 
   get frames() {
@@ -42,6 +42,12 @@ class FirstMinute {
 
   get isOpen() {
     return this.at >= 0;
+  }
+
+  // Whether it tells of this run.
+  /** @param {MinuteProps | null} data */
+  tellsOf(data) {
+    return JSON.stringify(data) === JSON.stringify(this.data);
   }
 
   /** @param {MinuteProps} data */
@@ -86,6 +92,7 @@ class FirstMinute {
   }
 
   tick() {
+    if (this.acts.hasTurned()) return this.acts.end();
     this.place();
     this.card.querySelector(".step.now")?.setAttribute("style", `--passed: ${this.clock.share}`);
   }

@@ -2,6 +2,7 @@
 // that can be clicked is covered.
 const SEEN = "headlight.tour";
 const OFTEN = 100; // milliseconds
+const ATTENTION = "attention"; // the page that it is of
 const LESSON = "induction"; // which begins where the first minute ends
 
 const LONGEST_WAIT = 8000; // for a first picture; without one the steps begin
@@ -27,6 +28,7 @@ class Tour {
   /** @type {Timer} */
   waiting;
   isAsking = false; // for what is told of the run
+  page = ""; // that was looked at last
 
   /** @param {View} view */
   constructor(view) {
@@ -38,10 +40,11 @@ class Tour {
     this.card.onkeydown = (event) => {
       if (event.key === "Escape") this.end(); // braces: a handler that returns false swallows every other key, Tab too
     };
-    this.look = () => this.place();
+    this.look = () => (this.hasTurned() ? this.end() : this.place());
     this.view = view;
     this.minute = new FirstMinute(view, {
       end: () => this.end(),
+      hasTurned: () => this.hasTurned(),
       more: () => (this.minute.close(), this.show(0)),
       open: (name) => view.tell(["example", name, Date.now()]),
       learn: () => view.tell(["lesson", LESSON, Date.now()]),
@@ -52,6 +55,7 @@ class Tour {
   /** @param {TourProps} props */
   update({ steps, requests, begins, minute, isReady }) {
     this.steps = steps;
+    if (this.minute.isOpen && !this.minute.tellsOf(minute)) this.end();
     const isOpen = this.at !== null || this.isAsking || this.minute.isOpen;
     if (requests > this.requests || (begins && !isOpen && !seen())) this.begin();
     this.requests = requests;
@@ -64,6 +68,7 @@ class Tour {
   // Once the picture is there, so that it comes no later for this.
   begin() {
     if (this.at !== null) this.end();
+    this.page = pageNow();
     const since = performance.now();
     clearInterval(this.waiting);
     this.waiting = setInterval(() => {
@@ -110,6 +115,13 @@ class Tour {
     for (const event of ["scroll", "resize"]) addEventListener(event, this.look, true);
   }
 
+  // Whether another page than Attention, which it is of, has been opened.
+  hasTurned() {
+    const before = this.page;
+    this.page = pageNow();
+    return this.page !== before && this.page !== ATTENTION;
+  }
+
   place() {
     const box = this.part()?.getBoundingClientRect();
     this.frame.hidden = !box;
@@ -132,6 +144,8 @@ class Tour {
     }
   }
 }
+
+const pageNow = () => new URLSearchParams(location.search).get("page") ?? ATTENTION;
 
 function seen() {
   try {
