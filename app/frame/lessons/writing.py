@@ -10,6 +10,7 @@ from headlight.model.runs.edits import head_name
 
 FIELDS = ("title", "part", "text", "question", "check", "tolerance", "answer")
 TRANSLATE = "translate"  # the page whose runs are translations
+MEASURED = {"effect": "direct effect", "patched": "patched share"}  # of a head, beside its scores
 HEAD = """---
 title: {title}
 minutes: 10
@@ -68,7 +69,12 @@ def offered(chosen: Selection, page: str) -> list[tuple[str, str, bool]]:
 
 
 def _meaning(name: str) -> str:
-    return f"{QUANTITIES[name.split()[0]].meaning}: {name}"
+    quantity, *arguments = name.split()
+    meaning = QUANTITIES[quantity].meaning
+    if quantity == "top":
+        measured = arguments[-1]
+        meaning = "the head with the largest " + MEASURED.get(measured, f"{measured.replace('_', ' ')} score")
+    return f"{meaning}: {name}"
 
 
 __all__ = ["FIELDS", "MAX_CHARACTERS", "offered", "with_step"]

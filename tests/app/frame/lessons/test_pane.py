@@ -160,3 +160,12 @@ def test_a_link_of_a_step_that_names_what_there_is_not_is_said(page: AppTest, dr
     assert "(page, queries)" in drawn.props["error"]
     drawn.say(page, "step", 1)
     assert not drawn.props["error"]
+
+
+def test_what_can_be_asked_for_is_told_apart_in_words() -> None:
+    offered = writing.offered(Selection(model="mini", prompt="x", prompt_b="y"), "attention")
+    words = {name: meaning.removesuffix(f": {name}") for name, meaning, _ in offered}
+    assert words["top 1 previous_token"] == "the head with the largest previous token score"
+    assert words["top 1 effect"] == "the head with the largest direct effect"
+    in_a = [words[name] for name in words if not name.endswith("in B")]
+    assert len(set(in_a)) == len(in_a)
