@@ -11,10 +11,10 @@ const LINE = 32; // CSS pixels of a row
 const IN_SIGHT = 11; // rows, the last one half
 const AROUND = 12; // rows above and below these, at least, for a scroll that is quicker than the drawing; in a file all
 // CSS pixels of cells: of one that has the room which the other columns leave, of any beside it if that one is over twice as
-// long, and of one that has such room where the columns do not fit.
+// long, and of one that has such room where the columns do not fit, which is less then.
 const LONG = 480;
 const WIDEST = 290;
-const LEAST_LONG = 190;
+const LEAST_LONG = 150;
 // CSS pixels beside their texts: the room around them, around one of several, the arrow behind a name, and the mark of a row
 // that can be chosen.
 const ROOM = { cell: 22, one: 17, arrow: 14, mark: 22 };
@@ -176,7 +176,7 @@ class RowTable {
         return column;
       }),
     );
-    this.table.style.setProperty("--roomy", `calc(${isRoomy.filter(Boolean).length} * min(24ch, 55vw))`);
+    this.table.style.setProperty("--roomy", `calc(${isRoomy.filter(Boolean).length} * ${longest > LONG ? "min(24ch, 55vw)" : `${LEAST_LONG}px`})`);
     this.table.style.setProperty("--others", `${total(widths.filter((_, place) => !isRoomy[place]))}px`);
     this.table.classList.toggle("pinned", !isRoomy[0]);
   }
