@@ -1,5 +1,6 @@
 """Plots of what parts add to a logit: direct effects, promoted tokens, and interventions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -31,9 +32,9 @@ def fall(effects: Mapping[str, float], named: str = "", total: str = "target −
 
 
 def _floor(listed: Sequence[Row]) -> float:
-    """How far a scale has to reach at least, so that effects which do not matter are short."""
-    largest = max((abs(end) for row in listed for span in row.spans for end in span), default=0.0)
-    return LEAST_EFFECT if largest < LEAST_EFFECT else 0.0
+    """How far a scale has to reach at least, and to which side, so that effects which do not matter are short."""
+    farthest = max((end for row in listed for span in row.spans for end in span), key=abs, default=0.0)
+    return math.copysign(LEAST_EFFECT, farthest) if abs(farthest) < LEAST_EFFECT else 0.0
 
 
 def promoted(names: Outputs, tokens: Promoted, titles: Sequence[str], named: str = "") -> list[Plot]:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from headlight.app.figures.bar_list import ROOM
 from headlight.app.pages.why import answer
 from headlight.app.parts import part_plots
 from headlight.app.parts.pair import pair_of
@@ -33,6 +34,13 @@ def test_a_part_below_the_floor_is_not_named_and_its_bar_is_short(run: Run) -> N
     bars, room = part_plots.fall(effects).traces
     assert max(room["x"]) >= 0.1 > 10 * max(map(abs, bars["x"]))
     assert set(answer.heads_by_name({"A": at})) <= set(effects)
+
+
+def test_short_bars_to_the_left_have_their_scale_and_the_room_of_their_numbers_there() -> None:
+    _, room = part_plots.fall({"L1H0": -0.001, "embed": -0.002}).traces
+    low, high = min(room["x"]), max(room["x"])
+    assert high < 0.05  # nothing that is drawn goes further to the right
+    assert low <= -0.1 * (1 + ROOM)
 
 
 def test_a_bars_place_is_that_of_its_name(run: Run) -> None:
