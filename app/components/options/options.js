@@ -34,7 +34,7 @@ class Options {
   looks = [];
   /** @type {Bytes | undefined} */
   packedLooks; // as they were sent
-  measured = ""; // for what width, fonts and options
+  measured = ""; // for what width and options
   fitting = 0; // how many of these have room in the row
 
   /** @param {View} view */
@@ -139,12 +139,12 @@ class Options {
   }
 
   // Where some options stand behind the button, the last of those that have no room beside it do so too. How many have is
-  // looked for once for each width, and again in the page's own font, which may come later: an option that was moved to
-  // and fro would lose the keyboard's focus.
+  // looked for once for each width, with the button's words: an option that was moved to and fro would lose the keyboard's
+  // focus.
   arrange() {
     const narrow = this.phone.matches && !this.whole && this.looks.every(({ kind }) => kind !== "link");
     const [folded, row] = [true, false].map((isFolded) => this.looks.filter((look) => (look.folded || narrow) === isFolded));
-    const measured = [this.view.root.clientWidth, PAGE.hasFonts, ...row.map(({ name }) => name)].join();
+    const measured = [this.view.root.clientWidth, ...row.map(({ name }) => name)].join();
     const isNew = this.measured !== measured;
     if (isNew) [this.measured, this.fitting] = [measured, row.length];
     this.place(row, folded);
