@@ -61,7 +61,14 @@ def _read_slowly(url: str, number: int, is_over: Event) -> None:
     while not is_over.is_set():
         with (
             suppress(ConnectionClosed, InvalidStatus, TimeoutError),
-            connect(stream, proxy=None, max_size=None, max_queue=1, subprotocols=[Subprotocol("streamlit")]) as line,
+            connect(
+                stream,
+                proxy=None,
+                max_size=None,
+                max_queue=1,
+                ping_interval=None,
+                subprotocols=[Subprotocol("streamlit")],
+            ) as line,
         ):
             while not is_over.wait(SECONDS_A_MESSAGE):
                 message = BackMsg()
