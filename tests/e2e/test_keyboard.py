@@ -72,6 +72,8 @@ def test_tokens_that_come_into_sight_get_the_colours_that_they_missed(app: Drive
     colours = "chips => chips.map(chip => chip.style.background)"
     app.page.get_by_role("radio", name="to the token").check(force=True)
     before = app.chips.evaluate_all(colours)
+    app.chips.first.scroll_into_view_if_needed()  # at first the last token is in sight, from which it is looked
+    expect(app.chips.last).not_to_be_in_viewport()
     app.chips.nth(3).hover()
     expect(app.chips.nth(3)).to_have_class(re.compile("hovered"))
     seen = app.chips.evaluate_all(colours)
