@@ -107,8 +107,10 @@ class TokenStrip {
     this.title.textContent = props.caption ? "" : `${name}, ${quantityOf(props)}`;
     /** @type {(Side | null)[]} */
     const ends = props.columns ? ["key", "query"] : [null]; // Source above Target
+    const focused = this.lines.findIndex(({ list }) => list.matches(":focus"));
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(this.attention.canvas, ...this.lines.map((line) => line.box));
+    this.lines[focused]?.list.focus({ preventScroll: true }); // else the next key, as Escape, would be heard by nobody
     this.predictions = props.predictions.map((each, side) => this.predictionOf(each, side));
     const paired = Boolean(props.columns);
     this.body.classList.toggle("compared", this.lines.length > 1);
