@@ -94,6 +94,10 @@ class FirstMinute {
   tick() {
     if (this.acts.hasTurned()) return this.acts.end();
     this.place();
+    this.showTime();
+  }
+
+  showTime() {
     this.card.querySelector(".step.now")?.setAttribute("style", `--passed: ${this.clock.share}`);
   }
 
@@ -120,6 +124,7 @@ class FirstMinute {
     this.stage.show(frame.isBright ? [] : frame.parts);
     this.clock.begin(frame.time);
     this.clock.isDoing = false;
+    this.showTime();
     frame.play();
     this.stage.follow();
     this.view.announce(frame.body().map((each) => each.textContent).join(" "));
