@@ -1,6 +1,7 @@
 """Every page: what a typed prompt changes on it, what it says of a link that it cannot read whole, and that it fits."""
 
 import re
+import time
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlparse
 
@@ -75,6 +76,16 @@ def test_a_dark_page_says_what_of_its_link_is_left_out_fits_every_window_and_sho
         dark.settle()
     else:
         dark.changed_from(before)
+
+
+def test_a_font_that_comes_late_is_in_every_picture(app: Driver, browser: Browser, server: str) -> None:
+    """Canvas text stays as it was drawn: what is drawn before the font has come is drawn once more."""
+    app.open(prompt=PROMPT)
+    late = Driver(browser, server)
+    late.page.route("**/*.woff2", lambda route: time.sleep(1.5) or route.continue_())
+    late.page.goto(app.page.url)
+    late.becomes(app.picture())
+    late.close()
 
 
 def test_a_font_that_is_never_shown_is_not_asked_for(browser: Browser, server: str) -> None:

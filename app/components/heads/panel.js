@@ -52,7 +52,8 @@ class Panel {
   place(theme, layout, colours) {
     const { axes, zoom } = this.owner;
     const { signed, root, limit, centre } = colours;
-    const looks = JSON.stringify([layout, signed, root, limit, centre, theme.id, devicePixelRatio, axes, zoom.visible]);
+    const drawnWith = [theme.id, devicePixelRatio, PAGE.hasFonts];
+    const looks = JSON.stringify([layout, signed, root, limit, centre, ...drawnWith, axes, zoom.visible]);
     this.visible &&= looks === this.looks;
     this.looks = looks;
     this.layout = layout;
