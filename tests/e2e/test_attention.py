@@ -50,6 +50,32 @@ def _pattern(model: Transformer, layer: int, head: int) -> np.ndarray:
     return cache["pattern", layer][0, head].numpy()
 
 
+WRITTEN = """() => {
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    window.written = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        window.written.push(text);
+        return fillText.call(this, text, ...place);
+    };
+}"""
+
+
+def test_the_heading_s_number_stands_over_its_line(app: Driver, mini: Transformer) -> None:
+    """A weight that ends in a nought, which two significant digits would leave out."""
+    weights = {(head, query): _pattern(mini, 1, head)[query] for head in range(4) for query in range(2, 13)}
+    head, query = next(
+        place
+        for place, row in weights.items()
+        if row.max() > 0.3 and row.argmax() != place[1] and f"{row.max():.2f}".endswith("0")
+    )
+    number = f"{weights[head, query].max():.2f}"
+    app.open()
+    app.page.evaluate(WRITTEN)
+    app.open(prompt=PROMPT, heads=f"1.{head}", queries=str(query))
+    expect(app.page.locator("h2.page")).to_contain_text(f"{number})")
+    assert number in app.page.evaluate("written")
+
+
 def test_a_newcomer_sees_heads_of_a_text_that_repeats(app: Driver) -> None:
     app.open()
     expect(app.page).to_have_title(re.compile("Headlight"))

@@ -174,7 +174,7 @@ class ChipLine {
         const share = Math.min(1, Math.abs(value) / scale.limit);
         if (!(share > 0 && share >= least) || (!end && place === centre)) return [];
         const id = [this.list.ariaLabel, slot, place].join();
-        return [{ id, from: facing.chips[centre], to, share, colour: scale.colour(theme, value), text: inDigits(value, 2) }];
+        return [{ id, from: facing.chips[centre], to, share, colour: scale.colour(theme, value), text: strip.valueText(value) }];
       }),
     );
   }

@@ -283,6 +283,13 @@ class TokenStrip {
     this.legend.replaceChildren(...ownBars(this.view.link, bars).map(({ scale, title }) => scale.bar(theme, title)));
   }
 
+  // What stands over a line: a weight has two decimals, as in the page's heading.
+  /** @param {number} value */
+  valueText(value) {
+    const isWeight = this.props.show === "weight" && Math.abs(value) >= 0.01;
+    return isWeight ? withMinus(value.toFixed(2)) : inDigits(value, 2);
+  }
+
   // A head's lines on one scale, which it returns.
   /** @param {Shown} head @param {boolean} inSight */
   colourLines(head, inSight) {

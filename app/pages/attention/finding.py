@@ -21,7 +21,7 @@ from headlight.model.runs.run import Run
 from headlight.model.text.conversation import Conversation
 
 LEAST_CHANGE = 0.005  # of a weight: less is 0.00 in the sentence
-HOW = "Colour: {quantity} of {head}{origin}. Point at another token to look from there."
+HOW = "{quantity} of {head}{origin}. Point at another token to look from there."
 
 
 def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
@@ -31,10 +31,10 @@ def draw(comparison: Comparison, head: Head, axis: Axis) -> None:
 
 
 def how_to_read(comparison: Comparison, head: Head, quantity: str) -> str:
-    """What the colours of the text, and of its lines where it is short enough for them, are."""
+    """What is drawn of the head: colours of the text, and lines where it is short enough for them."""
     pinned = selection.current().queries
     return HOW.format(
-        quantity=quantity,
+        quantity=quantity[0].upper() + quantity[1:],
         head=head_name(head),
         origin=" from the pinned token" if pinned else " from the last token" if comparison.b is None else "",
     )
