@@ -69,7 +69,10 @@ class RowTable {
   }
 
   listen() {
-    this.scroller.onscroll = () => this.scroll();
+    this.scroller.onscroll = () => {
+      this.view.tooltip.hide();
+      this.scroll();
+    };
     const [top, bottom] = [-Infinity, Infinity].map((by) => () => this.move(by));
     const choose = () => this.cursor !== null && this.choose(this.cursor);
     onKeys(this.table, {
@@ -254,7 +257,6 @@ class RowTable {
 
   scroll() {
     this.top = this.scroller.scrollTop;
-    this.view.tooltip.hide();
     if (!this.isPressed && this.firstAround() !== this.first) this.paint();
   }
 
@@ -276,6 +278,7 @@ class RowTable {
     const place = this.placeOf(event);
     this.markCursor(place);
     this.choose(place);
+    this.hover(event); // a finger points at nothing before
   }
 
   // The chosen row, chosen again, is so no more.
@@ -335,7 +338,7 @@ class RowTable {
   }
 
   // What explains a column, or the whole of a cell that is cut off.
-  /** @param {PointerEvent} event */
+  /** @param {MouseEvent} event */
   hover(event) {
     /** @type {HTMLTableCellElement | null} */
     const cell = targetOf(event).closest("th, td");
