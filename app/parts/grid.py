@@ -67,7 +67,7 @@ def chosen_title(looked_at: str) -> tuple[str, str]:
 
 def side_option(compares: bool) -> Option | None:
     """Option of the side whose heads are shown, where there are A and B."""
-    return options.side(compares, "Grid shows", "difference")
+    return options.side(compares, "Show", "difference")
 
 
 def side_of(compares: bool) -> Side:

@@ -198,7 +198,7 @@ def test_a_second_prompt_is_written_on_beside_the_first(app: Driver, mini: Trans
     percent = float(bars(app).first.locator(".cell.b .share").inner_text().split("%")[0])
     assert percent == pytest.approx(100 * float(before[token]), rel=0.06)  # two digits
     expect(app.page.locator("div.names")).to_have_text("ABB − A")
-    expect(app.page.get_by_role("radiogroup", name="Grid shows").get_by_role("radio", name="B − A")).to_be_checked()
+    expect(app.page.get_by_role("radiogroup", name="Show").get_by_role("radio", name="B − A")).to_be_checked()
     app.page.get_by_role("radio", name="its own tokens").click()
     app.page.wait_for_url(lambda url: "b_writes=own" in url)
     app.settle()
