@@ -100,7 +100,7 @@ def graph(scene: Scene) -> Plot:
     margin = LARGEST / 2 * last / LABEL_WIDTH  # for the marks of a narrow first column
     ticks = _ticks(laid, LABEL_WIDTH / last)
     names = [token_name(scene.columns[column], column) for column in ticks]
-    x = Axis(scene.along, names, at=[laid.columns[column] for column in ticks], ends=(-margin, last))
+    x = Axis(scene.along, names, at=[laid.columns[column] for column in ticks], ends=(-margin, last), at_end=True)
     return Plot(scene.title, x, Axis("", scene.rows), plain, height=height)
 
 

@@ -34,7 +34,8 @@ ROUND = [float(f"{digit}e{power}") for power in range(-6, 10) for digit in (1, 2
 class Axis:
     """Axis of a plot, with its unit; with `labels` its places are the integers from 0, or `at` these.
 
-    `ends` are then where it begins and ends.
+    `ends` are then where it begins and ends. The title of an axis along the bottom is `at_end` of a wide plot whose
+    right end a phone shows first.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Axis:
     at: Sequence[float] = ()
     ends: tuple[float, float] | None = None
     step: int = 0  # between two ticks, where only whole numbers are to have one
+    at_end: bool = False
 
 
 def quantities(what: str, unit: str, log: bool = False) -> Axis:
@@ -149,6 +151,8 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
             down = ((upper - plot.height) / total, upper / total)
             layout |= _axes(plot, slot, across, down)
             layout["annotations"].append(_title(plot, across[0], (top - 4) / total))
+            if plot.x.at_end:
+                layout["annotations"].append(_name_at_end(plot.x, across[1], max(0.0, top - height) / total, dark))
             layout |= _key(plot, slot, across, (upper + 4) / total, dark)
             traces += [_placed(trace, slot, plot) for trace in plot.traces]
         top -= height
@@ -203,7 +207,8 @@ def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float,
 
 
 def _axis(axis: Axis, pixels: float, most: int) -> dict[str, Any]:
-    look: dict[str, Any] = {"title": {"text": "<br>".join(map(escape, _lines(axis.title, LONGEST_NAME)))}}
+    name = "" if axis.at_end else "<br>".join(map(escape, _lines(axis.title, LONGEST_NAME)))
+    look: dict[str, Any] = {"title": {"text": name}}
     if _is_counted(axis.labels):
         ends, prefix = (-0.5, len(axis.labels) - 0.5), axis.labels[0].removesuffix("0")
         look |= {"range": ends, "tickprefix": escape(prefix), "showgrid": False, "zeroline": False}
@@ -244,6 +249,13 @@ def _title(plot: Plot, x: float, y: float) -> dict[str, Any]:
     left = -NARROW_LETTER * letters(plot.y.labels, LONGEST_ROW)
     look = {"showarrow": False, "font": {"size": FIGURE, "weight": 600}, "xshift": left}
     return {"text": "<br>".join(map(escape, _lines(plot.title, LONGEST_TITLE))), "align": "left", **look, **place}
+
+
+def _name_at_end(axis: Axis, x: float, y: float, dark: bool) -> dict[str, Any]:
+    """What an axis is called, under its end."""
+    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "right", "yanchor": "bottom"}
+    font = TEMPLATES[dark]["layout"]["xaxis"]["title"]["font"]
+    return {"text": escape(axis.title), "showarrow": False, "font": font, **place}
 
 
 def _lines(text: str, longest: int) -> list[str]:
