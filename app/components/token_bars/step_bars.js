@@ -14,6 +14,10 @@ const nats = (value) => `${withMinus(value.toFixed(2))} nats`;
 /** @type {(share: number, digits?: number) => string} */
 const cutOr = (share, digits) => (share === 0 ? "cut" : percent(share, digits));
 
+// A number before and after the cuts, once where these leave it as it is.
+/** @param {string[]} texts */
+const shareOf = (texts) => element("span", "share", [...new Set(texts)].join(" → "));
+
 // A difference of probabilities in percentage points.
 /** @param {number} difference */
 function points(difference) {
@@ -165,7 +169,7 @@ class StepBars {
     return [
       cell("a", this.track(choice), this.share(choice)),
       cell("b", this.track(other), this.share(other)),
-      cell("difference", this.signedTrack(differences), element("span", "share", differences.map(points).join(" → "))),
+      cell("difference", this.signedTrack(differences), shareOf(differences.map(points))),
     ];
   }
 
@@ -197,7 +201,7 @@ class StepBars {
   /** @param {StepChoice} choice */
   share({ before, after }) {
     const digits = this.step.b ? 2 : 3; // as many as fit beside or under a bar
-    return element("span", "share", `${percent(before, digits)} → ${cutOr(after, digits)}`);
+    return shareOf([percent(before, digits), cutOr(after, digits)]);
   }
 
   /** @param {number} index */

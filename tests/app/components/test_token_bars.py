@@ -122,7 +122,7 @@ def test_a_run_b_stands_beside_it_with_the_signed_difference(open_bars: Open) ->
     page = open_bars("beside=1")
     expect(page.locator(".names")).to_have_text("ABB − A")
     first = rows(page).first
-    assert first.locator(".share").all_text_contents() == ["50% → 80%", "25% → 25%", "−25 → −55"]
+    assert first.locator(".share").all_text_contents() == ["50% → 80%", "25%", "−25 → −55"]
     widths = page.locator(".signed .before").evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
     # B − A of the models' own: −0.25, 0.25, −0.15, 0.15; of what is drawn from the farthest is −0.55, half the track.
     assert widths[:2] == pytest.approx([widths[0]] * 2, abs=0.1)
