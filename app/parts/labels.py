@@ -136,6 +136,7 @@ def quoted_word(label: str, place: int = 1) -> str:
     return quoted(label.replace("␣", " ").strip() or label, place)
 
 
-def percent(share: float) -> str:
-    """A share in whole percent."""
-    return "<1%" if share < 0.01 else f"{share:.0%}"
+def percent(share: float, decimals: int = 0) -> str:
+    """A share in percent with so many decimals; a small one does not read as zero."""
+    least = 10.0 ** -(decimals + 2)
+    return f"<{least:.{decimals}%}" if share < least else f"{share:.{decimals}%}"

@@ -15,7 +15,7 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.choices import Choices
 from headlight.app.pages.why.chosen import head_of, query_place, sides_of
 from headlight.app.parts import charts, needs, options, part_maps
-from headlight.app.parts.labels import isolated, number, quoted
+from headlight.app.parts.labels import isolated, number, percent, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import Pair, pair_of, place_of, preposition, typeable
 from headlight.app.parts.parts import heading, title_row
@@ -166,7 +166,9 @@ def _say_difference(comparison: Comparison, pair: Pair, place: int) -> None:
         if run.cfg.has_one_output:
             st.text(f"{named}{where}:  {labels[0]}  {number(difference)}")
             continue
-        predictions = ", ".join(f"{quoted(label)} {share:.2%}" for label, share in zip(labels, shares, strict=True))
+        predictions = ", ".join(
+            f"{quoted(label)} {percent(share, 2)}" for label, share in zip(labels, shares, strict=True)
+        )
         st.text(f"{named}{where}:  {predictions};  difference {number(difference)} logits")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.app.parts.labels import isolated, quoted, quoted_word
+from headlight.app.parts.labels import isolated, percent, quoted, quoted_word
 
 
 @pytest.mark.parametrize("label", ["ت", "␣م", "5 ␣שלום", "۱ ا", "١"])
@@ -23,3 +23,11 @@ def test_any_other_token_stands_as_it_is(label: str) -> None:
 @pytest.mark.parametrize(("label", "word"), [("␣key", "“key”"), ("ick", "“ick”"), ("␣␣", "“␣␣”"), ("␣a␣b", "“a b”")])
 def test_a_word_in_a_sentence_stands_without_its_space(label: str, word: str) -> None:
     assert quoted_word(label) == word
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "text"),
+    [(0.994, 0, "99%"), (0.004, 0, "<1%"), (0.9937, 2, "99.37%"), (0.00004, 2, "<0.01%"), (0.0001, 2, "0.01%")],
+)
+def test_a_small_share_does_not_read_as_zero(share: float, decimals: int, text: str) -> None:
+    assert percent(share, decimals) == text
