@@ -102,9 +102,11 @@ class LensGrid {
     this.left = widestLabel(context, theme, this.allLabels) + 2 * LABEL_GAP;
     const room = (width - this.left) / this.positions;
     const narrowest = this.difference ? NARROWEST_PAIR : NARROWEST_CELL;
-    this.cellWidth = Math.floor(clamp(room, narrowest, WIDEST_CELL));
     const seen = width - this.left;
-    const overhang = this.positions * this.cellWidth > seen ? seen % this.cellWidth : 0; // the last columns are whole too
+    const isScrolled = room < narrowest; // whole columns then share what is seen
+    const wanted = isScrolled ? seen / Math.max(1, Math.floor(seen / narrowest)) : Math.min(room, WIDEST_CELL);
+    this.cellWidth = Math.floor(wanted);
+    const overhang = isScrolled ? seen % this.cellWidth : 0; // the last columns are whole too
     this.sheet.style.width = `${this.left + this.positions * this.cellWidth + overhang}px`;
     this.sheet.replaceChildren(
       this.legend(),

@@ -266,3 +266,10 @@ def test_the_difference_lists_both_top_tens_and_all_three_share_the_pin(page: Pa
     assert edges[0] == edges[1] == edges[2]
     assert page.locator("img[src=x]").count() == 0
     assert HOSTILE in VOCABULARY
+
+
+def test_whole_columns_of_a_lens_share_a_narrow_window(page: Page) -> None:
+    page.set_viewport_size({"width": 340, "height": 844})
+    canvas = show(page, "both", "entropy (nats)")
+    canvas.hover(position={"x": box_of(canvas)["width"] - 8, "y": 2})
+    assert tooltip(page)["title"].endswith(f"position {len(LABELS) - 1}")
