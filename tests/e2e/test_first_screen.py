@@ -84,3 +84,14 @@ def test_every_token_is_named_along_the_chosen_heads(app: Driver) -> None:
     n_tokens = app.chips.count()
     assert n_tokens == 24
     assert plot["width"] - 64 - 8 >= 11 * n_tokens  # the labels' own width, and the room that one needs
+
+
+def test_the_token_at_which_a_neuron_is_looked_at_is_in_sight_of_a_long_prompt(app: Driver) -> None:
+    mlp = next(view for view in VIEWS if view.slug == "mlp")
+    app.page.set_viewport_size({"width": 390, "height": 844})
+    app.open(mlp, prompt="The cat sat on the mat. " * 20)
+    in_sight = """chip => {
+        const [box, list] = [chip, chip.parentElement].map(each => each.getBoundingClientRect());
+        return chip.parentElement.scrollTop > 0 && box.top >= list.top && box.bottom <= list.bottom;
+    }"""
+    assert app.page.locator(".chips .chip.pinned").first.evaluate(in_sight)

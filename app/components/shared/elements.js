@@ -38,6 +38,13 @@ function tint({ style }, colour) {
   style.color = colour ? inkOn(colour) : "";
 }
 
+// Scrolls a list to one of its elements that is out of its sight, into the middle; the page stays where it is.
+/** @param {HTMLElement} list @param {HTMLElement} shown */
+function revealIn(list, shown) {
+  const [box, sight] = [shown, list].map((each) => each.getBoundingClientRect());
+  if (box.top < sight.top || box.bottom > sight.bottom) list.scrollTop += (box.top + box.bottom - sight.top - sight.bottom) / 2;
+}
+
 // What an event is of.
 /** @type {(event: Event) => HTMLElement} */
 const targetOf = (event) => /** @type {HTMLElement} */ (event.target);

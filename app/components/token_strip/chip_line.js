@@ -268,12 +268,9 @@ class ChipLine {
     this.speak();
   }
 
-  // In the middle of the list where it is out of sight, without moving the page.
   /** @param {number} place */
   reveal(place) {
-    const [chip, list] = [this.chips[place], this.list].map((each) => each.getBoundingClientRect());
-    if (chip.top >= list.top && chip.bottom <= list.bottom) return;
-    this.list.scrollTop += (chip.top + chip.bottom - list.top - list.bottom) / 2;
+    revealIn(this.list, this.chips[place]);
   }
 
   // Whose turn a token belongs to.

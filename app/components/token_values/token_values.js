@@ -11,6 +11,7 @@ class TokenValues {
   /** @type {number | null} */
   chosen = null;
   cursor = 0; // the token where the keyboard is
+  isNew = false; // and its chosen token not in sight yet
   /** @type {TokenValuesProps} */
   props;
   /** @type {string[]} */
@@ -34,6 +35,7 @@ class TokenValues {
     const largest = this.values.values.reduce((most, value) => Math.max(most, Math.abs(value) || 0), props.least);
     this.scale = new ColourScale({ signed: props.signed, root: "sqrt", limit: scaleEnd(largest) });
     this.cursor = 0;
+    this.isNew = true;
     this.lines.classList.toggle("tall", props.unit !== "token");
     this.chips = props.lines.map((_, line) =>
       this.labels.map((label, place) => optionOf("chip", `value-${line}-${place}`, shortLabel(label, place))),
@@ -78,6 +80,9 @@ class TokenValues {
       }),
     );
     this.mark();
+    const { isNew, chosen } = this;
+    this.isNew = false;
+    if (isNew && chosen !== null) this.chips.forEach((chips) => revealIn(/** @type {HTMLElement} */ (chips[0].parentElement), chips[chosen]));
   }
 
   /** @param {number | null} chosen */
