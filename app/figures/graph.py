@@ -17,6 +17,7 @@ SPACE = 3.1  # pixels of a space in a label
 LABEL_ROOM = 0.5  # columns behind the last one, where its marks have labels
 NARROW = 0.45  # of a mark's room, at most: a column that has its token alone, or what is not taken apart
 BARE_SHARE = 0.25  # of the width, at most: all such columns, while others have nodes
+END_LETTER = 5.5  # pixels of a letter as it is drawn: a label ends within the figure
 LABEL_WIDTH = 660  # pixels of a plot on a phone, of which a part is in sight: labels have room there and everywhere
 STEPS = 12  # of an edge's curve
 UP = 0.32  # of a row: how far the lines of a cell stand from its middle
@@ -218,7 +219,8 @@ def labelled(marks: Sequence[Mark], pixels: np.ndarray, chosen: int | None = Non
             "left": (x - room[1], x - room[0], y - TICK / 2, y + TICK / 2),
         }
         for side, box in boxes.items():
-            if box[0] >= 0 and not any(_overlap(box, other) for other in taken):
+            end = box[0] + END_LETTER * min(len(mark.label), LONGEST)
+            if box[0] >= 0 and end <= LABEL_WIDTH and not any(_overlap(box, other) for other in taken):
                 named[place] = side
                 taken.append(box)
                 break

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headlight.app.figures.graph import Mark, Scene, _curve, graph, height_of, labelled, laid_out
+from headlight.app.figures.graph import LABEL_WIDTH, Mark, Scene, _curve, graph, height_of, labelled, laid_out
 
 
 def test_a_column_without_nodes_of_its_own_is_narrow() -> None:
@@ -47,6 +47,7 @@ def test_labels_have_room_beside_their_marks() -> None:
     assert labelled(named, close) == right | {0: "left", 2: "left"}
     assert labelled(named, close, chosen=2) == right | {0: "left", 1: "left"}
     assert labelled(named[:2], np.array([[20.0, 50.0], [40.0, 50.0]])) == {1: "right"}
+    assert labelled(named[:1], np.array([[LABEL_WIDTH - 12.0, 50.0]])) == {0: "left"}  # the right one would be cut
 
 
 def test_names_of_tokens_along_the_axis_have_room() -> None:
