@@ -157,9 +157,10 @@ class Client:
     def _choose(self, chosen: dict[str, Any]) -> None:
         """What is chosen in the row of options goes along with what is run, each value with the time (ms)."""
         headers = ((self._drawn[place].bidi_component.id, header) for place, header in self._components())
-        row, epoch = next((row, header["epoch"]) for row, header in headers if header["key"] == OPTIONS)
+        row, header = next((row, header) for row, header in headers if header["key"] == OPTIONS)
         now = time.time_ns() // 1_000_000
-        state = {"value": {"epoch": epoch, "value": {name: [value, now] for name, value in chosen.items()}}}
+        value = {"epoch": header["epoch"], "value": {name: [value, now] for name, value in chosen.items()}}
+        state = {"value": value, "script": header["script"]}
         self._states[row] = WidgetState(id=row, json_value=json.dumps(state))
 
     def _components(self) -> list[tuple[tuple[int, ...], dict[str, Any]]]:

@@ -127,8 +127,8 @@ def mount(
     The value travels in `data` only as it was when its epoch began: a newer one would make `data` differ at each click.
     The component's script, and arrays that were part of the last `data`, stay in the browser and are not sent again.
     One that has lost them, as when a message was overtaken by the next, says so and gets all. `fetched` are the digests
-    of arrays that it has got otherwise since. One that is `in_form` gets all each time: a form keeps what it says, that
-    it has lost something too, until it is submitted.
+    of arrays that it has got otherwise since. One that is `in_form` cannot say what it has lost, as a form keeps that
+    until it is submitted; so it gets its arrays each time, and its script until it has said that it has it.
     """
     fetched = set() if fetched is None else fetched
     digests = {name: digest(array) for name, array in arrays.items()}
@@ -139,11 +139,12 @@ def mount(
         return value
     begun = _begun(key, epoch, value)
     names_key = f"{key}.held"
-    in_browser = set[str]() if in_form else fetched.union(st.session_state.get(names_key, ()))
+    in_browser = {_last(key, "script")} if in_form else fetched.union(st.session_state.get(names_key, ()))
     new = {name: array for name, array in arrays.items() if digests[name] not in in_browser}
     script = digest(component.script)
     if script not in in_browser:
         new["script"] = component.script
+        header["confirms"] = in_form
 
     def lose() -> None:
         fetched.clear()
@@ -182,9 +183,9 @@ def reported(key: str) -> Any:
     return None if last is None else last["value"]
 
 
-def _last(key: str) -> Any:
+def _last(key: str, name: str = "value") -> Any:
     state = st.session_state.get(key)
-    return None if state is None else state.get("value")
+    return None if state is None else state.get(name)
 
 
 _digests: dict[int, tuple[ref[np.ndarray], str]] = {}  # of arrays that cannot change, by their place in memory
@@ -201,6 +202,6 @@ def digest(array: np.ndarray) -> str:
 
 
 def _digest_anew(array: np.ndarray) -> str:
-    blake = blake2b(f"{array.dtype} {array.shape} ".encode(), digest_size=16)
+    blake = blake2b(f"{array.dtype.str} {array.shape} ".encode(), digest_size=16)
     blake.update(np.ascontiguousarray(array).data)
     return blake.hexdigest()

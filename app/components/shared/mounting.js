@@ -12,6 +12,7 @@ const VIEWS = new WeakMap();
  * @property {any} props
  * @property {Record<string, string>} digests of the arrays, by name
  * @property {string} script
+ * @property {boolean} [confirms] whether it says that it has got its script
  * @property {any} value
  * @property {Described[]} arrays
  */

@@ -11,6 +11,7 @@ from tests.app.components.options import LABELS, OFFERED
 PAGE = "form_page.py"
 BEGUN: dict[str, Any] = {"model": "small", "bos": True, "beams": 4, "epoch": 0}
 OWN = "~/models/my own"
+SCRIPT = 50_000  # bytes, of which its script has more
 
 
 @pytest.fixture
@@ -133,3 +134,19 @@ def test_on_a_phone_a_button_says_what_is_chosen_and_opens_it(page: Page) -> Non
     page.set_viewport_size({"width": 1280, "height": 1000})
     expect(opener).not_to_be_attached()
     expect(_model(page)).to_be_visible()
+
+
+def test_its_script_does_not_come_again_once_it_was_submitted(tab: Page, address: str) -> None:
+    received = list[int]()
+    tab.on("websocket", lambda line: line.on("framereceived", lambda frame: received.append(len(frame))))
+    go(tab, address)
+    expect(_model(tab)).to_be_visible(timeout=FIRST_DRAWING)
+    assert max(received) > SCRIPT
+    _press(tab, "Run")
+    received.clear()
+    _choose(tab)
+    _press(tab, "Run")
+    assert max(received) < SCRIPT
+    assert _shown(tab) == (OWN, False, "7")
+    tab.reload()
+    expect(_model(tab)).to_be_visible(timeout=FIRST_DRAWING)

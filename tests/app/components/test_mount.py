@@ -41,9 +41,9 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> _Browser:
     return _Browser()
 
 
-def _mount(browser: _Browser, fetched: set[str] | None = None) -> list[str]:
+def _mount(browser: _Browser, fetched: set[str] | None = None, in_form: bool = False) -> list[str]:
     component = mounting.Component(mounting.SHARED, SCRIPT, browser.render)
-    mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS, fetched=fetched)
+    mounting.mount(component, key="map", group="map", props={}, arrays=ARRAYS, fetched=fetched, in_form=in_form)
     return browser.arrived
 
 
@@ -70,6 +70,15 @@ def test_what_a_stopped_run_did_not_send_the_next_one_sends(browser: _Browser) -
         _mount(browser)
     browser.stops = False
     assert _mount(browser) == ALL
+
+
+def test_one_in_a_form_gets_its_script_until_it_has_said_that_it_has_it(browser: _Browser) -> None:
+    assert _mount(browser, in_form=True) == _mount(browser, in_form=True) == ALL
+    script = mounting.digest(SCRIPT)
+    streamlit.session_state["map"] = {"script": script}
+    assert _mount(browser, in_form=True) == list(ARRAYS)
+    streamlit.session_state["map"] = {"value": {"epoch": 0, "value": None}, "script": "of the server before"}
+    assert _mount(browser, in_form=True) == ALL
 
 
 def test_an_array_that_cannot_change_is_read_once_and_any_other_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ const fetchBytes = async (path) => {
 /** @type {WeakMap<HTMLElement, () => void>} */
 const ASKING = new WeakMap(); // what ends the asking for a script that is lost, by the component's element
 
-/** @param {{ parentElement: HTMLElement, data: Uint8Array, setTriggerValue: (name: string, value: any) => void }} mounting */
-export default async function ({ parentElement, data, setTriggerValue, ...rest }) {
+/** @typedef {(name: string, value: any) => void} Say */
+/** @param {{ parentElement: HTMLElement, data: Uint8Array, setStateValue: Say, setTriggerValue: Say }} mounting */
+export default async function ({ parentElement, data, setStateValue, setTriggerValue, ...rest }) {
   const { header, start } = unpackHeader(data);
   ASKING.get(parentElement)?.();
   if (!PAGE.scripts.has(header.script)) {
@@ -26,7 +27,8 @@ export default async function ({ parentElement, data, setTriggerValue, ...rest }
     PAGE.scripts.set(header.script, import(address));
   }
   const { default: mount, style } = await PAGE.scripts.get(header.script);
+  if (header.confirms) setStateValue("script", header.script); // which a form keeps until it is submitted
   const shadow = /** @type {ShadowRoot} */ (parentElement.getRootNode());
   if (!shadow.adoptedStyleSheets.includes(style)) shadow.adoptedStyleSheets = [style];
-  return mount({ parentElement, data, setTriggerValue, fetchBytes, ...rest });
+  return mount({ parentElement, data, setStateValue, setTriggerValue, fetchBytes, ...rest });
 }
