@@ -147,7 +147,8 @@ def of_steps(
     except Exception:  # Streamlit's own ending of a run is none, and draws nothing more
         place.empty()
         raise
-    place.empty()
+    if bars:
+        place.empty()
 
 
 def hear_stop() -> None:
