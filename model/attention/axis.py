@@ -83,7 +83,8 @@ def _labels(run: Run, group: Group) -> tuple[str, ...]:
 
 def turn_starts(comparison: Comparison, axis: Axis) -> list[tuple[str, int]]:
     """The role of each turn of A's conversation, and the place on the axis that it begins at."""
-    place_of = {unit: place for place, unit in enumerate(axis.positions[0]) if unit is not None}
     group = axis.groups[0]
-    units = ((turn.role, turn.start if group is None else int(group[turn.start])) for turn in comparison.a.turns)
-    return [(role, place_of[unit]) for role, unit in units]
+    if group is None:
+        return list(comparison.turns)
+    place_of = {unit: place for place, unit in enumerate(axis.positions[0]) if unit is not None}
+    return [(turn.role, place_of[int(group[turn.start])]) for turn in comparison.a.turns]

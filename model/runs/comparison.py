@@ -73,6 +73,11 @@ class Comparison:
         return place_labels(self.alignment, self.presence, self.a.labels, self.b.labels)
 
     @cached_property
+    def turns(self) -> tuple[tuple[str, int], ...]:
+        """The role of each turn of A's conversation, and the place that it begins at."""
+        return tuple((turn.role, self.place_of(self.a, turn.start)) for turn in self.a.turns)
+
+    @cached_property
     def presence(self) -> tuple[Presence, ...]:
         """Whether both runs have each place, and the same token there."""
         if self.b is None or self.alignment is None:

@@ -1,5 +1,6 @@
 """A chat in a real browser: three turns, one of them edited, gone on with by the model, and looked at."""
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
@@ -12,7 +13,9 @@ from headlight.model import Conversation
 from tests.e2e.driver import Driver
 from tests.small_model import save_small
 
-GENERATE = next(view for view in VIEWS if view.slug == "generate")
+GENERATE, LENS, MLP, WHY = (
+    next(view for view in VIEWS if view.slug == slug) for slug in ("generate", "lens", "mlp", "why")
+)
 TEMPLATE = (
     "{% for turn in messages %}{{ bos_token }}{{ turn.role }}: {{ turn.content }}{% endfor %}"
     "{% if add_generation_prompt %}{{ bos_token }}assistant:{% endif %}"
@@ -32,6 +35,9 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_small(folder)
     (folder / "chat_template.jinja").write_text(TEMPLATE)
     return folder
+
+
+ROLES = ("user", "assistant", "user", "assistant")
 
 
 def _turn(app: Driver, number: int, text: str) -> None:
@@ -68,9 +74,27 @@ def test_a_chat_of_three_turns_is_edited_gone_on_with_and_looked_at(app: Driver,
     expect(app.page.get_by_role("textbox", name="Turn 4", exact=True)).not_to_be_empty()
     app.settle()
     roles = app.page.locator(".block > .turn").all_inner_texts()
-    assert roles == ["user", "assistant", "user", "assistant"]
+    assert roles == [*ROLES]
     assert app.page.locator(".block > .turn").evaluate_all(IS_BEFORE) == [True] * 4
     assert app.picture()
     query = Conversation.from_prompt(parse_qs(urlparse(app.page.url).query)["prompt"][0])
     assert [message["content"] for message in query.messages[:3]] == ["one two", "four five", "one two"]
     assert query.messages[3]["role"] == "assistant"
+
+
+def test_roles_are_marked_in_every_list_of_a_chats_tokens(app: Driver, chat: Path) -> None:
+    roles = zip(ROLES, ("one two", "three four", "one two"), strict=False)
+    messages = [{"role": role, "content": text} for role, text in roles]
+    query = {"model": str(chat), "bos": "chat", "prompt": Conversation(tuple(messages)).to_prompt()}
+    names = "lists => lists.map(list => [...list.querySelectorAll('optgroup')].map(group => group.label))"
+    app.open(MLP, **query)
+    assert app.page.locator(".chips > .turn").all_inner_texts() == [*ROLES]
+    assert app.page.locator(".chips > .turn").evaluate_all(IS_BEFORE) == [True] * 4
+    assert app.page.get_by_role("combobox", name="Token", exact=True).evaluate_all(names) == [[*ROLES]]
+    app.go_to(WHY)
+    lists = app.page.get_by_role("combobox", name=re.compile("^(Predicted after|Query token|Key token)$"))
+    assert lists.evaluate_all(names) == [[*ROLES]] * 3
+    app.go_to(LENS)
+    app.page.get_by_role("application", name=re.compile("^Logit lens")).focus()
+    app.page.keyboard.press("End")
+    expect(app.page.locator("[aria-live]").filter(has_text="in a turn of assistant").first).to_be_attached()

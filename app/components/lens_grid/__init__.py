@@ -55,7 +55,7 @@ class LensGrid:
 
     With a second run B there are A, B and B - A of the measure (for the layers that both have) on the same places.
     `labels` are the input tokens, `vocabulary` the unique labels of all tokens listed. Of a long prompt a picture shows
-    what stands around the `place`.
+    what stands around the `place`. `turns` are the role of each turn of A's conversation, and the place it begins at.
     """
 
     a: LensCells
@@ -65,6 +65,7 @@ class LensGrid:
     vocabulary: Sequence[str]
     colours: LensColours
     place: int = -1
+    turns: Sequence[tuple[str, int]] = ()
 
     @property
     def cells(self) -> list[LensCells]:
@@ -88,6 +89,7 @@ def lens_grid(drawn: LensGrid, *, pinned: LensPin | None, epoch: int, key: str) 
             "measureName": drawn.colours.name,
             "measureUnit": drawn.colours.unit,
             "ends": drawn.colours.ends,
+            "turns": [list(turn) for turn in drawn.turns],
         },
         arrays={name: array for slot, each in enumerate(drawn.cells) for name, array in _arrays(each, slot).items()},
         value=pinned,

@@ -5,7 +5,7 @@ const WIDEST_CELL = 112;
 
 /**
  * @typedef {{ layerLabels: string[][], labels: string[], vocabulary: string[], lensName: string, measureName: string,
- *   measureUnit: string, ends: [low: number, high: number] }} LensProps of lens_grid/__init__.py
+ *   measureUnit: string, ends: [low: number, high: number], turns: TurnStarts }} LensProps of lens_grid/__init__.py
  */
 
 /** @implements {Component} */
@@ -247,7 +247,8 @@ class LensGrid {
   /** @param {LensCell} cell @returns {(string | TooltipRow[])[]} */
   spoken(cell) {
     const readings = this.runs.flatMap((run) => [run.title, this.describe(run, cell).slice(1, 3)]);
-    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], ...readings];
+    const turn = turnAt(this.props.turns, cell.position);
+    return [this.allLabels[cell.layer], "input token", this.labels[cell.position], turn, ...readings];
   }
 
   /** @param {number} up @param {number} right */

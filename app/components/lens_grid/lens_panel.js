@@ -20,7 +20,17 @@ class LensPanel {
 
   // Of a layer: as many as a window holds are seen at once.
   get row() {
-    return Math.floor(clamp((innerHeight - AROUND_LENS) / this.reading.layers, LEAST_ROW, MAX_ROW));
+    const rows = this.reading.layers + (this.turns.length > 0 ? 1 : 0);
+    return Math.floor(clamp((innerHeight - AROUND_LENS) / rows, LEAST_ROW, MAX_ROW));
+  }
+
+  get turns() {
+    return this.grid.props.turns;
+  }
+
+  // Of the turns' roles, above all.
+  get turnHeight() {
+    return this.turns.length > 0 ? this.row : 0;
   }
 
   get height() {
@@ -29,7 +39,11 @@ class LensPanel {
 
   // Where the first layer begins.
   get top() {
-    return this.reading.layers < TALL ? 0 : this.row + LABEL_GAP;
+    return this.turnHeight + (this.isTall ? this.row + LABEL_GAP : 0);
+  }
+
+  get isTall() {
+    return this.reading.layers >= TALL;
   }
 
   resize() {
@@ -51,6 +65,7 @@ class LensPanel {
       for (let layer = 0; layer < this.reading.layers; layer++) this.paintCell(context, { layer, position });
       for (const y of this.fedRows) this.paintFed(context, position, y);
     }
+    this.turns.forEach((_, turn) => this.paintTurn(context, turn));
     if (pinned) this.paintFrame(context, pinned, theme.pin);
     if (hovered) this.paintFrame(context, hovered, theme.text);
     context.restore();
@@ -68,7 +83,7 @@ class LensPanel {
   // Where the rows of the input tokens begin.
   get fedRows() {
     const [, below] = this.corner({ layer: -1, position: 0 });
-    return this.top > 0 ? [0, below] : [below];
+    return this.isTall ? [this.turnHeight, below] : [below];
   }
 
   /** @param {CanvasRenderingContext2D} context @param {LensCell} cell */
@@ -98,6 +113,23 @@ class LensPanel {
     context.fillStyle = cssColour(marked ? theme.text : theme.faded);
     const [x] = this.corner({ layer: -1, position });
     this.paintText(context, shortLabel(labels[position], position), x, y, marked ? 700 : 400);
+  }
+
+  // A line where a turn begins, and its role above as much of it as is seen.
+  /** @param {CanvasRenderingContext2D} context @param {number} turn */
+  paintTurn(context, turn) {
+    const { theme, left, width, positions } = this.grid;
+    const [role, start] = this.turns[turn];
+    const [x] = this.corner({ layer: -1, position: start });
+    const [end] = this.corner({ layer: -1, position: this.turns[turn + 1]?.[1] ?? positions });
+    const from = Math.max(x, left);
+    context.fillStyle = cssColour(theme.faded);
+    if (start > 0) context.fillRect(x - 1, 0, 1, this.height);
+    if (end <= left || x >= width) return;
+    setLabelLook(context, theme);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillText(fitText(context, role, end - from - 2 * CELL_PADDING), from + CELL_PADDING, this.row / 2);
   }
 
   /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y @param {number} weight */
@@ -132,6 +164,7 @@ class LensPanel {
     }
     setLabelLook(context, theme);
     for (const y of this.fedRows) write("input", y);
+    if (this.turnHeight > 0) write("turn", 0);
   }
 
   /** @type {(event: MouseEvent) => LensCell | null} */

@@ -2,7 +2,8 @@
 const MAX_AT_ONCE = 100; // options of a list
 
 /** @typedef {{ kind: string, name: string, label: string }} Look what every kind of kinds.py sends, but for its help */
-/** @typedef {Look & { options: string[], width: number }} ChoiceLook a choice has no width */
+/** @typedef {[name: string, start: number][]} Groups of options, by the place that each begins at */
+/** @typedef {Look & { options: string[], width: number, groups: Groups }} ChoiceLook a choice has no width and no groups */
 /** @typedef {any} OptionValue of what type is its kind's to say */
 
 /** @template {HTMLElement} Input */
@@ -112,22 +113,22 @@ class Choice extends Control {
 /** @extends {Control<HTMLSelectElement>} */
 class List extends Control {
   /** @param {ChoiceLook} look */
-  make({ options, width }) {
+  make({ options, width, groups }) {
     const list = element("select");
     this.element.style.setProperty("--width", `${width}px`);
     list.onchange = () => this.choose(list.value);
     this.filled = options.length <= MAX_AT_ONCE;
     this.element.classList.toggle("grows", this.filled); // the browser knows how wide all of them are
-    if (this.filled) list.append(...options.map((text) => new Option(text, text)));
-    else for (const event of ["pointerdown", "focus"]) list.addEventListener(event, () => this.fill(options));
+    if (this.filled) list.append(...inGroups(options, groups));
+    else for (const event of ["pointerdown", "focus"]) list.addEventListener(event, () => this.fill(options, groups));
     return list;
   }
 
-  /** @param {string[]} options */
-  fill(options) {
+  /** @param {string[]} options @param {Groups} groups */
+  fill(options, groups) {
     if (this.filled) return;
     this.filled = true;
-    this.input.replaceChildren(...options.map((text) => new Option(text, text)));
+    this.input.replaceChildren(...inGroups(options, groups));
     this.set(this.current);
   }
 
@@ -137,6 +138,18 @@ class List extends Control {
     if (!this.filled) this.input.replaceChildren(new Option(text, text));
     this.input.value = text;
   }
+}
+
+// The options of a list, those of a group under its name.
+/** @type {(options: string[], groups: Groups) => HTMLElement[]} */
+function inGroups(options, groups) {
+  const made = options.map((text) => new Option(text, text));
+  const named = groups.map(([name, start], index) => {
+    const group = Object.assign(element("optgroup"), { label: name });
+    group.append(...made.slice(start, groups[index + 1]?.[1]));
+    return group;
+  });
+  return [...made.slice(0, groups[0]?.[1]), ...named];
 }
 
 /** @extends {Control<HTMLInputElement>} */

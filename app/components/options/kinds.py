@@ -68,10 +68,14 @@ class Choice(Option):
 
 @dataclass(frozen=True)
 class Listed(Choice):
-    """One of many values, in a list of that width (CSS pixels)."""
+    """One of many values, in a list of that width (CSS pixels).
+
+    `groups` are the name of each group of them, and the place that it begins at.
+    """
 
     kind = "list"
     width: int = 200
+    groups: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True)

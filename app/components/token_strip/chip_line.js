@@ -33,6 +33,7 @@ class ChipLine {
     this.list.ariaLabel = `${tokens}, coloured by ${name}. ${help}`;
     this.blocks = this.blocksOfChips();
     this.list.append(...this.blocks);
+    markTurns(this.chips, this.turns);
     const side = [end && LINE_NAMES[end], comparison.sides[index]].filter(Boolean).join(" ");
     this.box = element("div", "line");
     if (side) this.box.append(element("span", "side", side));
@@ -53,7 +54,6 @@ class ChipLine {
       block.setAttribute("role", "presentation");
       if (starts.length > 1) block.dataset.start = String(start);
       block.append(...this.chips.slice(start, start + BLOCK));
-      for (const [role, at] of this.turns) if (at >= start && at < start + BLOCK) this.chips[at].before(...turnMark(role));
       return block;
     });
   }
@@ -273,25 +273,14 @@ class ChipLine {
     revealIn(this.list, this.chips[place]);
   }
 
-  // Whose turn a token belongs to.
-  /** @param {number} place */
-  turnAt(place) {
-    const turn = this.turns.findLast(([, start]) => start <= place);
-    return turn ? `in a turn of ${turn[0]}` : "";
-  }
-
   speak() {
     const { strip, cursor } = this;
     if (cursor === null) return strip.view.announce("nothing pinned");
     this.list.setAttribute("aria-activedescendant", this.chips[cursor].id);
     const state = strip.pinned[this.pinsAs].includes(cursor) ? "pinned" : "";
-    strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, this.turnAt(cursor), this.describe(cursor));
+    strip.view.announce(`${this.axis.labels[cursor]} ${cursor}`, state, turnAt(this.turns, cursor), this.describe(cursor));
   }
 }
-
-// A turn begins a line, with its role before its first token.
-/** @type {(role: string) => HTMLElement[]} */
-const turnMark = (role) => [element("span", "break"), Object.assign(element("span", "turn", role), { ariaHidden: "true" })];
 
 // A token in the text, where a gap stands for the space that it begins with.
 /** @type {(className: string, id: string, label: string, place: number) => HTMLElement} */

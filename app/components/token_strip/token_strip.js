@@ -15,7 +15,7 @@ const OTHER_END = { query: "key", key: "query" };
 /** @typedef {[label: string, probability: string]} Prediction */
 /**
  * @typedef {AxisProps & PanelProps & How
- *   & { scale: Root, predictions: Prediction[], turns: [role: string, start: number][], caption: string,
+ *   & { scale: Root, predictions: Prediction[], turns: TurnStarts, caption: string,
  *   others: Partial<Record<Kind, number>> }} StripProps
  *   of token_strip/__init__.py
  */

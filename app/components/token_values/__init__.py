@@ -19,7 +19,7 @@ class TokenValues:
     `title` is what the numbers are, with their unit. A place of which a line has no number (NaN) is grey, and its
     tooltip says what it `lacks`. All lines have one scale, from zero to the largest, or both ways from zero where they
     are `signed`; it does not end before `least`. The `unit` is what has a label; units longer than tokens get more of
-    the page before they scroll.
+    the page before they scroll. `turns` are the role of each turn of a conversation, and the place that it begins at.
     """
 
     labels: Sequence[str]
@@ -30,6 +30,7 @@ class TokenValues:
     lacks: str = "not in this run"
     unit: str = "token"
     least: float = 0.0
+    turns: Sequence[tuple[str, int]] = ()
 
     @property
     def values(self) -> Float[np.ndarray, "line place"]:
@@ -53,6 +54,7 @@ def token_values(drawn: TokenValues, *, chosen: int | None = None, epoch: int = 
             "unit": drawn.unit,
             "least": drawn.least,
             "lines": list(drawn.lines),
+            "turns": [list(turn) for turn in drawn.turns],
         },
         arrays={"labels": json_array(list(drawn.labels)), "values": drawn.values},
         value=chosen,

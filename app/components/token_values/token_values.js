@@ -1,7 +1,7 @@
 // Tokens in reading order, each coloured by its number; one of them is chosen, by hand or by key.
 
 /** @typedef {{ title: string, signed: boolean, lacks: string, unit: string, least: number,
- *   lines: string[] }} TokenValuesProps
+ *   lines: string[], turns: TurnStarts }} TokenValuesProps
  * of token_values/__init__.py */
 
 /** @implements {Component} */
@@ -49,6 +49,7 @@ class TokenValues {
     const called = [this.props.title, name].filter(Boolean).join(", ");
     list.ariaLabel = `Tokens, coloured by ${called}. Arrow keys move, Enter chooses.`;
     list.append(...this.chips[line]);
+    markTurns(this.chips[line], this.props.turns);
     this.view.tooltip.follow(list, () => this.chips[line], (place) => [this.props.title, this.describe(line, place)]);
     list.onclick = (event) => this.choose(placeOf(this.chips[line], event));
     onKeys(list, {
@@ -122,6 +123,6 @@ class TokenValues {
     chip.scrollIntoView({ block: "nearest" });
     const rows = this.describe(line, this.cursor);
     this.view.tooltip.showBeside(chip, this.props.title, rows);
-    this.view.announce(rows);
+    this.view.announce(rows, turnAt(this.props.turns, this.cursor));
   }
 }

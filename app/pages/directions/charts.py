@@ -57,7 +57,8 @@ def projected(view: DirectionView) -> TokenValues:
         )
     after = comparison.a.layer_labels[view.layer]
     title = f"projection on {view.direction.name} after {after}, 1 = the direction's own length"
-    return TokenValues(comparison.labels, named(comparison, values, ""), title=title, signed=True)
+    lines, turns = named(comparison, values, ""), comparison.turns
+    return TokenValues(comparison.labels, lines, title=title, signed=True, turns=turns)
 
 
 def dose(curve: DoseCurve, toward: str) -> list[Plot]:

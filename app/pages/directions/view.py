@@ -181,7 +181,8 @@ def _place(view: DirectionView) -> Option:
     def change(place: int) -> None:
         selection.choose(position=place)
 
-    return options.place("dir_token", "Token", view.comparison.labels, view.place, change, width=140, folded=True)
+    labels, turns = view.comparison.labels, view.comparison.turns
+    return options.place("dir_token", "Token", labels, view.place, change, width=140, folded=True, groups=turns)
 
 
 def _draw(view: DirectionView, work: jobs.Jobs) -> None:

@@ -55,7 +55,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     cell = MapCell(view.listed.index(view.feature), view.place)
     activation = {side: values[0] for side, values in by_side(activations(*subject, [view.feature])).items()}
     lines = named(comparison, activation, "")
-    strip = TokenValues(comparison.labels, lines, title=title, signed=comparison.b is not None)
+    strip = TokenValues(comparison.labels, lines, title=title, signed=comparison.b is not None, turns=comparison.turns)
     sheets = [
         [table(view.description if name == "dictionary" else f"{title}: {name}", tables[name])]
         for name in TABLES

@@ -79,6 +79,7 @@ def _strip(view: FeatureView) -> None:
             lines,
             title=f"activation of feature {view.feature}",
             signed=view.comparison.b is not None,
+            turns=view.comparison.turns,
         ),
         chosen=view.place,
         epoch=selection.epoch(),

@@ -221,4 +221,5 @@ def _place(view: FeatureView) -> Option:
     def change(place: int) -> None:
         selection.choose(position=place)
 
-    return options.place("features_token", "Token", view.comparison.labels, view.place, change, width=140)
+    labels, turns = view.comparison.labels, view.comparison.turns
+    return options.place("features_token", "Token", labels, view.place, change, width=140, groups=turns)

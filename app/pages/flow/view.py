@@ -49,6 +49,7 @@ def _options(comparison: Comparison, place: int) -> None:
             comparison.labels,
             place,
             lambda at: selection.choose(Choices, position=at, flow_chosen=()),
+            groups=comparison.turns,
         ),
         options.bind(
             Slider,

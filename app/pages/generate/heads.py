@@ -55,7 +55,8 @@ def large(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Sel
 
 def tokens(continuations: Continuations, panels: Sequence[HeadPanel], chosen: Selection) -> TokenStrip:
     """The tokens, with where the first of the chosen heads looks."""
-    return TokenStrip(token_axis(continuations), panels[0], scale=chosen.scale)
+    turns = continuations.comparison.turns
+    return TokenStrip(token_axis(continuations), panels[0], scale=chosen.scale, turns=turns)
 
 
 def _grid(continuations: Continuations) -> tuple[Head, ...]:

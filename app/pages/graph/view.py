@@ -160,6 +160,7 @@ def _place(comparison: Comparison) -> Listed:
         place_of(comparison, selection.current()),
         lambda at: selection.choose(Choices, position=at, graph_node=""),
         folded=True,
+        groups=comparison.turns,
     )
 
 

@@ -116,7 +116,12 @@ def _options(comparison: Comparison, at: Inside | None) -> None:
         options.row(
             options.first_head("inside_head", comparison, head_of(comparison, now)),
             options.place(
-                "inside_query", "Query token", comparison.labels, query, lambda at: selection.choose(queries=(at,))
+                "inside_query",
+                "Query token",
+                comparison.labels,
+                query,
+                lambda at: selection.choose(queries=(at,)),
+                groups=comparison.turns,
             ),
             *(_to_follow(comparison, at) if at is not None else ()),
             options.side(comparison.b is not None, "Steps of", help=TERMS["inside_side"]),
@@ -133,7 +138,14 @@ def _to_follow(comparison: Comparison, at: Inside) -> Iterator[Option]:
     def change(new: int) -> None:
         selection.choose(Choices, component=new)
 
-    yield options.place("inside_key", "Follow key", comparison.labels, key, lambda at: selection.choose(keys=(at,)))
+    yield options.place(
+        "inside_key",
+        "Follow key",
+        comparison.labels,
+        key,
+        lambda at: selection.choose(keys=(at,)),
+        groups=comparison.turns,
+    )
     yield options.tie(Listed, "inside_component", "and component", component, change, options=components, width=80)
 
 

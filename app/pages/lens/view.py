@@ -234,6 +234,7 @@ def described(
         vocabulary=lenses.vocabulary,
         colours=LensColours(*COLOURED[measure], _ends(measure, values), _called(lenses)),
         place=-1 if place is None else place,
+        turns=comparison.turns,
     )
 
 

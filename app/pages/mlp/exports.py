@@ -52,7 +52,8 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     view = find(comparison, chosen)
     tables, name = mlp_tables(comparison, view.question), neuron_name(view.neuron)
     lines = named(comparison, by_side(strip_of(comparison, view.neuron)), "")
-    strip = TokenValues(comparison.labels, lines, title=f"activation of {name}", signed=True)
+    title, turns = f"activation of {name}", comparison.turns
+    strip = TokenValues(comparison.labels, lines, title=title, signed=True, turns=turns)
     sheets = [[table(title.format(name), tables[each])] for each, title in TABLES.items() if any(tables[each].values())]
     rows = [[Drawing(neurons(view))], [Drawing(strip, view.question.place)], *sheets]
     return Drawings(f"MLP neurons, {name}", comparison, rows, note=said_of_cap(comparison.runs))

@@ -90,7 +90,11 @@ def _said(view: NeuronView) -> str:
 def _strip(view: NeuronView) -> None:
     place = token_values(
         TokenValues(
-            view.comparison.labels, strip(view), title=f"activation of {neuron_name(view.neuron)}", signed=True
+            view.comparison.labels,
+            strip(view),
+            title=f"activation of {neuron_name(view.neuron)}",
+            signed=True,
+            turns=view.comparison.turns,
         ),
         chosen=view.question.place,
         epoch=selection.epoch(),

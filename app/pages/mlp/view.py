@@ -89,8 +89,11 @@ def _options(view: NeuronView) -> None:
 
 
 def _token(view: NeuronView) -> Option:
-    labels, place = view.comparison.labels, view.question.place
-    return options.place("neurons_token", "Token", labels, place, lambda at: selection.choose(position=at), width=150)
+    def change(place: int) -> None:
+        selection.choose(position=place)
+
+    labels, turns = view.comparison.labels, view.comparison.turns
+    return options.place("neurons_token", "Token", labels, view.question.place, change, width=150, groups=turns)
 
 
 def _count() -> Listed:

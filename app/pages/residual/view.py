@@ -76,6 +76,7 @@ def _token(comparison: Comparison, place: int) -> Listed:
         lambda at: selection.update(position=at),
         help="The last one predicts the next token.",
         width=220,
+        groups=comparison.turns,
     )
 
 

@@ -239,7 +239,8 @@ def _strongest() -> Button:
 def _place(
     field: str, label: str, comparison: Comparison, value: int, change: Callable[[int], None], folded: bool = False
 ) -> Listed:
-    return options.place(f"why_{field}", label, comparison.labels, value, change, folded=folded)
+    labels, turns = comparison.labels, comparison.turns
+    return options.place(f"why_{field}", label, labels, value, change, folded=folded, groups=turns)
 
 
 def _summaries(sides: Mapping[str, Explained]) -> None:

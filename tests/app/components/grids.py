@@ -30,6 +30,7 @@ def sizes() -> np.ndarray:
 
 LAYER_LABELS = ["embed", "L0", "L1", "L2", "L3"]
 LABELS = ["the", "−cat", "+dog", HOSTILE, "end"]
+TURNS = [("user", 0), ("assistant", 3)]
 VOCABULARY = [HOSTILE, *(f"·w{index}" for index in range(1, 20))]
 DEEP = 20  # layers
 ABSENT = {0: 2, 1: 1}  # the place that a run lacks: A the third, B the second

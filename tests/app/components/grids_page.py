@@ -7,7 +7,7 @@ from headlight.app.components import HeadGrid, LensGrid, encode_positive, encode
 from tests.app.components import grids
 
 st.set_page_config(layout="wide")
-mode = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep", "many"], horizontal=True)
+mode = st.radio("show", ["weights", "changes", "sizes", "lens", "both", "deep", "many", "chat"], horizontal=True)
 weights = np.broadcast_to(grids.query == grids.key, (grids.N_LAYERS, grids.N_HEADS, grids.N_CELLS, grids.N_CELLS))
 selected: tuple[tuple[int, int], ...] = ((0, 1),)
 common = {"selected": selected, "epoch": 0, "group": "grids"}
@@ -29,5 +29,6 @@ match mode:
     case _:
         b = grids.lens(1) if mode == "both" else None
         a = grids.deep_lens() if mode == "deep" else grids.lens(0)
-        drawn = LensGrid(a, b, labels=grids.LABELS, vocabulary=grids.VOCABULARY, colours=grids.COLOURS)
+        turns = grids.TURNS if mode == "chat" else ()
+        drawn = LensGrid(a, b, labels=grids.LABELS, vocabulary=grids.VOCABULARY, colours=grids.COLOURS, turns=turns)
         st.text(f"lens {lens_grid(drawn, pinned=None, epoch=0, key=mode)}")

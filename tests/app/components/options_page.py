@@ -18,7 +18,7 @@ from headlight.app.components import (
     Text,
     option_row,
 )
-from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
+from tests.app.components.options import BEGUN, FRUIT, GROUPS, HELP, SIZES
 
 st.set_page_config(layout="wide")
 now: dict[str, Any] = st.session_state.setdefault("now", dict(BEGUN))
@@ -45,7 +45,7 @@ option_row(
     [
         *of_large,
         bound(Choice, "size", "Size", options=SIZES, help=HELP),
-        bound(Listed, "fruit", "Fruit", options=FRUIT),
+        bound(Listed, "fruit", "Fruit", options=FRUIT, groups=GROUPS),
         bound(Several, "basket", "Basket", options=FRUIT, placeholder="empty"),
         bound(Switch, "ripe", "Ripe"),
         bound(Text, "name", "Name", placeholder="nameless"),

@@ -17,6 +17,7 @@ from tests.app.components.grids import (
     FIGURES,
     HOSTILE,
     LABELS,
+    LAYER_LABELS,
     N_CELLS,
     N_HEADS,
     N_LAYERS,
@@ -214,6 +215,24 @@ def test_the_input_tokens_stand_above_a_deep_lens_too(page: Page) -> None:
     expect(page.get_by_text(f"lens LensPin(layer={DEEP - 1}, position=0)")).to_be_visible()
     canvas.click(position={"x": FIRST_CELL, "y": top + (DEEP - 1) * ROW + 2})
     expect(page.get_by_text("lens LensPin(layer=0, position=0)")).to_be_visible()
+
+
+def test_turns_of_a_chat_stand_above_a_lens_and_are_told(page: Page) -> None:
+    """Their roles' letters stand in a row above the layers, which begin below it for the pointer too."""
+    canvas = show(page, "chat", "entropy (nats)")
+    colours_above = """(canvas, [from, height]) => {
+      const ratio = canvas.width / canvas.clientWidth;
+      const { data } = canvas.getContext("2d").getImageData(from * ratio, 0, canvas.width, height * ratio);
+      return new Set(new Uint32Array(data.buffer)).size;
+    }"""
+    assert canvas.evaluate(colours_above, [FIRST_CELL, ROW]) > 2
+    canvas.click(position={"x": FIRST_CELL, "y": 2})
+    expect(page.get_by_text("lens None")).to_be_visible()
+    canvas.click(position={"x": FIRST_CELL, "y": ROW + 2})
+    expect(page.get_by_text(f"lens LensPin(layer={len(LAYER_LABELS) - 1}, position=0)")).to_be_visible()
+    for key, role in (("End", "assistant"), ("Home", "user")):
+        page.keyboard.press(key)
+        expect(page.locator("[aria-live]").filter(has_text=f"in a turn of {role}").first).to_be_attached()
 
 
 def test_two_lenses_share_limits_and_their_difference_is_signed(page: Page) -> None:

@@ -13,7 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from headlight.app.components import Choice, Number, Option, Several, Switch, Text, option_row
 from headlight.app.components import options as row_of_options
 from tests.app.components.conftest import FIRST_DRAWING, go
-from tests.app.components.options import BEGUN, FRUIT, HELP, SIZES
+from tests.app.components.options import BEGUN, FRUIT, GROUPS, HELP, SIZES
 from tests.sessions.client import CLEAR_CACHES
 
 PAGE = "options_page.py"
@@ -114,6 +114,13 @@ def test_a_long_list_is_filled_when_the_user_turns_to_it(opened: Open) -> None:
     fruit.click()
     assert options.all_text_contents() == [*FRUIT.values()]
     assert fruit.input_value() == value
+    heads = "all => all.map(group => [group.label, group.firstElementChild.text, group.childElementCount])"
+    starts, ends = [start for _, start in GROUPS], [*(start for _, start in GROUPS[1:]), len(FRUIT)]
+    names = [" ".join(each.split()) for each in FRUIT.values()]
+    assert page.locator("select optgroup").evaluate_all(heads) == [
+        [name, names[start], end - start] for (name, start), end in zip(GROUPS, ends, strict=True)
+    ]
+    assert page.locator("select > option").all_text_contents() == [*FRUIT.values()][: starts[0]]
 
 
 def test_python_hears_each_change_as_a_value(opened: Open) -> None:

@@ -15,7 +15,7 @@ from headlight.app.components.turns import _read, component_chat
 from headlight.app.exports import script
 from headlight.app.frame import bars, conversation
 from headlight.app.runs import runs
-from headlight.model import Comparison, Conversation
+from headlight.model import Comparison, Conversation, compare
 from headlight.model.attention.axis import axis_of, turn_starts
 from headlight.model.attention.fields import How, on_axis
 from headlight.model.runs.head import attend
@@ -136,6 +136,17 @@ def test_what_is_no_conversation_stands_as_text(page: AppTest, drawn: Drawn, cha
     assert "Turn 1 has no text under “content”" in "\n".join(text.value for text in page.text)
 
 
+def test_turns_beside_a_longer_chat_begin_where_their_tokens_stand(chat_folder: str) -> None:
+    """B's first turn goes on where A's ends: A's others stand further on."""
+    longer = Conversation(({**SYSTEM, "content": "three one two three"}, ASKED, SAID, ASKED)).to_prompt()
+    a, b = (runs.run(chat_folder, prompt, "chat") for prompt in (CHAT, longer))
+    comparison = compare(a, b)
+    positions = comparison.positions(a)
+    assert [positions[place] for _, place in comparison.turns] == [turn.start for turn in a.turns]
+    assert [role for role, _ in comparison.turns] == [turn.role for turn in a.turns]
+    assert comparison.turns[-1][1] == a.turns[-1].start + len(b.tokens) - len(a.tokens) > a.turns[-1].start
+
+
 def test_a_script_has_the_turns_and_runs_the_same_tokens(chat_folder: str) -> None:
     for chat in (
         Conversation((SYSTEM, ASKED)),
@@ -172,5 +183,7 @@ def test_tokens_fold_into_turns_whose_weights_add_up(chat_folder: str) -> None:
         for key, to_turn in enumerate(turns[: query + 1]):
             part = pattern[from_turn.start : from_turn.stop, to_turn.start : to_turn.stop]
             assert float(cells[query, key]) == pytest.approx(float(part.sum(-1).mean()), abs=1e-6)
+    assert a.turns == tuple((turn.role, turn.start) for turn in turns)
     plain = Comparison(runs.run(chat_folder, "one two", True))
+    assert plain.turns == ()
     assert len(axis_of(plain, "turn", "tokens").labels) == 1
