@@ -45,6 +45,20 @@ def test_tokens_are_walked_and_pinned_by_key(app: Driver) -> None:
     app.page.wait_for_url(re.compile(r"^(?!.*queries=)"))
 
 
+def test_keys_go_on_from_the_token_that_they_pinned(app: Driver) -> None:
+    app.open(prompt=PROMPT, heads="0.0")
+    tokens = app.page.get_by_role("listbox", name=re.compile("^Tokens"))
+    tokens.focus()
+    for key in ("End", "ArrowLeft", "ArrowLeft", "Enter"):
+        app.page.keyboard.press(key)
+    last = app.chips.count() - 1
+    app.page.wait_for_url(re.compile(rf"queries={last - 2}(&|$)"))
+    app.settle()  # the pin's run has brought new lists
+    app.page.keyboard.press("ArrowRight")
+    expect(app.chips.nth(last - 1)).to_have_class(re.compile("hovered"))
+    expect(tokens).to_have_attribute("aria-activedescendant", f"token-0-{last - 1}")
+
+
 def test_tokens_of_a_long_prompt_are_walked_across_its_blocks(app: Driver) -> None:
     """A block tells its first place; what is out of sight is reached by key, and is then in sight."""
     app.open(prompt=" the cat" * 100, heads="0.0")

@@ -268,6 +268,13 @@ class ChipLine {
     this.speak();
   }
 
+  // Has the keyboard go on from where it was in the same tokens.
+  /** @param {number | null} cursor */
+  goOn(cursor) {
+    this.cursor = cursor;
+    if (cursor !== null) this.list.setAttribute("aria-activedescendant", this.chips[cursor].id);
+  }
+
   /** @param {number} place */
   reveal(place) {
     revealIn(this.list, this.chips[place]);

@@ -97,8 +97,9 @@ class TokenStrip {
   /** @param {StripProps} props @param {Arrays} arrays */
   update(props, arrays) {
     const axes = axesOf(props);
-    if (!this.axes || !hasSameTokens(this.axes, axes)) this.scrolled = null;
-    else if (this.theme) this.scrolled = this.lines.map(({ list }) => list.scrollTop);
+    const before = this.axes && hasSameTokens(this.axes, axes) ? this.lines : [];
+    if (before.length === 0) this.scrolled = null;
+    else if (this.theme) this.scrolled = before.map(({ list }) => list.scrollTop);
     this.theme = null;
     this.props = props;
     this.axes = axes;
@@ -110,6 +111,7 @@ class TokenStrip {
     const focused = this.lines.findIndex(({ list }) => list.matches(":focus"));
     this.lines = sides.flatMap((_, index) => ends.map((end) => new ChipLine(this, this.comparison, index, end)));
     this.body.replaceChildren(this.attention.canvas, ...this.lines.map((line) => line.box));
+    this.lines.forEach((line, index) => line.goOn(before[index]?.cursor ?? null));
     this.lines[focused]?.list.focus({ preventScroll: true }); // else the next key, as Escape, would be heard by nobody
     this.predictions = props.predictions.map((each, side) => this.predictionOf(each, side));
     const paired = Boolean(props.columns);
