@@ -1,5 +1,6 @@
 """The first visitor's tour: attention in 45 seconds, then from part to part; it comes once, and can be begun again."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -206,6 +207,30 @@ def test_it_can_be_gone_through_and_left_by_key(newcomer: Driver) -> None:
     expect(_card(newcomer)).to_contain_text(STEPS[1].title)
     newcomer.page.keyboard.press("Tab")
     expect(_card(newcomer).locator(":focus")).to_have_count(0)
+
+
+def test_the_keyboard_begins_at_the_first_minute_and_stays_there(newcomer: Driver) -> None:
+    newcomer.page.goto(newcomer.url)
+    card = _minute(newcomer)
+    expect(card).to_be_focused()
+    for _ in range(2):
+        newcomer.page.keyboard.press("Tab")
+        expect(card.get_by_role("button", name="Skip")).to_be_focused()
+        card.get_by_role("button", name="Next").press("Enter")
+        expect(card).to_be_focused()
+    for _ in range(LAST_FRAME - 2):
+        newcomer.page.keyboard.press(" ")
+    card.get_by_role("button", name="What else is here").press("Enter")
+    expect(_card(newcomer)).to_be_focused()
+
+
+def test_the_first_minute_leaves_the_keyboard_to_who_types(newcomer: Driver) -> None:
+    newcomer.page.goto(newcomer.url)
+    newcomer.prompt.focus()
+    expect(_minute(newcomer)).to_be_visible()
+    newcomer.page.keyboard.type("one")
+    expect(newcomer.prompt).to_be_focused()
+    expect(newcomer.prompt).to_have_value(re.compile("one"))
 
 
 def test_no_step_speaks_of_a_part_that_is_under_the_header(newcomer: Driver) -> None:

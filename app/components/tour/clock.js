@@ -31,11 +31,11 @@ class FrameClock {
     this.time = 1000 * seconds;
   }
 
-  // Whoever has asked for less motion goes on by hand, as does who points at the card or types.
+  // Whoever has asked for less motion goes on by hand, as does who points at the card, is on a button of it, or types.
   get isHeld() {
     const types = document.activeElement?.matches("input, textarea, select");
-    const points = this.card.matches(":focus-within") || (HOVERS.matches && this.card.matches(":hover"));
-    return this.isPaused || this.isDoing || QUIET.matches || document.hidden || types || points;
+    const points = this.card.querySelector(":focus") || (HOVERS.matches && this.card.matches(":hover"));
+    return this.isPaused || this.isDoing || QUIET.matches || document.hidden || types || Boolean(points);
   }
 
   tick() {

@@ -60,6 +60,7 @@ class FirstMinute {
     for (const event of ["scroll", "resize"]) addEventListener(event, this.place, true);
     this.clock.start();
     this.show(0);
+    beginAt(this.card);
   }
 
   close() {
@@ -119,7 +120,9 @@ class FirstMinute {
     this.at = at;
     const frame = this.frames[at];
     this.card.classList.toggle("wide", Boolean(frame.isBright)); // nothing is spoken of, and little is to be covered
+    const hasKeyboard = this.card.matches(":focus-within");
     this.card.replaceChildren(this.head(), ...frame.body(), this.foot());
+    if (hasKeyboard) this.card.focus({ preventScroll: true }); // not a button, which would hold the time
     document.querySelector(`.st-key-headlight-${frame.parts[0]}`)?.scrollIntoView({ block: innerWidth < 700 ? "start" : "nearest" });
     this.stage.show(frame.isBright ? [] : frame.parts);
     this.clock.begin(frame.time);

@@ -45,7 +45,7 @@ class Tour {
     this.minute = new FirstMinute(view, {
       end: () => this.end(),
       hasTurned: () => this.hasTurned(),
-      more: () => (this.minute.close(), this.show(0)),
+      more: () => (this.minute.close(), this.show(0), this.card.focus({ preventScroll: true })),
       open: (name) => view.tell(["example", name, Date.now()]),
       learn: () => view.tell(["lesson", LESSON, Date.now()]),
     });
@@ -62,7 +62,12 @@ class Tour {
     if (!this.isAsking || !isReady) return;
     this.isAsking = false;
     if (minute) this.minute.start(minute);
-    else this.show(0);
+    else this.showSteps();
+  }
+
+  showSteps() {
+    this.show(0);
+    beginAt(this.card);
   }
 
   // Once the picture is there, so that it comes no later for this.
@@ -75,7 +80,7 @@ class Tour {
       const isLate = performance.now() - since > LONGEST_WAIT;
       if (!isLate && !stripParts().prediction) return;
       clearInterval(this.waiting);
-      if (isLate) return this.show(0);
+      if (isLate) return this.showSteps();
       this.isAsking = true;
       this.view.tell(["begin", Date.now()]);
     }, OFTEN);
@@ -143,6 +148,12 @@ class Tour {
       // A browser that keeps nothing shows the tour again next time.
     }
   }
+}
+
+// Has the keyboard begin at a card that has come by itself, unless it is at something already, such as what is typed.
+/** @param {HTMLElement} card */
+function beginAt(card) {
+  if (document.activeElement === document.body) card.focus({ preventScroll: true });
 }
 
 const pageNow = () => new URLSearchParams(location.search).get("page") ?? ATTENTION;
