@@ -64,7 +64,7 @@ def _hear(event: Any, views: Sequence[View]) -> None:
             show(now.shelved, step)
             _go(views)
         case "check", str(answer):
-            now.answered = now.step, answer[:200]
+            now.answered, now.n_answers = (now.step, answer[:200]), now.n_answers + 1
         case "file", str(text):
             _open_text(text, views)
         case "write", str(draft):
@@ -176,6 +176,7 @@ def _props(now: LessonState, verdict: Mapping[str, Any] | None) -> dict[str, Any
         "lesson": None if shelved is None else _lesson(shelved),
         "step": now.step,
         "verdict": verdict,
+        "answers": now.n_answers,  # else the pane would not hear that the same answer has been checked again
         "error": now.error,
         "draft": now.draft if now.shows == "write" else "",
         "share": library.in_link(now.draft) if now.shows == "write" and now.draft else "",

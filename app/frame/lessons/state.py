@@ -23,6 +23,7 @@ class LessonState:
     shelved: Shelved | None = None
     step: int = 0
     answered: tuple[int, str] | None = None
+    n_answers: int = 0
     error: str = ""
     draft: str = ""
     has_arrived: bool = False

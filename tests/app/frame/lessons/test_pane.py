@@ -99,6 +99,9 @@ def test_a_step_turns_the_page_and_an_answer_is_checked_there(page: AppTest, dra
     drawn.say(page, "check", "much")
     assert drawn.props["verdict"]["right"] is None
     assert "Write a number" in drawn.props["verdict"]["text"]
+    before = drawn.props
+    drawn.say(page, "check", "much")
+    assert drawn.props != before  # a browser that is told nothing new would wait for good
     drawn.say(page, "step", 1)
     assert drawn.props["verdict"] is None
     assert (_selection(page).prompt, page.query_params["page"], page.query_params["step"]) == (
