@@ -61,9 +61,35 @@ def test_a_student_finds_an_induction_head_and_removes_it(student: Driver) -> No
     student.page.reload()
     student.settle()
     expect(pane.locator(".score")).to_have_text("3 of 9 right")  # kept in the browser
+    expect(pane).to_contain_text("You have answered this rightly.")
     pane.get_by_role("button", name="Close the lessons").click()
     expect(pane).to_be_hidden()
     expect(student.fed).to_have_count(2)  # the page stays
+
+
+def test_a_lesson_is_done_by_key(student: Driver) -> None:
+    """After a right answer the keyboard is at the next step's button, after a wrong one where it was."""
+    student.page.goto(f"{student.url}/?lesson=explanation")
+    student.settle()
+    pane, press = _pane(student), student.page.keyboard.press
+    answer, check = pane.get_by_label("Your answer"), pane.get_by_role("button", name="Check")
+    answer.focus()
+    student.page.keyboard.type("0.5")
+    press("Enter")
+    expect(pane.locator(".verdict")).to_contain_text("Not what the model says")
+    expect(answer).to_be_focused()
+    press("Tab")
+    press("Enter")
+    expect(check).to_be_focused()
+    press("Shift+Tab")
+    press("Control+A")
+    student.page.keyboard.type("0.999")
+    press("Enter")
+    expect(pane.locator(".score")).to_have_text("1 of 7 right")
+    expect(pane.get_by_role("button", name="Next")).to_be_focused()
+    press("Enter")
+    expect(pane).to_contain_text("2 of 7")
+    expect(pane).to_be_focused()
 
 
 def test_a_teacher_writes_a_lesson_that_two_browsers_do_at_once(browser: Browser, server: str) -> None:

@@ -19,7 +19,7 @@ const MAX_FILE = 200_000; // bytes; longer ones are no lessons
 /** @typedef {{ step: number, answer: string, right: boolean | null, text: string }} Verdict */
 /**
  * @typedef {{ shows: string, shelf: LessonEntry[], lesson: ShownLesson | null, step: number, verdict: Verdict | null,
- *   error: string, draft: string, share: string, offered: [check: string, meaning: string, isNumber: boolean][]
+ *   answers: number, error: string, draft: string, share: string, offered: [check: string, meaning: string, isNumber: boolean][]
  * }} LessonPaneProps of lessons/pane.py
  */
 /** @typedef {{ at: number, right: Record<string, boolean> }} LessonProgress by the number of a step */
@@ -63,7 +63,10 @@ class LessonPane {
     if (shows === "write") this.form.update(props);
     if (shows === "write" && !isNew) return; // what is being typed stays
     const content = { list: () => this.list(), lesson: () => this.lesson(), write: () => this.write() };
+    const hasKeyboard = this.pane.matches(":focus-within");
+    const types = this.pane.querySelector("input:focus") !== null;
     this.pane.replaceChildren(...(content[/** @type {keyof typeof content} */ (shows)]?.() ?? []));
+    if (hasKeyboard) this.goOn(isNew, types)?.focus({ preventScroll: true });
     this.pane.scrollTop = isNew ? 0 : scrolled;
     this.pane.ariaLabel = lesson ? `Lesson: ${lesson.title}` : "Lessons";
     clearTimeout(this.looking);
@@ -71,6 +74,14 @@ class LessonPane {
     if (isNew && shows) this.view.announce(lesson ? `Step ${step + 1}: ${lesson.steps[step].title}` : "Lessons");
     if (props.verdict) this.view.announce(sayVerdict(props.verdict));
     if (props.error) this.view.announce(props.error);
+  }
+
+  // Where the keyboard goes on: after a right answer at the next step's button, after a wrong one where it was.
+  /** @param {boolean} isNew @param {boolean} types @returns {HTMLElement | null} */
+  goOn(isNew, types) {
+    const { verdict } = this.props;
+    if (isNew || !verdict) return this.pane;
+    return this.pane.querySelector(verdict.right ? ".turn .primary" : types ? "form input" : "form .primary");
   }
 
   // Scrolls to the part of the page that a step speaks of, once it is there; without one to the page's beginning.
@@ -200,7 +211,8 @@ class LessonPane {
 
   /** @param {LessonStep} step */
   answerForm(step) {
-    const { verdict } = this.props;
+    const { lesson, step: at, verdict } = this.props;
+    const wasRight = lesson && progressOf(lesson).right[at];
     const form = element("form");
     const input = element("input");
     input.type = "text";
@@ -213,6 +225,7 @@ class LessonPane {
     form.onsubmit = (event) => {
       event.preventDefault();
       if (!input.value.trim()) return;
+      if (check.matches(":focus")) this.pane.focus({ preventScroll: true }); // a disabled button has no keyboard
       check.textContent = "Asking…";
       check.disabled = true;
       this.tell("check", input.value);
@@ -222,7 +235,7 @@ class LessonPane {
       const said = element("p", verdict.right ? "verdict right" : "verdict", sayVerdict(verdict));
       if (verdict.right) said.append(" ", ...withHeadButtons(verdict.text));
       form.append(said);
-    }
+    } else if (wasRight) form.append(element("p", "muted", "You have answered this rightly."));
     return form;
   }
 
