@@ -52,6 +52,9 @@ def main() -> None:
         sys.exit(serve(chosen, restarted))
     from streamlit.web import cli  # here: errors in the settings do not wait for it
 
+    from headlight.app.server import stopping
+
+    stopping.bound()
     options = server_options(chosen) + (["--server.headless=true"] if restarted else [])  # a browser is open already
     if worker:
         from headlight.app.server.front import Place

@@ -20,6 +20,7 @@ from tests.places import ROOT
 
 MAKE_RUN = (sys.executable, "-m", "headlight.app")
 START_SECONDS = 120  # on a busy machine, two processes too
+DRAIN_SECONDS = 5  # that a server may take to stop
 PATIENCE = 60_000  # milliseconds that anything may take to be seen on a busy machine
 # The first two let it run as root and without a screen; the rest keep it from calling its maker.
 CHROMIUM_FLAGS = [

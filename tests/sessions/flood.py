@@ -2,14 +2,16 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from threading import Event, Thread
+from typing import Any
 from urllib.parse import urlencode, urlparse
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 ADDRESS = "203.0.113.9"  # whose connections these are, by what a proxy on this machine says
@@ -41,11 +43,33 @@ def flood(url: str, n_connections: int, n_slow: int) -> Iterator[list[int]]:
         reader.join()
 
 
-def _connection(url: str) -> socket.socket:
-    address = urlparse(url)
-    assert address.hostname is not None
-    assert address.port is not None
-    return socket.create_connection((address.hostname, address.port), timeout=60)
+@contextmanager
+def sleeper(url: str) -> Iterator[Callable[[str], None]]:
+    """Inside the `with` block, a page that reads nothing, as if its machine slept; yields what asks for a prompt."""
+    with _page(url, sock=_connection(url, SO_RCVBUF=4096)) as line:
+        yield partial(_ask_for_prompt, line)
+
+
+def _connection(url: str, **options: int) -> socket.socket:
+    address, connection = urlparse(url), socket.socket()
+    for name, value in options.items():
+        connection.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
+    connection.settimeout(60)
+    connection.connect((address.hostname, address.port))
+    return connection
+
+
+def _page(url: str, **named: Any) -> ClientConnection:
+    """A page's stream of messages, of which not more than one is taken from the line before it is asked for."""
+    stream = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
+    own = [Subprotocol("streamlit")]
+    return connect(stream, proxy=None, max_size=None, max_queue=1, ping_interval=None, subprotocols=own, **named)
+
+
+def _ask_for_prompt(line: ClientConnection, prompt: str) -> None:
+    message = BackMsg()
+    message.rerun_script.query_string = urlencode({"prompt": prompt})
+    line.send(message.SerializeToString())
 
 
 def _ask(connection: socket.socket, host: str) -> int:
@@ -56,24 +80,11 @@ def _ask(connection: socket.socket, host: str) -> int:
 
 def _read_slowly(url: str, number: int, is_over: Event) -> None:
     """Ask for another prompt's page again and again, and read a message now and then."""
-    stream = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
     n_requests = 0
     while not is_over.is_set():
-        with (
-            suppress(ConnectionClosed, InvalidStatus, TimeoutError),
-            connect(
-                stream,
-                proxy=None,
-                max_size=None,
-                max_queue=1,
-                ping_interval=None,
-                subprotocols=[Subprotocol("streamlit")],
-            ) as line,
-        ):
+        with suppress(ConnectionClosed, InvalidStatus, TimeoutError), _page(url) as line:
             while not is_over.wait(SECONDS_A_MESSAGE):
-                message = BackMsg()
-                message.rerun_script.query_string = urlencode({"prompt": f"slow {number} {n_requests}"})
-                line.send(message.SerializeToString())
+                _ask_for_prompt(line, f"slow {number} {n_requests}")
                 line.recv(timeout=60)
                 n_requests += 1
         time.sleep(SECONDS_A_MESSAGE)

@@ -2,15 +2,16 @@
 
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
-from tests.serving import headlight
+from tests.serving import DRAIN_SECONDS, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, distinct, said
-from tests.sessions.flood import flood
+from tests.sessions.flood import flood, sleeper
 
 
 def _n_sessions(url: str) -> int:
@@ -34,3 +35,17 @@ def test_those_inside_are_answered_while_others_flood_the_server(tmp_path: Path)
             time.sleep(0.1)
         assert _n_sessions(url) == 1
     assert "Traceback" not in (tmp_path / "log.txt").read_text()
+
+
+@pytest.mark.thorough
+def test_a_server_that_is_to_stop_waits_for_no_page_that_sleeps(tmp_path: Path) -> None:
+    with ExitStack() as pages, ExitStack() as server:
+        url = server.enter_context(headlight(tmp_path, "--threads=1"))
+        ask = pages.enter_context(sleeper(url))
+        with Client(url) as inside:
+            for prompt, bos in distinct(24, seed=6):  # more than the 4 MB that a system keeps for a connection
+                ask(prompt)
+                inside.submit(prompt, bos)
+        began = time.monotonic()
+        server.close()
+        assert time.monotonic() - began < DRAIN_SECONDS

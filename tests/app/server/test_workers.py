@@ -30,13 +30,12 @@ from headlight.app.server.settings import read, share
 from headlight.app.server.uploads import BoundedUploads
 from headlight.app.server.worker import Stay
 from headlight.model.base.errors import ConfigError
-from tests.serving import START_SECONDS, headlight
+from tests.serving import DRAIN_SECONDS, START_SECONDS, headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, said
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows hands no sockets over")
 PAGE = "GET /?model=mini HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*"
-DRAIN_SECONDS = 5
 NAVIGATION = selection.widget_key("navigation")
 Result = TypeVar("Result")
 
