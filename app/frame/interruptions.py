@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import RerunException
 from headlight.app.server import capacity
 
 FREE = 2  # interruptions in a row that cost nothing, as of somebody who clicks twice
-SHORTEST, LONGEST = 0.25, 2.0  # seconds; each pause is twice as long as the one before
+SHORTEST, LONGEST = 0.25, 8.0  # seconds; each pause doubles the one before
 
 _thread = local()  # one runs a session's scripts as long as each interrupts the one before
 

@@ -48,7 +48,7 @@ def run() -> Callable[..., None]:
 
 def test_who_asks_again_without_end_pauses_longer_each_time(pauses: list[float], run: Callable[..., None]) -> None:
     run(*[AGAIN] * 10)
-    assert pauses == [0.25, 0.5, 1, 2, 2, 2, 2, 2]
+    assert pauses == [0.25, 0.5, 1, 2, 4, 8, 8, 8]
 
 
 def test_who_is_alone_on_the_server_does_not_pause(
