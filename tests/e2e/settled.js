@@ -4,6 +4,7 @@
 (() => {
   const SOON = 300; // milliseconds: more than the 250 after which our components tell of a held key, and Streamlit's 200
   const DROPPED = 10_000; // milliseconds after which what was begun is taken as given up, and a question as unanswered
+  const DROPPED_RUN = 30_000; // the same for a run, which a busy server begins late
   const LOOK = 1_000; // milliseconds of one look, in which the page may not come to rest
   const FRAMES = 4; // in which nothing is begun: what only comes into sight by the layout of one is drawn in the next
   const page = /** @type {any} */ (window); // which has what is added to it here, and its functions by their names
@@ -124,7 +125,8 @@
 
   function isQuiet() {
     const app = findApp();
-    const waits = heard === 0 || (asked && performance.now() - asked < DROPPED); // a page that opens has yet to be drawn
+    const isAsking = asked && performance.now() - asked < (isForRun ? DROPPED_RUN : DROPPED);
+    const waits = heard === 0 || isAsking; // a page that opens has yet to be drawn
     if (app?.dataset.testScriptState !== "notRunning" || waits || !begun.isEmpty()) return false;
     const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
     const areThere = components.every((each) => each.shadowRoot?.querySelector(".headlight")); // each comes with its script
