@@ -51,6 +51,8 @@ def draw() -> None:
     What it tells of the run is computed when the browser asks for it: only it knows whether the visit is the first.
     """
     requests = st.session_state.get(_key("asked"), 0)
+    if selection.by_link() and not requests:  # its script is a twelfth of what a linked page loads
+        return
     seen = selection.active() if _is_wanted() and selection.pending() is None else None
     minute = None if seen is None else first_minute.read(seen)
     tour(

@@ -352,7 +352,7 @@ def test_the_tour_does_not_stand_over_what_somebody_wants_to_show(
     page.query_params.update(query)
     _open(page)
     page.run()
-    assert set(drawn) == {begins}
+    assert set(drawn) == ({True} if begins else set())  # what is never seen is not sent
 
 
 @pytest.mark.parametrize("model", ["teach-copy", "mini"])

@@ -156,6 +156,12 @@ def test_the_first_minute_does_not_lie_over_a_link(newcomer: Driver, query: dict
     expect(_minute(newcomer).or_(_card(newcomer))).to_have_count(0)
 
 
+def test_its_button_begins_it_on_a_linked_page(newcomer: Driver) -> None:
+    newcomer.open(prompt="A text that somebody has sent")
+    newcomer.page.get_by_role("button", name="Tour").click()
+    expect(_minute(newcomer)).to_contain_text("24 tokens")
+
+
 def test_it_ends_where_another_run_or_page_is_looked_at(browser: Browser, server: str) -> None:
     """What it tells is of the first prompt's run, and its shade would lie over the other page."""
     for leave in LEAVING:
