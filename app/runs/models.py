@@ -228,7 +228,12 @@ def training_curves(source: Source) -> Curves | None:
 
 def is_open(name: str) -> bool:
     """Whether a model is in memory."""
-    return not {name, (SEQ2SEQ, name)}.isdisjoint(_opened().keys)
+    return name in names_open()
+
+
+def names_open() -> frozenset[str]:
+    """Names of the models in memory."""
+    return frozenset(str(key[-1] if isinstance(key, tuple) else key) for key in _opened().keys)
 
 
 def n_open() -> int:

@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -300,17 +300,17 @@ def check_unchanged(model_name: str) -> None:
 
 def forget_closed() -> None:
     """Evict cached results that keep a closed model alive."""
-    _results().drop(_holds_closed_model)
+    _results().drop(partial(_holds_closed_model, models.names_open()))
 
 
-def _holds_closed_model(value: object) -> bool:
+def _holds_closed_model(names_open: Collection[str], value: object) -> bool:
     """Whether a result has a `source`, which is its model's, and that model is closed.
 
     It is called for every cached result at every run, so it asks for an attribute and not for a protocol, which takes
     twenty times as long.
     """
     source = getattr(value, "source", None)
-    return isinstance(source, Source) and not models.is_open(source.name)
+    return isinstance(source, Source) and source.name not in names_open
 
 
 def head_statistics(model_name: str, prompt: str, bos: Begin) -> HeadStatistics:
