@@ -1,11 +1,8 @@
 """Streamlit's own theme in the tokens of the visual system, so that its menus and inputs look as the components do."""
 
-from functools import cache
 from typing import Any
 
 from streamlit import config
-from streamlit.proto.NewSession_pb2 import CustomThemeConfig
-from streamlit.runtime import app_session
 
 from headlight.app.figures.colours import DARK, LIGHT
 from headlight.app.figures.tokens import THEMES, colours, pixels, size, tokens
@@ -19,27 +16,12 @@ COLOURS = {
     "borderColor": "line",
     "linkColor": "link",
 }
-_fill_anew = app_session._populate_theme_msg
 
 
 def wear() -> None:
     """Set the theme's options, of which config.toml has none but the fonts' files."""
     for name, value in options().items():
         config.set_option(name, value)
-    app_session._populate_theme_msg = _fill
-
-
-def _fill(msg: CustomThemeConfig, section: str = "theme") -> None:
-    """Put a section of the theme into the message that begins a run; Streamlit would read its options each time."""
-    if (written := _section(section)).ByteSize():
-        msg.MergeFrom(written)
-
-
-@cache
-def _section(name: str) -> CustomThemeConfig:
-    message = CustomThemeConfig()
-    _fill_anew(message, name)
-    return message
 
 
 def options() -> dict[str, Any]:
