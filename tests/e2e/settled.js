@@ -100,6 +100,7 @@
   /** @type {number | null} */
   let asked = null;
   let isForRun = false;
+  let isUnderWay = false; // a run, of which Streamlit's own state tells only by a later message
   let heard = 0;
   const listened = new WeakSet();
   const { send } = WebSocket.prototype;
@@ -108,9 +109,13 @@
       const [type, status] = fromType(new Uint8Array(data));
       if (!isForRun || type === NEW_SESSION) [asked, isForRun] = [null, false];
       if (type === SCRIPT_FINISHED && status === FINISHED_EARLY_FOR_RERUN) [asked, isForRun] = [performance.now(), true];
+      if (type === NEW_SESSION || type === SCRIPT_FINISHED) isUnderWay = type === NEW_SESSION;
       heard += 1;
     };
-    if (!listened.has(this)) this.addEventListener("message", hear);
+    if (!listened.has(this)) {
+      this.addEventListener("message", hear);
+      this.addEventListener("close", () => (isUnderWay = false));
+    }
     listened.add(this);
     page.socket = this;
     asked = performance.now();
@@ -127,7 +132,7 @@
     const app = findApp();
     const isAsking = asked && performance.now() - asked < (isForRun ? DROPPED_RUN : DROPPED);
     const waits = heard === 0 || isAsking; // a page that opens has yet to be drawn
-    if (app?.dataset.testScriptState !== "notRunning" || waits || !begun.isEmpty()) return false;
+    if (app?.dataset.testScriptState !== "notRunning" || isUnderWay || waits || !begun.isEmpty()) return false;
     const components = [...app.querySelectorAll("[data-testid=stBidiComponentIsolated]")];
     const areThere = components.every((each) => each.shadowRoot?.querySelector(".headlight")); // each comes with its script
     return areThere && !app.querySelector(UNDER_WAY) && document.fonts.status === "loaded";
@@ -141,6 +146,7 @@
       script: app.dataset.testScriptState,
       asked: asked && performance.now() - asked,
       isForRun,
+      isUnderWay,
       begun: [...begun.since.keys()].map(String),
       heard,
       empty: components
