@@ -61,7 +61,7 @@ def test_a_student_finds_an_induction_head_and_removes_it(student: Driver) -> No
     student.page.reload()
     student.settle()
     expect(pane.locator(".score")).to_have_text("3 of 9 right")  # kept in the browser
-    expect(pane).to_contain_text("You have answered this rightly.")
+    expect(pane).to_contain_text("You answered this correctly.")
     pane.get_by_role("button", name="Close the lessons").click()
     expect(pane).to_be_hidden()
     expect(student.fed).to_have_count(2)  # the page stays

@@ -235,7 +235,7 @@ class LessonPane {
       const said = element("p", verdict.right ? "verdict right" : "verdict", sayVerdict(verdict));
       if (verdict.right) said.append(" ", ...withHeadButtons(verdict.text));
       form.append(said);
-    } else if (wasRight) form.append(element("p", "muted", "You have answered this rightly."));
+    } else if (wasRight) form.append(element("p", "muted", "You answered this correctly."));
     return form;
   }
 
