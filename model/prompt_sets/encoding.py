@@ -71,11 +71,6 @@ class TokenSet:
     notes: tuple[str, ...] = ()
 
     @property
-    def has_corrupted(self) -> bool:
-        """Whether every row has a corrupted prompt."""
-        return bool(self.rows) and all(row.corrupted is not None for row in self.rows)
-
-    @property
     def has_answers(self) -> bool:
         """Whether every row has an answer."""
         return bool(self.rows) and all(row.answers for row in self.rows)

@@ -68,11 +68,6 @@ class PromptTemplate:
         texts = (self.text, self.corrupted, *self.answers, *self.wrong_answers)
         return tuple(dict.fromkeys(slot for text in texts for _, slot in _pieces(text) if slot))
 
-    @property
-    def n_combinations(self) -> int:
-        """An upper bound on the number of different rows."""
-        return math.prod(len(set(self.values[slot])) for slot in {_base(slot) for slot in self.slots})
-
     def sample(self, n: int, seed: int = 0) -> list[PromptPair]:
         """Draw rows, no two with the same prompts and answers.
 

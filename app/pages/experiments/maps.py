@@ -83,11 +83,6 @@ def axis(measurement: Measurement, name: str) -> CellAxis:
     return CellAxis(name, list(measurement.axis_labels(name)))
 
 
-def is_map(measurement: Measurement) -> bool:
-    """Whether it is drawn as cells, not as points with intervals."""
-    return len(measurement.cell_axes) > 1
-
-
 def cell_map(
     measurement: Measurement, summary: Summary, laid: Layout, title: str, limit: float, signed: bool = True
 ) -> CellMap:

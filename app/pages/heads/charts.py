@@ -1,22 +1,12 @@
 """The plots of the page *Head roles*: the score of every head with its interval, of A and B, and how it changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from headlight.app.figures import Plot, plots
-from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed, find
-from headlight.app.pages.heads.subjects import subjects
+from headlight.app.pages.heads.ranking import HeadRanking, Ranking, changed
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.labels import SCORES
 from headlight.app.parts.sides import DIFFERENCE
-from headlight.app.selection.chosen import Selection
-from headlight.model.runs.comparison import Comparison
-
-
-def rows_for(texts: Sequence[str], comparison: Comparison, chosen: Selection) -> Rows:
-    """Plots of the measured sequences; none before all are measured."""
-    sides = subjects(tuple(texts), comparison, chosen)
-    rankings = {side: each for side, subject in sides.items() if (each := find(subject, chosen)) is not None}
-    return rows(rankings) if len(rankings) == len(sides) else []
 
 
 def rows(rankings: Mapping[str, HeadRanking]) -> Rows:
