@@ -1,9 +1,10 @@
 """Limits that share one machine among sessions: a cache that counts bytes, and a budget for each run."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
+from itertools import pairwise
 from sys import getsizeof
 from threading import Lock
 from typing import Any, TypeVar
@@ -51,19 +52,24 @@ class ByteCache:
     `in_use`, such as both runs of a comparison: else each of two long runs would push out the other, and every click
     would compute both again. Values of up to a sixteenth of the bound, such as the pieces of a map, do not give way to
     larger ones, such as the runs that every piece needs, until they take half of it: else each piece would push out the
-    last, and no map become whole.
+    last, and no map become whole. Values may have an `owner`, such as a model; `owners` are those of what is kept.
     """
 
     # Not cachetools' LRUCache: it refuses a value larger than its bound, has no look that is no use, and its decorator,
     # which makes a value once for all who ask, hides the cache. All that it would do is what OrderedDict does.
 
     def __init__(
-        self, bound: int, size: Callable[[Any], int] = held_bytes, tell: Callable[[], None] = lambda: None
+        self,
+        bound: int,
+        size: Callable[[Any], int] = held_bytes,
+        tell: Callable[[], None] = lambda: None,
+        owner: Callable[[Any], Hashable | None] = lambda value: None,
     ) -> None:
-        self._bound, self._size, self._tell, self._held = bound, size, tell, 0
+        self._bound, self._size, self._tell, self._owner, self._held = bound, size, tell, owner, 0
         self._small, self._share_of_small, self._held_by_small = bound // 16, bound // 2, 0
         self._in_use: tuple[Hashable, ...] = ()
-        self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int]]()
+        self._n_owned = Counter[Hashable]()
+        self._lock, self._kept = Lock(), OrderedDict[Hashable, tuple[Any, int, Hashable]]()
         self._making = WeakValueDictionary[Hashable, Any]()  # a lock a key, for as long as somebody holds or awaits it
 
     def get(self, key: Hashable, make: Callable[[], Value], may_wait: bool = True) -> Value:
@@ -96,34 +102,37 @@ class ByteCache:
     def peek(self, key: Hashable) -> Any:
         """Cached value for a key, without marking it as used."""
         with self._lock:
-            return self._kept.get(key, (None, 0))[0]
+            return self._kept.get(key, (None,))[0]
 
     def _put(self, key: Hashable, value: object, nbytes: int) -> None:
         with self._lock:
             self._let_go(key)
-            self._kept[key] = value, nbytes
-            self._count(nbytes)
+            owner = self._owner(value)
+            self._kept[key] = value, nbytes, owner
+            self._count(nbytes, owner, 1)
             while self._held > self._bound and (oldest := self._oldest()) is not None:
                 self._let_go(oldest)
 
     def _oldest(self) -> Hashable | None:
         """Value to evict first: of the evictable ones the least recently used, never the newest or one in use."""
         spared = self._small if self._held_by_small <= self._share_of_small else -1
-        giving_way = [key for key, (_, nbytes) in self._kept.items() if nbytes > spared]
-        return next((key for key in giving_way[:-1] if key not in self._in_use), None)
+        giving_way = (key for key, (_, nbytes, _) in self._kept.items() if nbytes > spared)
+        return next((key for key, _ in pairwise(giving_way) if key not in self._in_use), None)
 
     def _let_go(self, key: Hashable) -> None:
         if key in self._kept:
-            self._count(-self._kept.pop(key)[1])
+            _, nbytes, owner = self._kept.pop(key)
+            self._count(nbytes, owner, -1)
 
-    def _count(self, nbytes: int) -> None:
-        self._held += nbytes
-        self._held_by_small += nbytes if abs(nbytes) <= self._small else 0
+    def _count(self, nbytes: int, owner: Hashable, sign: int) -> None:
+        self._held += sign * nbytes
+        self._held_by_small += sign * nbytes if nbytes <= self._small else 0
+        self._n_owned[owner] += sign
 
     def drop(self, unwanted: Callable[[Any], bool]) -> None:
         """Let go of the unwanted values."""
         with self._lock:
-            for key in [key for key, (value, _) in self._kept.items() if unwanted(value)]:
+            for key in [key for key, (value, *_) in self._kept.items() if unwanted(value)]:
                 self._let_go(key)
 
     @property
@@ -131,6 +140,13 @@ class ByteCache:
         """The keys of all values kept, that of the one used last at the end."""
         with self._lock:
             return tuple(self._kept)
+
+    @property
+    def owners(self) -> set[Hashable]:
+        """Owners of the values kept; None of those that have none."""
+        with self._lock:
+            self._n_owned += Counter()  # leaves out those of which nothing is kept any more
+            return set(self._n_owned)
 
     @property
     def nbytes(self) -> int:

@@ -138,6 +138,27 @@ def test_unwanted_values_are_let_go_of() -> None:
     assert (cache.keys, cache.nbytes) == (("three",), 5)
 
 
+def test_owners_are_those_of_what_is_kept() -> None:
+    cache = ByteCache(bound=10, size=len, owner=lambda word: word[0] if word[0].isupper() else None)
+    for word in ("Anna", "Adam", "be"):
+        cache.get(word, lambda word=word: word)
+    assert cache.owners == {"A", None}
+    cache.get("Bertha", lambda: "Bertha")  # Anna was used longest ago, then Adam
+    assert (cache.keys, cache.owners) == (("be", "Bertha"), {None, "B"})
+    cache.drop(str.islower)
+    assert cache.owners == {"B"}
+
+
+def test_each_value_is_asked_for_its_owner_once() -> None:
+    """Who asks at every run for the owners of all that is kept does not go through it."""
+    asked = list[str]()
+    cache = ByteCache(bound=100, size=len, owner=asked.append)
+    for word in ("one", "two", "three"):
+        cache.get(word, lambda word=word: word)
+        assert cache.owners == {None}
+    assert asked == ["one", "two", "three"]
+
+
 def test_what_two_ask_for_at_once_is_made_once_and_keeps_nobody_else_waiting() -> None:
     cache, made, begun, go_on = ByteCache(bound=100), [], Event(), Event()
 
