@@ -230,6 +230,27 @@ def test_the_keyboard_begins_at_the_first_minute_and_stays_there(newcomer: Drive
     expect(_card(newcomer)).to_be_focused()
 
 
+def test_the_keyboard_goes_on_at_what_was_spoken_of_last(newcomer: Driver) -> None:
+    newcomer.page.goto(newcomer.url)
+    expect(_minute(newcomer)).to_be_focused()
+    newcomer.page.keyboard.press("Escape")
+    expect(_minute(newcomer)).to_have_count(0)
+    newcomer.page.keyboard.press("Tab")
+    expect(newcomer.page.get_by_role("listbox", name=re.compile("^Tokens"))).to_be_focused()
+
+
+def test_the_keyboard_goes_back_to_the_button_that_began_it(newcomer: Driver) -> None:
+    newcomer.open(prompt="A text that somebody has sent")
+    button = newcomer.page.get_by_role("button", name="Tour")
+    button.press("Enter")
+    expect(_minute(newcomer)).to_be_visible()
+    newcomer.settle()
+    newcomer.page.keyboard.press("Tab")
+    expect(_minute(newcomer).locator(":focus")).to_have_count(1)
+    newcomer.page.keyboard.press("Escape")
+    expect(button).to_be_focused()
+
+
 def test_the_first_minute_leaves_the_keyboard_to_who_types(newcomer: Driver) -> None:
     newcomer.page.goto(newcomer.url)
     newcomer.prompt.focus()

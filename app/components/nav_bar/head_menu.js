@@ -105,13 +105,6 @@ function showPlace(key, looks = MOST_LOOKS) {
   else if (looks > 0) setTimeout(() => showPlace(key, looks - 1), LOOK_AGAIN);
 }
 
-// The element that has the keyboard's focus, in whichever shadow tree.
-function focused() {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  return element;
-}
-
 // The same selection on another page, with this head and no cell of another.
 /** @param {string} slug @param {HeadIndex} head */
 function addressOf(slug, head) {

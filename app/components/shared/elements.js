@@ -38,6 +38,20 @@ function tint({ style }, colour) {
   style.color = colour ? inkOn(colour) : "";
 }
 
+// The element that has the keyboard's focus, in whichever shadow tree.
+function focused() {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element;
+}
+
+// The first element within a part of the page that the keyboard can be at, in whichever shadow tree.
+/** @param {Element | null} part */
+function firstStop(part) {
+  const all = [...(part?.querySelectorAll("*") ?? [])].flatMap((each) => [each, ...(each.shadowRoot?.querySelectorAll("*") ?? [])]);
+  return all.filter((each) => each instanceof HTMLElement).find((each) => each.tabIndex >= 0 && !each.matches(":disabled") && each.checkVisibility({ visibilityProperty: true }));
+}
+
 // Scrolls a list to one of its elements that is out of its sight, into the middle; the page stays where it is.
 /** @param {HTMLElement} list @param {HTMLElement} shown */
 function revealIn(list, shown) {

@@ -44,6 +44,11 @@ class FirstMinute {
     return this.at >= 0;
   }
 
+  // The first part of the page that is spoken of.
+  part() {
+    return this.isOpen ? document.querySelector(`.st-key-headlight-${this.frames[this.at].parts[0]}`) : null;
+  }
+
   // Whether it tells of this run.
   /** @param {MinuteProps | null} data */
   tellsOf(data) {
@@ -123,7 +128,7 @@ class FirstMinute {
     const hasKeyboard = this.card.matches(":focus-within");
     this.card.replaceChildren(this.head(), ...frame.body(), this.foot());
     if (hasKeyboard) this.card.focus({ preventScroll: true }); // not a button, which would hold the time
-    document.querySelector(`.st-key-headlight-${frame.parts[0]}`)?.scrollIntoView({ block: innerWidth < 700 ? "start" : "nearest" });
+    this.part()?.scrollIntoView({ block: innerWidth < 700 ? "start" : "nearest" });
     this.stage.show(frame.isBright ? [] : frame.parts);
     this.clock.begin(frame.time);
     this.clock.isDoing = false;

@@ -29,6 +29,8 @@ class Tour {
   waiting;
   isAsking = false; // for what is told of the run
   page = ""; // that was looked at last
+  /** @type {Element | null} */
+  before = null; // what had the keyboard when it was begun
 
   /** @param {View} view */
   constructor(view) {
@@ -74,6 +76,7 @@ class Tour {
   begin() {
     if (this.at !== null) this.end();
     this.page = pageNow();
+    this.before = focused();
     const since = performance.now();
     clearInterval(this.waiting);
     this.waiting = setInterval(() => {
@@ -111,7 +114,7 @@ class Tour {
   }
 
   part() {
-    return this.at === null ? null : document.querySelector(`.st-key-${this.steps[this.at][0]}`);
+    return this.at === null ? this.minute.part() : document.querySelector(`.st-key-${this.steps[this.at][0]}`);
   }
 
   // The part moves and grows with what is above it and in it, of which nothing tells: so it is looked at again and again.
@@ -136,12 +139,23 @@ class Tour {
     this.frame.style.height = `${box.height + 12}px`;
   }
 
+  // Has the keyboard go on where it was before, or at the part that was spoken of last.
+  /** @param {Element | null} part */
+  giveBack(part) {
+    const wasSomewhere = this.before?.isConnected && this.before !== document.body;
+    const stop = wasSomewhere ? this.before : firstStop(part);
+    if (stop instanceof HTMLElement) stop.focus({ preventScroll: true });
+  }
+
   end() {
+    const hasKeyboard = [this.card, this.minute.card].some((card) => card.matches(":focus-within"));
+    const part = this.part();
     this.at = null;
     this.minute.close();
     for (const timer of [this.looking, this.waiting]) clearInterval(timer);
     for (const event of ["scroll", "resize"]) removeEventListener(event, this.look, true);
     this.card.hidden = this.frame.hidden = true;
+    if (hasKeyboard) this.giveBack(part);
     try {
       localStorage.setItem(SEEN, "seen");
     } catch {
