@@ -15,7 +15,7 @@
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;
 const LABEL_GAP = 6;
-const LONGEST_LABEL = 64;
+const LONGEST_LABEL = 68; // ten letters, such as ⟨im_start⟩
 const MAX_SKIPPED = 5;
 const MARK_WIDTH = 4;
 
