@@ -16,7 +16,7 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, with_difference
 from headlight.app.runs.cost import logits_seconds
-from headlight.model.attention.axis import Axis, Unit
+from headlight.model.attention.axis import Axis, Unit, turn_starts
 from headlight.model.attention.hidden_sentence import cannot_hide, losses_without
 from headlight.model.attention.receiver_heads import ReceiverHeads, no_receiver_heads
 from headlight.model.attention.receiver_tables import placed, receivers_of
@@ -119,7 +119,8 @@ def _coloured(
     """The sentences coloured by values of A, B and B − A."""
     lines = named(comparison, {side: each.numpy() for side, each in values.items()}, "")
     signed = comparison.b is not None
-    return TokenValues(axis.labels, lines, title, signed=signed, lacks="has none", unit=unit, least=least)
+    turns = turn_starts(comparison, axis)
+    return TokenValues(axis.labels, lines, title, signed=signed, lacks="has none", unit=unit, least=least, turns=turns)
 
 
 def _choose_in(values: TokenValues, chosen: int | None, key: str = "vertical_scores") -> int | None:

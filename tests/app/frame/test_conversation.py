@@ -14,10 +14,12 @@ from headlight.app.components import Turns
 from headlight.app.components.turns import _read, component_chat
 from headlight.app.exports import script
 from headlight.app.frame import bars, conversation
+from headlight.app.pages.attention.receivers import vertical_values
 from headlight.app.runs import runs
 from headlight.model import Comparison, Conversation, compare
 from headlight.model.attention.axis import axis_of, turn_starts
 from headlight.model.attention.fields import How, on_axis
+from headlight.model.attention.receiver_heads import receiver_heads
 from headlight.model.runs.head import attend
 from tests.app.conftest import Options
 from tests.places import MAIN
@@ -187,3 +189,13 @@ def test_tokens_fold_into_turns_whose_weights_add_up(chat_folder: str) -> None:
     plain = Comparison(runs.run(chat_folder, "one two", True))
     assert plain.turns == ()
     assert len(axis_of(plain, "turn", "tokens").labels) == 1
+
+
+def test_sentences_of_a_chat_have_its_roles(chat_folder: str) -> None:
+    """Each turn begins with a special token, which is a sentence of its own."""
+    run = runs.run(chat_folder, Conversation((ASKED, SAID) * 4).to_prompt(), "chat")
+    comparison = Comparison(run)
+    axis = axis_of(comparison, "sentence", "tokens")
+    begins = [place for place, label in enumerate(axis.labels) if label == run.labels[0]]
+    values = vertical_values(comparison, {"A": receiver_heads(run, "sentence")}, None, axis, "sentence")
+    assert list(values.turns) == list(zip(("user", "assistant") * 4 + ("assistant",), begins, strict=True))
