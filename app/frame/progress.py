@@ -66,7 +66,10 @@ def missing(work: Jobs, pieces: Sequence[Piece], is_done: Callable[[Piece], bool
 
 def bar(work: Jobs, done: str, key: str) -> None:
     """Progress bar with the number of completed parts and a stop button, or the reason why the work stopped."""
-    with st.container():  # a place of its own, empty or not, so that what is below it is not made anew
+    if not (work.halted or work.waiting):
+        st.empty()  # in the place of one that was drawn, which would else stay until all work of the page is done
+        return
+    with st.container():
         if work.halted:
             notices.refused(work.halted, key)
         if work.waiting:
@@ -172,11 +175,17 @@ def go_on(work: Jobs, do: Callable[[Any], object]) -> None:
         return
     place = st.empty()
 
+    def check() -> None:  # a step is begun anew at its beginning, which only Stop is worth
+        presses.let_through(selection.widget_key("stop_*"))
+        hear_stop()
+
     def hear(done: int, total: int, note: str) -> None:
-        if not total:  # it waits for another session: what is drawn is also where a click on Stop is heard
+        check()
+        if not total:  # it waits for another session, and gives its turn up where anything is clicked, as Stop
+            presses.let_through()
             place.caption(plain(f"{note}…"))
 
-    with passes.heard_by(hear):
+    with passes.heard_by(hear, check):
         work.step(do)
     hear_stop()  # and Back: drawing the page again would put its own address in the place of Back's
     st.rerun()

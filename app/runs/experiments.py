@@ -107,7 +107,9 @@ def do(piece: Piece) -> BatchValues:
         wanted = set(piece.numbers)
         rows = [row for row in planned.rows if row.number in wanted]
         with runs.turn():
-            return measure_batch(models.on_device(models.open_model(piece.question.read.model)), rows, planned)
+            return measure_batch(
+                models.on_device(models.open_model(piece.question.read.model)), rows, planned, runs.HOST
+            )
 
     return runs.keep(("experiment", piece), made)
 

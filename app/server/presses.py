@@ -1,6 +1,7 @@
 """Events in a fragment, as presses of a button, that end the running script, as those outside fragments do."""
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests, ScriptRequestType
@@ -8,6 +9,8 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequests,
 
 def let_through(key: str | None = None) -> None:
     """Have a press of the button with this key, or without one any event, end the script where it reads its state next.
+
+    A key that ends with * is that of every button whose key begins so.
 
     Streamlit keeps an event in a fragment until the script has run, and with it the work that a press is to stop, or
     that holds up what a click is to show.
@@ -27,6 +30,6 @@ def make_urgent(requests: ScriptRequests, key: str | None = None) -> None:
     with requests._lock:
         waiting = requests._rerun_data
         pressed = waiting.widget_states.widgets if waiting.widget_states else ()
-        is_heard = key is None or any(widget.trigger_value and widget.id.endswith(f"-{key}") for widget in pressed)
+        is_heard = key is None or any(widget.trigger_value and fnmatchcase(widget.id, f"*-{key}") for widget in pressed)
         if waiting.fragment_id_queue and is_heard:
             requests._rerun_data = replace(waiting, fragment_id_queue=[])

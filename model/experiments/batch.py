@@ -18,6 +18,7 @@ from headlight.model.experiments.settings import HEAD_PARTS, MeasureKind, Part, 
 from headlight.model.nn.cache import ActivationCache, activation_name
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow, batches
+from headlight.model.runs.host import HERE, Host
 from headlight.model.runs.run import Run, make_run
 
 MIB = 2**20
@@ -42,13 +43,14 @@ class BatchValues:
     components: tuple[str, ...] = ()
 
 
-def measure_batch(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValues:
-    """Measure rows of one length.
+def measure_batch(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host = HERE) -> BatchValues:
+    """Measure rows of one length; what the host raises when it checks, between some passes, stops it.
 
     Raises:
         InputError: the model has not what is measured, or too little memory is allowed.
     """
-    return _MEASURES[plan.settings.measure](model, rows, plan)
+    measure = _MEASURES.get(plan.settings.measure)
+    return _changed(model, rows, plan, host) if measure is None else measure(model, rows, plan)
 
 
 def with_means(model: Transformer, plan: Plan) -> Plan:
@@ -82,12 +84,12 @@ def with_means(model: Transformer, plan: Plan) -> Plan:
     return replace(plan, means={layer: mean.float().cpu() for layer, mean in means.items()})
 
 
-def _changed(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValues:
+def _changed(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host) -> BatchValues:
     """The metric of runs with a part replaced: patched, estimated, on a path, or ablated."""
     settings, cfg = plan.settings, model.cfg
     part: Part = "z" if settings.measure == "path" else settings.part
     side = plan.base_side
-    prompts = _prompts(model, rows, plan, side)
+    prompts = replace(_prompts(model, rows, plan, side), host=host)
     read = [settings.read] if settings.measure == "path" else []
     base, unchanged = prompts.run([*parts_needed(part, cfg), *read])
     is_matched, other, changed = _other(model, rows, plan, part, base)
@@ -221,11 +223,8 @@ def _patterns(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> Batch
     return BatchValues(_numbers(rows), values, nothing, nothing)
 
 
+# What needs one pass a row; the others change a part of it, cell by cell.
 _MEASURES: Mapping[MeasureKind, Callable[[Transformer, Sequence[TokenRow], Plan], BatchValues]] = {
-    "patching": _changed,
-    "attribution": _changed,
-    "path": _changed,
-    "ablation": _changed,
     "dla": _direct,
     "lens": _lens,
     "patterns": _patterns,

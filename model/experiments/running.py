@@ -73,7 +73,7 @@ def run(
     steps, parts, began = Steps(host, len(plan.rows)), list[BatchValues](), monotonic()
     for rows in batches(plan.rows, settings.batch):
         with host.turn():
-            parts.append(measure_batch(running, rows, plan))
+            parts.append(measure_batch(running, rows, plan, host))
         steps.add(len(rows))
         if on_batch is not None:
             left = (monotonic() - began) / steps.done * (steps.total - steps.done)

@@ -20,6 +20,7 @@ from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
+from headlight.model.runs.host import HERE, Host
 
 Streams = Float[Tensor, "run pos d_model"]
 Site = Literal["resid_pre", "after_attention", "after_mlp"]
@@ -59,6 +60,7 @@ class Prompts:
     rows: Sequence[TokenRow]
     tokens: Int[Tensor, "row pos"]
     readout: Readout
+    host: Host = HERE
 
     @property
     def n_pos(self) -> int:

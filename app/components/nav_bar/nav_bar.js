@@ -45,6 +45,7 @@ class NavBar {
     this.copy = new CopyPicture(view);
     view.root.append(home, this.title, this.nav, this.copy.button);
     const isPage = (/** @type {string} */ slug) => this.titles.has(slug);
+    tellOfStopping((text) => view.announce(text));
     this.menu = new HeadMenu(view, isPage, (slug, head) => this.view.report([slug, Date.now(), head]));
   }
 

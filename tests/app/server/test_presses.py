@@ -30,6 +30,13 @@ def test_a_press_of_stop_in_a_fragment_ends_the_script_and_is_heard_with_its_sta
     assert states.widgets[0].trigger_value
 
 
+@pytest.mark.parametrize(("pattern", "is_heard"), [("stop_*", True), ("start_*", False)])
+def test_a_key_with_a_star_is_that_of_every_button_that_begins_so(pattern: str, is_heard: bool) -> None:
+    requests = _pressed("stop_graph")
+    presses.make_urgent(requests, pattern)
+    assert (requests.on_scriptrunner_yield() is not None) is is_heard
+
+
 @pytest.mark.parametrize("key", ["stop_why", "graph"])
 def test_any_other_press_waits(key: str) -> None:
     requests = _pressed(key)

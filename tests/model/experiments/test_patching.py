@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 from transformer_lens import patching as theirs
 
+from headlight.model.experiments.batch import measure_batch
+from headlight.model.experiments.plan import plan_of
 from headlight.model.experiments.running import run
 from headlight.model.experiments.settings import Part
 from headlight.model.prompt_sets.encoding import TokenRow
+from headlight.model.runs.host import Host
 from tests.model.experiments.cases import N_POS, TOLERANCE, by_hand, pairs, ragged, settings
 from tests.model.lens.lens_twin import HookedTransformer, lens_twin
 from tests.model.oracles import random_model
@@ -148,3 +151,22 @@ def test_parts_of_every_kind_of_architecture(kind: str) -> None:
                 expected = by_hand(model.run_with_hooks(row.corrupted[None], hooks), row)
             # Logits of size 10 in float32, through three layers in another order.
             assert float(raw.values[place, *cell]) == pytest.approx(expected, abs=2e-3), (part, row.number)
+
+
+class _Stopping(Host):
+    """A host that stops at its third look."""
+
+    n_looks = 0
+
+    def check(self) -> None:
+        self.n_looks += 1
+        if self.n_looks == 3:
+            raise InterruptedError
+
+
+def test_a_batch_is_stopped_between_its_passes() -> None:
+    """A row of a large model takes seconds, after which a press of Stop would else be heard."""
+    model, rows, host = random_model(n_layers=3), pairs(1), _Stopping()
+    with pytest.raises(InterruptedError):
+        measure_batch(model, rows.rows, plan_of(model, rows, settings()), host)
+    assert host.n_looks == 3
