@@ -9,16 +9,38 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from headlight.app.server.flags import HEALTH
 from headlight.app.server.protection import STREAMLIT_HEALTH
-from headlight.app.server.settings import settings
+from headlight.app.server.settings import is_loopback, settings, trusted_proxies
 
 PARAMETER, COOKIE = "token", "headlight_access"
 DAYS = 30
 NO_TOKEN = "This server asks for a token. Open it by the link with ?token= that you were given."
 NO_USER = "This server answers whom its proxy has let in. Open it by the proxy's address, and log in there."
+NO_PROXY = (
+    "This server believes the user's name only of a proxy on its own machine, or at an address in FORWARDED_ALLOW_IPS. "
+    "Open it by the proxy's address."
+)
+BY_PROXY = "headlight.by_proxy"  # the name under which a request's scope has whether it may tell whose it is
 NEW = {"Cache-Control": "no-store"}
+
+
+class Forwarded(ProxyHeadersMiddleware):
+    """uvicorn's, by which a request is from whom a trusted proxy says; it notes whether it came by one, too.
+
+    Afterwards nothing tells: the visitor's address has taken the place of the proxy's.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app, trusted_proxies())  # type: ignore[arg-type]  # of types of its own
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # type: ignore[override]
+        """Note, and hand on."""
+        peer = str((scope.get("client") or ("",))[0])
+        scope[BY_PROXY] = is_loopback(peer) or peer in self.trusted_hosts
+        await super().__call__(scope, receive, send)  # type: ignore[arg-type]
 
 
 class Access:
@@ -49,6 +71,8 @@ def _answer_instead(scope: Scope) -> Response | None:
     headers, token = Headers(scope=scope), settings().require_token
     if (name := settings().user_header) and not headers.get(name, "").strip():
         return PlainTextResponse(NO_USER, 401, NEW)
+    if name and not scope[BY_PROXY]:
+        return PlainTextResponse(NO_PROXY, 401, NEW)
     if not token:
         return None
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)

@@ -23,6 +23,7 @@ from headlight.app.server.affinity import is_document, named_worker, scope_of, w
 from headlight.app.server.flags import HEALTH, Settings
 from headlight.app.server.guard import FORWARDED, MIN_SECONDS, WORKER
 from headlight.app.server.open_files import raise_files_limit
+from headlight.app.server.settings import trusted_proxies
 
 CORES = os.sched_getaffinity(0) if sys.platform == "linux" else set[int]()
 CONNECTION, READY, TAKEN = b"c", b"r", b"t"  # what is said on a channel, the first with a socket
@@ -139,7 +140,7 @@ class Front:
         self._listener, port = listener, listener.getsockname()[1]
         self.workers = [Worker(number, port, share_of(CORES, number, n_workers)) for number in range(n_workers)]
         self._turn = 0
-        self._trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")  # as uvicorn has it
+        self._trusted = trusted_proxies()
         self._handing = set[asyncio.Task[None]]()
 
     async def accept(self) -> None:

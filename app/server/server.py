@@ -21,7 +21,7 @@ from headlight.app.components.shared.fetchable import fetch
 from headlight.app.runs import models, runs
 from headlight.app.runs.limits import BusyError
 from headlight.app.server import capacity, manual, memory, metrics, theme, worker
-from headlight.app.server.access import Access
+from headlight.app.server.access import Access, Forwarded
 from headlight.app.server.capacity import Capacity, spare_files, visitor
 from headlight.app.server.flags import EVERYWHERE, HEALTH
 from headlight.app.server.open_files import raise_files_limit
@@ -156,6 +156,12 @@ app = App(
         Route("/metrics", _metrics),
         *manual.routes(),
     ],
-    middleware=[*worker.middleware(), Middleware(Protection), Middleware(Access), Middleware(Capacity)],
+    middleware=[
+        Middleware(Forwarded),
+        *worker.middleware(),
+        Middleware(Protection),
+        Middleware(Access),
+        Middleware(Capacity),
+    ],
     lifespan=_prepared,
 )

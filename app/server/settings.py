@@ -69,6 +69,11 @@ def only_this_machine() -> bool:
     return bool(hosts) and all(map(is_loopback, (get_option("server.address") or "", *hosts)))
 
 
+def trusted_proxies() -> str:
+    """The addresses of proxies that may tell whose a request is, as uvicorn has them."""
+    return os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+
+
 def is_loopback(address: str) -> bool:
     """Whether only this machine's users can reach an address."""
     try:

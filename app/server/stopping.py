@@ -13,7 +13,8 @@ def bound() -> None:
 
 
 def _uvicorn_settings() -> dict[str, Any]:
-    return _streamlits() | {"timeout_graceful_shutdown": DRAINING}
+    # Who a proxy says that a request is from is noted by a middleware of the application.
+    return _streamlits() | {"timeout_graceful_shutdown": DRAINING, "proxy_headers": False}
 
 
 _streamlits = starlette_server._get_uvicorn_config_kwargs

@@ -1,13 +1,16 @@
 """Servers that ask for a token, or for the user whom a proxy names: over HTTP and over the websocket of a session."""
 
+import asyncio
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.types import Message
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from headlight.app.server.access import COOKIE, NO_TOKEN, NO_USER
+from headlight.app.server.access import COOKIE, NO_TOKEN, NO_USER, Access, Forwarded
 from tests.serving import headlight
 from tests.sessions.client import Client
 from tests.sessions.expected import answer, said
@@ -67,3 +70,30 @@ def test_whom_the_proxy_does_not_name_is_refused(tmp_path: Path) -> None:
         with Client(url, headers={"X-Remote-User": "ada"}) as client:
             client.submit("one two three", True)
             assert said(client.texts).same(answer("one two three", True))
+
+
+def _status(peer: str, **headers: str) -> int:
+    """What a request by an address is answered."""
+    said = list[Message]()
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": (peer, 1), "headers": raw}
+    asked = Forwarded(Access(PlainTextResponse("in")))(scope | {"scheme": "http"}, None, send)  # type: ignore[arg-type]
+    asyncio.run(asked)
+    return int(said[0]["status"])
+
+
+def test_a_name_is_believed_of_a_proxy_alone(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reaches the port may write a header, and say that it is forwarded."""
+    settings["user_header"] = "X-Remote-User"
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "172.16.0.0/12")
+    user = {"X-Remote-User": "ada"}
+    told = user | {"X-Forwarded-For": "203.0.113.5"}
+    assert _status("203.0.113.5", **user) == 401
+    assert _status("203.0.113.5", **user, **{"X-Forwarded-For": "172.16.0.9"}) == 401
+    assert _status("203.0.113.5", **user, **{"X-Forwarded-For": "127.0.0.1:80"}) == 401
+    assert [_status(proxy, **told) for proxy in ("127.0.0.1", "::1", "172.16.0.9")] == [200, 200, 200]
+    assert _status("172.16.0.9", **{"X-Forwarded-For": "203.0.113.5"}) == 401
