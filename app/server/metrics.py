@@ -12,6 +12,9 @@ WAITS = Histogram("headlight_wait_seconds", "Seconds in line until a computation
 RUNS = Histogram("headlight_run_seconds", "Seconds that a computation took.", buckets=SECONDS)
 RESULTS = Counter("headlight_results", "Results by where they came from: the cache, or computed anew.", ["origin"])
 REFUSALS = Counter("headlight_refusals", "Requests that were turned away, by the reason.", ["reason"])
+for counter, values in ((RESULTS, ("cache", "computed")), (REFUSALS, ("runs", "sessions", "uploads"))):
+    for value in values:  # there from the start: a rate is that of a series, and its first sample has none
+        counter.labels(value)
 
 
 def note_run(waited: float, took: float) -> None:

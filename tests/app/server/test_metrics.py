@@ -44,6 +44,7 @@ def test_a_run_is_counted_and_logged_without_its_text(watched: tuple[str, Path])
         client.submit(PROMPT, True)
         before = _figures(url)
         assert before["headlight_sessions"] == 1
+        assert {f"headlight_refusals_total/{reason}" for reason in ("runs", "sessions", "uploads")} <= before.keys()
         assert json.loads(_request(url, "/healthz", Host="10.0.0.1")[1]) == {
             "ready": True,
             "models_open": 1,
