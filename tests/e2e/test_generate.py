@@ -86,7 +86,7 @@ def test_greedy_at_temperature_0_cuts_all_but_the_likeliest(app: Driver, mini: T
     names = [token_name(label, 1) for label in mini.tokenizer.labels(continuation.tokens)]
     assert steps(app).all_inner_texts() == names
     expect(app.page.locator(".row.cut")).to_have_count(14)
-    expect(bars(app).first).to_contain_text("→ 100%")
+    expect(bars(app).first).to_contain_text("→ 100.00%")
     expect(app.page.locator(".row.written .mark")).to_have_text("◆")
     expect(app.page.get_by_role("button", name="Re-roll")).to_be_disabled()
 

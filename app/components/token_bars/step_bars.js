@@ -7,8 +7,12 @@ const DRAWN_BY_B_MARK = "◇";
 /** @type {("before" | "after")[]} */
 const WHENS = ["before", "after"];
 
-/** @type {(share: number, digits?: number) => string} */
-const percent = (share, digits = 3) => (share >= 0.0001 ? `${Number((100 * share).toPrecision(digits))}%` : "<0.01%");
+// With two decimals, as all of a column have, or with so many digits where there is no room for these.
+/** @param {number} share @param {number} [digits] */
+function percent(share, digits) {
+  if (share < 0.0001) return "<0.01%";
+  return digits ? `${Number((100 * share).toPrecision(digits))}%` : `${(100 * share).toFixed(2)}%`;
+}
 /** @type {(value: number) => string} */
 const nats = (value) => `${withMinus(value.toFixed(2))} nats`;
 /** @type {(share: number, digits?: number) => string} */
@@ -150,7 +154,7 @@ class StepBars {
 
   /** @param {StepChoice} choice @param {StepChoice | undefined} other @param {number} index */
   spoken(choice, other, index) {
-    const probabilities = (/** @type {StepChoice} */ { before, after }) => `${percent(before)}, after the cuts ${cutOr(after)}`;
+    const probabilities = (/** @type {StepChoice} */ { before, after }) => `${percent(before, 3)}, after the cuts ${cutOr(after, 3)}`;
     if (!other) return `${choice.label}, ${probabilities(choice)}`;
     const [own, drawn] = this.differences(index).map(points);
     return `${choice.label}, A ${probabilities(choice)}, B ${probabilities(other)}, B minus A ${own} points, after the cuts ${drawn}`;
@@ -200,7 +204,7 @@ class StepBars {
 
   /** @param {StepChoice} choice */
   share({ before, after }) {
-    const digits = this.step.b ? 2 : 3; // as many as fit beside or under a bar
+    const digits = this.step.b ? 2 : undefined; // as many as fit under a bar
     return shareOf([percent(before, digits), cutOr(after, digits)]);
   }
 

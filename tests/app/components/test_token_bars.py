@@ -48,7 +48,8 @@ def test_tokens_stay_text_and_numbers_are_told(open_bars: Open) -> None:
         f"Sampled “{HOSTILE}” · log-probability −0.69 nats · entropy 1.25 nats (0.50 nats after temperature and cuts)"
     )
     assert rows(page).locator(".token").all_text_contents() == LABELS[:4]
-    assert rows(page).locator(".share").all_text_contents() == ["50% → 80%", "25% → 20%", "20% → cut", "5% → cut"]
+    shares = ["50.00% → 80.00%", "25.00% → 20.00%", "20.00% → cut", "5.00% → cut"]
+    assert rows(page).locator(".share").all_text_contents() == shares
     expect(rows(page).locator(".mark")).to_have_text(["◆", "", "", ""])  # not by colour alone
     rows(page).nth(2).hover()
     assert tooltip(page) == {
