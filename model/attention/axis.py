@@ -13,6 +13,7 @@ from headlight.model.attention.grouping import sentences, words
 from headlight.model.measure.alignment import Align, Presence, aligned, presence
 from headlight.model.runs.comparison import BOTH, Comparison, place_labels
 from headlight.model.runs.run import Run
+from headlight.model.text.labels import with_spaces
 
 Unit = Literal["token", "word", "sentence", "turn"]
 Places = Literal["token", "word", "sentence", "turn", "block"]  # what stands at a place: a unit, or a block of tokens
@@ -41,7 +42,7 @@ def axis_of(comparison: Comparison, unit: Places, align: Align) -> Axis:
         positions = tuple(comparison.positions(run) for run in comparison.runs)
         return Axis(comparison.labels, comparison.presence, positions, (None,) * len(positions))
     groups = tuple(grouping(run, unit) for run in comparison.runs)
-    labels = [_labels(run, group) for run, group in zip(comparison.runs, groups, strict=True)]
+    labels = [_labels(run, group, unit) for run, group in zip(comparison.runs, groups, strict=True)]
     return side_by_side(labels, labels, align, groups)
 
 
@@ -76,9 +77,17 @@ def side_by_side(
     return Axis(place_labels(alignment, kinds, labels[0], labels[1]), kinds, (alignment.a, alignment.b), groups)
 
 
-def _labels(run: Run, group: Group) -> tuple[str, ...]:
-    """Each unit's label: those of its tokens in a row."""
-    return tuple(run.tokenizer.label_together(run.tokens[group == unit]) for unit in range(int(group[-1]) + 1))
+def _labels(run: Run, group: Group, unit: Places) -> tuple[str, ...]:
+    """Each unit's label: those of its tokens in a row, with plain spaces where it is several words.
+
+    A turn's is without special tokens, with which all turns begin alike.
+    """
+    tokenizer, labels = run.tokenizer, list[str]()
+    for number in range(int(group[-1]) + 1):
+        tokens = run.tokens[group == number].tolist()
+        texts = [token for token in tokens if not tokenizer.is_special(token)] if unit == "turn" else []
+        labels.append(tokenizer.label_together(texts or tokens))
+    return tuple(map(with_spaces, labels) if unit in ("sentence", "turn") else labels)
 
 
 def turn_starts(comparison: Comparison, axis: Axis) -> list[tuple[str, int]]:

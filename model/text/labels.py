@@ -8,6 +8,7 @@ import unicodedata
 from functools import lru_cache
 
 SHOWN_AS = {" ": "␣", "\n": "↵", "\t": "⇥"}
+SINGLE_SPACE = re.compile("(?<![␣↵⇥])␣(?![␣↵⇥]|$)")
 # Spaces other than " ", controls, formats (direction, zero width), halves of pairs, private and unassigned characters.
 ESCAPED = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"})
 # Characters without a shape that these categories miss. Source: Unicode's Default_Ignorable_Code_Point.
@@ -21,6 +22,14 @@ def label(token: bytes) -> str:
     Invisible characters, and those that change the direction of the text, are written as <U+202E>.
     """
     return "".join(map(_visible, token.decode("utf-8", "surrogateescape")))
+
+
+def with_spaces(label: str) -> str:
+    """A label of a sentence as it is read: single spaces between words as such, and none before the first word.
+
+    Spaces in a row, and those at a line break or the end, stay visible.
+    """
+    return SINGLE_SPACE.sub(" ", label).removeprefix(" ")
 
 
 def _visible(character: str) -> str:

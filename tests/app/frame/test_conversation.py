@@ -179,6 +179,8 @@ def test_tokens_fold_into_turns_whose_weights_add_up(chat_folder: str) -> None:
     turns = a.a.turns
     assert [turn.role for turn in turns] == ["system", "user", "assistant", "user", "assistant"]
     assert [place for _, place in turn_starts(a, axis)] == list(range(len(turns)))
+    said = ["system: three", "user: one two three", "assistant: one two", "user: one two three", "assistant:"]
+    assert [*axis.labels] == said
     pattern = attend(a.a, 1, 2).pattern
     cells = on_axis(a, "a", (1, 2), How(), axis)
     for query, from_turn in enumerate(turns):

@@ -94,9 +94,8 @@ def test_tables_name_places_of_the_common_axis(small: Transformer, text: Run) ->
     _, name, kurtosis, place, score = next(row for row in rows if row[0] == "B")
     assert (name, kurtosis) == ("L{}H{}".format(*of_b.ranked[0]), float(of_b.kurtosis.values.nan_to_num(-9).max()))
     sentence = of_b.most_read(of_b.ranked[0])
-    assert tables["tokens"]["B"][place] == other.tokenizer.label_together(
-        other.tokens[grouping(other, "sentence") == sentence]
-    )
+    text = other.tokenizer.to_string(other.tokens[grouping(other, "sentence") == sentence])
+    assert tables["tokens"]["B"][place] == text.strip()
     vertical = tables["vertical"]
     at = [i for i, run in enumerate(vertical["run"]) if run == "B"][place]
     assert score == pytest.approx(float(of_b.vertical.values[of_b.ranked[0]][sentence]))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headlight.model import Tokenizer
-from headlight.model.text.labels import label
+from headlight.model.text.labels import label, with_spaces
 from tests.model.text.small_tokenizer import small_backend, write
 
 
@@ -89,3 +89,17 @@ def test_added_words_are_shown_as_they_are(tmp_path: Path) -> None:
 def test_ids_without_a_token_have_a_label_of_their_own(small: Tokenizer) -> None:
     """A model's vocabulary may be larger than its tokenizer's, so the lens can meet such ids."""
     assert small.labels([50300, -1, 2**40]) == ["<id 50300>", "<id -1>", "<id 1099511627776>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (" It is 2 times 51.", "It is 2 times 51."),
+        ("He said:  \n I see ", "He said:␣␣↵␣I see␣"),
+        ("  two", "␣␣two"),
+        (" ", "␣"),
+        ("a ␣ b\u202e c", "a <U+2423> b<U+202E> c"),
+    ],
+)
+def test_a_sentence_is_read_with_spaces_that_can_be_told_apart(text: str, read: str) -> None:
+    assert with_spaces(label(text.encode())) == read
