@@ -17,7 +17,7 @@ import numpy as np
 
 from headlight.app.figures import bar_list, plots, several
 from headlight.app.figures.bar_list import Row
-from headlight.app.figures.layout import Axis, Plot, figure
+from headlight.app.figures.layout import Axis, Plot, beside, figure
 from headlight.app.figures.plots import Bars
 from headlight.app.figures.text import alike, token_name, token_names
 
@@ -33,6 +33,7 @@ __all__ = [
     "attention",
     "attribution",
     "bar_list",
+    "beside",
     "components",
     "cosine",
     "figure",

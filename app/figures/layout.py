@@ -124,14 +124,21 @@ def _stops(colours: Sequence[str]) -> list[list[Any]]:
 TEMPLATES = {False: template(LIGHT), True: template(DARK)}  # by whether it is dark
 
 
-def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
-    """The plots as one figure, row by row."""
+def beside(row: Sequence[Plot], dark: bool = False) -> list["Figure"]:
+    """The plots of a row as figures of their own, for columns that go below each other where there is no room."""
+    head = max(_head(plot, [plot]) for plot in row)
+    return [figure([[plot]], dark, _width(plot, row), head) for plot in row]
+
+
+def figure(rows: Sequence[Sequence[Plot]], dark: bool = False, width: float = WIDTH, head: int = 0) -> "Figure":
+    """The plots as one figure, row by row, laid out for a width and with at least such a head over each row."""
     from plotly.graph_objects import Figure
 
     rows = [row for row in rows if row]
-    heads = [max(_head(plot, row) for plot in row) for row in rows]
+    heads = [max(head, *(_head(plot, row) for plot in row)) for row in rows]
     heights = [
-        round(head + max(plot.height + _foot(plot, row) for plot in row)) for head, row in zip(heads, rows, strict=True)
+        round(over + max(plot.height + _foot(plot, row, width) for plot in row))
+        for over, row in zip(heads, rows, strict=True)
     ]
     heights[-1:] = [last - GAP for last in heights[-1:]]  # what stands below has its own
     total = sum(heights)
@@ -144,12 +151,12 @@ def figure(rows: Sequence[Sequence[Plot]], dark: bool = False) -> "Figure":
     }
     traces: list[dict[str, Any]] = []
     top, slot = float(total), 0
-    for row, head, height in zip(rows, heads, heights, strict=True):
+    for row, over, height in zip(rows, heads, heights, strict=True):
         for plot, across in zip(row, _across(row), strict=True):
             slot += 1
-            upper = top - head
+            upper = top - over
             down = ((upper - plot.height) / total, upper / total)
-            layout |= _axes(plot, slot, across, down)
+            layout |= _axes(plot, slot, across, down, width)
             layout["annotations"].append(_title(plot, across[0], (top - 4) / total))
             if plot.x.at_end:
                 layout["annotations"].append(_name_at_end(plot.x, across[1], max(0.0, top - height) / total, dark))
@@ -163,27 +170,28 @@ def _head(plot: Plot, row: Sequence[Plot]) -> int:
     """Pixels over a plot: for its title, and for its legend or its colour bar."""
     title = TITLE + TITLE_LINE * (len(_lines(plot.title, LONGEST_TITLE)) - 1)
     named = [str(trace["name"]) for trace in plot.traces if trace.get("showlegend", True)]
-    wanted = sum(len(name) + 8 for name in named) * LETTER
+    entries = [(len(name) + 8) * LETTER for name in named]
     is_beside_long = letters(plot.y.labels, LONGEST_ROW) > LONGEST
     wide = BESIDE_ROWS if is_beside_long else PHONE if len(row) == 1 else _width(plot, row)
-    lines = -(-wanted // wide) if plot.colours is None else 0
+    columns = len(named) if sum(entries) <= wide else max(1, wide // max(entries))  # as wide as the longest, in lines
+    lines = math.ceil(len(named) / columns) if named and plot.colours is None else 0
     legend = LEGEND_LINE + TITLE_LINE * (lines - 1) if lines else 0
     return round(title + legend + (COLOUR_BAR if plot.colours else 0))
 
 
-def _foot(plot: Plot, row: Sequence[Plot]) -> float:
+def _foot(plot: Plot, row: Sequence[Plot], width: float) -> float:
     """Pixels under a plot: for its axis, whose labels stand upright where they have no room."""
     room = AXIS + GAP + TITLE_LINE * (len(_lines(plot.x.title, LONGEST_NAME)) - 1)
     if _is_counted(plot.x.labels[1:]):
         return room
     longest = letters(plot.x.labels)
     all_of_them = sum(letters([each]) for each in plot.x.labels) if plot.x.at else len(plot.x.labels) * longest
-    upright = all_of_them * LETTER > 0.8 * _width(plot, row)
+    upright = all_of_them * LETTER > 0.8 * _width(plot, row, width)
     return room + (LETTER * longest if upright else 0)
 
 
-def _width(plot: Plot, row: Sequence[Plot]) -> float:
-    return WIDTH * plot.share / sum(each.share for each in row)
+def _width(plot: Plot, row: Sequence[Plot], width: float = WIDTH) -> float:
+    return width * plot.share / sum(each.share for each in row)
 
 
 def _across(row: Sequence[Plot]) -> list[tuple[float, float]]:
@@ -198,8 +206,10 @@ def _across(row: Sequence[Plot]) -> list[tuple[float, float]]:
     return ends
 
 
-def _axes(plot: Plot, slot: int, across: tuple[float, float], down: tuple[float, float]) -> dict[str, Any]:
-    wide = (across[1] - across[0]) * WIDTH
+def _axes(
+    plot: Plot, slot: int, across: tuple[float, float], down: tuple[float, float], width: float
+) -> dict[str, Any]:
+    wide = (across[1] - across[0]) * width
     return {
         _name("xaxis", slot): {"domain": across, "anchor": _name("y", slot), **_axis(plot.x, wide, LONGEST)},
         _name("yaxis", slot): {"domain": down, "anchor": _name("x", slot), **_axis(plot.y, plot.height, LONGEST_ROW)},

@@ -1,14 +1,15 @@
-"""A page's figure: Plotly's, one a page, drawn after the pictures above it; and a plot of points to choose from."""
+"""A page's figures, which are Plotly's, drawn after the pictures above them; and a plot of points to choose from."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Literal
 
 import streamlit as st
 from streamlit import runtime
 
 from headlight.app import selection
-from headlight.app.figures import CONFIG, Plot, figure
+from headlight.app.figures import CONFIG, Plot, beside, figure
 
 Rows = Sequence[Sequence[Plot]]
 # Seconds by which a figure comes after what stands above it. Plotly takes the browser for a tenth of a second, in which
@@ -17,18 +18,33 @@ BEHIND = 0.05
 Tool = Literal["lasso", "box"]
 
 
-def draw(rows: Rows, alt: str, in_halves: bool = False) -> None:
-    """Draw the plots in the page's theme; `alt` describes them to a screen reader.
+def draw(rows: Rows, alt: str) -> None:
+    """Draw the plots in the page's theme; `alt` describes those to a screen reader that are below each other.
 
-    On a phone a figure with plots side by side is wider than the page, and is moved sideways; one `in_halves` has
-    two of them, each as wide as the page.
+    Plots beside each other are figures of their own in columns, which are below each other on a phone.
     """
-    several = any(len(row) > 1 for row in rows)
     if runtime.exists():
         time.sleep(BEHIND)
-    width = "-wide-halves" if several and in_halves else "-wide" if several else ""
-    with st.container(key=f"headlight-figure{width}"):
-        alone(rows, alt, "figure")
+    with st.container(key="headlight-figure"):
+        for number, group in enumerate(_together([row for row in rows if row])):
+            if len(group[0]) > 1:
+                _draw_beside(group[0], f"figure{number}")
+            else:
+                alone(group, alt, f"figure{number}")
+
+
+def _together(rows: Rows) -> Iterator[Rows]:
+    """Rows that are drawn as one: several plots beside each other, or all single ones that follow each other."""
+    for is_several, following in groupby(rows, lambda row: len(row) > 1):
+        group = list(following)
+        yield from ([row] for row in group) if is_several else [group]
+
+
+def _draw_beside(row: Sequence[Plot], name: str) -> None:
+    figures = beside(row, st.context.theme.type == "dark")
+    for place, (column, drawn) in enumerate(zip(st.columns([plot.share for plot in row]), figures, strict=True)):
+        key = selection.widget_key(f"{name}.{place}")
+        column.plotly_chart(drawn, theme=None, config=dict(CONFIG), key=key, alt=row[place].title)
 
 
 def choosable(

@@ -41,7 +41,6 @@ def draw(comparison: Comparison, pin: LensPin, token: int, by: By) -> None:
         charts.draw(
             rows(comparison, pin, token, by),
             "The most likely tokens, and the tracked token's probability by layer",
-            in_halves=True,
         )
 
 

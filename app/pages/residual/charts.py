@@ -104,7 +104,7 @@ def _written(comparison: Comparison, parts: Parts, place: int, title: str, unit:
     of_runs = {side: by_kind(comparison, values) for side, values in written(comparison, parts, place).items()}
     named = {side: "" if comparison.b is None else f", {side}" for side in of_runs}
     beside = [  # A's beside B's
-        Bars(f"{kind}{named[side]}", of_run[kind], COLOURS[kind], hatched=side == "B")
+        Bars(f"{_short(kind)}{named[side]}", of_run[kind], COLOURS[kind], hatched=side == "B")
         for kind in COLOURS
         for side, of_run in of_runs.items()
         if kind in of_run
@@ -112,6 +112,11 @@ def _written(comparison: Comparison, parts: Parts, place: int, title: str, unit:
     panels = [plots.bars(beside, places_of(comparison), title=title, unit=unit)]
     if len(of_runs) == 2:
         kinds = by_kind(comparison, parts[DIFFERENCE][:, place])
-        change = [Bars(kind, kinds[kind], COLOURS[kind]) for kind in COLOURS if kind in kinds]
+        change = [Bars(_short(kind), kinds[kind], COLOURS[kind]) for kind in COLOURS if kind in kinds]
         panels.append(plots.bars(change, places_of(comparison), title=f"{title}, {DIFFERENCE}", unit=unit))
     return panels
+
+
+def _short(kind: str) -> str:
+    """A kind of component in a legend, which a phone has room for: token, position, attention."""
+    return kind.removesuffix(" embedding")
