@@ -3,6 +3,7 @@
 Values are lists or arrays; a name beside them that is A or B, or neither (B − A), says how they look.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from headlight.app.figures.text import escape, hover, measured, quantity
 Colour = Literal["blue", "orange", "grey", "light grey", "violet", "teal"]
 Look = tuple[Colour, str]  # and how a line is broken
 GROUP = 0.75  # of the room of a place that its bars take together
+LEAST_WRITTEN = 0.05  # of a map's scale: a smaller number is told where it is pointed at
 MAX_INTERVALS = 300  # heads of which a plot of points draws them
 COLOURS: dict[Colour, str] = {"blue": BLUE, "orange": ORANGE, "grey": GREY, "light grey": FAINT}
 COLOURS |= {"violet": VIOLET, "teal": TEAL}
@@ -161,7 +163,7 @@ def cells(
     texts = _texts_of_cells(values, rows, columns, unit, words)
     trace = {"type": "heatmap", "z": plain(drawn), "hovertext": texts, "xgap": 1, "ygap": 1, "name": ""}
     if written:
-        trace |= {"text": _written(values, words), "texttemplate": "%{text}"}
+        trace |= {"text": _written(values, high, words), "texttemplate": "%{text}"}
     name = measured(what, unit)
     colours = Colours(name, (low, high), scale == "diverging")
     if scale == "log":
@@ -172,10 +174,15 @@ def cells(
     return Plot(title, columns, rows, [trace], colours, height or own)
 
 
-def _written(values: np.ndarray, words: Sequence[Sequence[str]] | None) -> list[list[str]]:
+def _written(values: np.ndarray, end: float, words: Sequence[Sequence[str]] | None) -> list[list[str]]:
+    """The words, or two digits of the scale's end; a number that is next to nothing beside it is not written."""
     if words is not None:
         return [[escape(word) for word in row] for row in words]
-    return [[f"{value:z.2f}".replace("-", "−") if np.isfinite(value) else "" for value in row] for row in values]
+    decimals = max(2, 1 - math.floor(math.log10(end)))
+    least = LEAST_WRITTEN * end
+    return [
+        [f"{value:.{decimals}f}".replace("-", "−") if abs(value) >= least else "" for value in row] for row in values
+    ]
 
 
 def _texts_of_cells(
