@@ -23,6 +23,7 @@ Labels = Mapping[Head, tuple[Kind, ...]]
 
 
 DIGITS = 4
+LEAST_NATS = 0.001  # below which two distributions are told to be the same
 UNREADABLE = "\ufffd"  # of half a character
 LEFT_TO_RIGHT, POP = "\u2066", "\u2069"  # what stands between them turns nothing around it
 RIGHT_TO_LEFT = {"R", "AL", "AN"}  # of Unicode's bidirectional classes
@@ -100,6 +101,13 @@ def number(value: float) -> str:
     positional = -7 < exponent < DIGITS
     text = f"{value:.{DIGITS - 1 - exponent}f}" if positional else f"{digits}e{exponent:+d}"
     return text.replace("-", "−")
+
+
+def nats(value: float) -> str:
+    """Three digits of a divergence, or of a difference of two; one that hardly differs from zero only says so."""
+    if abs(value) < LEAST_NATS:
+        return f"< {LEAST_NATS:g}" if value >= 0 else f"> −{LEAST_NATS:g}"
+    return f"{value:.3g}".replace("-", "−")
 
 
 def signed_cents(value: float) -> str:

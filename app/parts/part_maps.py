@@ -6,7 +6,7 @@ from typing import Literal
 from headlight.app.components import CellAxis, CellMap
 from headlight.app.figures import Row
 from headlight.app.figures.text import alike, token_name
-from headlight.app.parts.labels import number, signed
+from headlight.app.parts.labels import nats, signed
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.sums import SUM, Step, condensed, fall, limit_of
 from headlight.app.parts.tables import Columns
@@ -79,7 +79,7 @@ def outcome_rows(changes: Sequence[Change]) -> list[Row]:
         Row(
             each.name,
             [(0.0, each.direct), (0.0, each.total)],
-            f"{signed(each.direct)}  {signed(each.total)}\nKL {number(each.kl)}{each.top and f'  → {each.top}'}",
+            f"{signed(each.direct)}  {signed(each.total)}\nKL {nats(each.kl)}{each.top and f'  → {each.top}'}",
         )
         for each in changes
     ]

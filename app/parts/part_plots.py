@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from headlight.app.figures import Plot, Row, bar_list
 from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.figures.text import alike
 from headlight.app.parts import part_maps
-from headlight.app.parts.labels import number, signed
+from headlight.app.parts.labels import nats
 from headlight.model.attribution.direct_effects import Promoted
 from headlight.model.attribution.tables import Change
 from headlight.model.text.outputs import Outputs
@@ -52,13 +53,10 @@ def promoted(names: Outputs, tokens: Promoted, titles: Sequence[str], named: str
 
 def outcomes(changes: Sequence[Change], named: str) -> Plot:
     """Direct and measured effect of each intervention on a cell."""
+    totals = alike([each.total for each in changes], signed=True)
     listed: list[Row] = [
-        replace(
-            row,
-            label=f"{each.name}\nKL {number(each.kl)}{each.top and f' → {each.top}'}",
-            text=signed(each.total),
-        )
-        for row, each in zip(part_maps.outcome_rows(changes), changes, strict=True)
+        replace(row, label=f"{each.name}\nKL {nats(each.kl)}{each.top and f' → {each.top}'}", text=total)
+        for row, each, total in zip(part_maps.outcome_rows(changes), changes, totals, strict=True)
     ]
     return bar_list.rows(
         listed,

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import CellAxis, CellMap, Column, Table, cell_map, row_table
 from headlight.app.figures.colours import LEAST_EFFECT
-from headlight.app.parts.labels import quoted
+from headlight.app.parts.labels import nats, quoted
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection import Selection
 from headlight.model.attention.residual import stream_change
@@ -98,7 +98,7 @@ def of_output(before: Run, after: Run) -> dict[str, str]:
     moved = float(kl_divergence(before.next_logits, after.next_logits[None], before.cfg.multi_label).values[0])
     return {
         f"Most likely {'label' if before.label_names else 'next token'}": " → ".join(map(_likeliest, (before, after))),
-        "KL(before ‖ after)": f"{moved:.3g} nats",
+        "KL(before ‖ after)": f"{nats(moved)} nats",
     }
 
 

@@ -8,7 +8,7 @@ from headlight.app.frame import notices
 from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.feature_view import FeatureView, find
 from headlight.app.parts import needs, options, tables
-from headlight.app.parts.labels import number, quoted
+from headlight.app.parts.labels import nats, number, quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import title_row
 from headlight.app.runs import dictionaries, models
@@ -97,7 +97,7 @@ def worth(view: FeatureView) -> list[str]:
             f"explained variance {value['explained variance']:.1%}",
             f"{value['active features']:.1f} active features per token",
             *([f"loss {number(loss)} → {number(put)} nats with the dictionary spliced in"] if loss == loss else []),
-            f"KL {number(value['KL with the dictionary in place'])} nats",
+            f"KL {nats(value['KL with the dictionary in place'])} nats",
         ]
         lines.append(f"{'' if view.comparison.b is None else f'{side}: '}{'; '.join(parts)}".replace("-", "−"))
     return lines

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.app.parts.labels import isolated, percent, quoted, quoted_word
+from headlight.app.parts.labels import isolated, nats, percent, quoted, quoted_word
 
 
 @pytest.mark.parametrize("label", ["ت", "␣م", "5 ␣שלום", "۱ ا", "١"])
@@ -31,3 +31,18 @@ def test_a_word_in_a_sentence_stands_without_its_space(label: str, word: str) ->
 )
 def test_a_small_share_does_not_read_as_zero(share: float, decimals: int, text: str) -> None:
     assert percent(share, decimals) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.974e-06, "< 0.001"),
+        (0.0, "< 0.001"),
+        (-2e-5, "> −0.001"),
+        (0.0367, "0.0367"),
+        (1.0371, "1.04"),
+        (-0.5, "−0.5"),
+    ],
+)
+def test_a_divergence_has_three_digits_and_no_row_of_zeros(value: float, text: str) -> None:
+    assert nats(value) == text
