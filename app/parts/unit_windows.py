@@ -32,7 +32,7 @@ BUCKETS = {
     2: "Second quarter",
     1: "Where it is least active",
 }
-NONE = "No scan of this model has recorded it. Create one with {}; it appears here once it is in the models folder."
+NONE = "No scan of this model has recorded it. It appears here once a scan that records it is in the models folder:"
 
 
 def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: str = "") -> None:
@@ -48,7 +48,8 @@ def draw(run: Run, slug: str, kind: str, layer: int, index: int, *, dictionary: 
         watched = ["--neurons"] if kind == "neurons" else ["--features", dictionary]
         command = make("scan", *watched, MODEL=models.opened_by(run.source), CORPUS="texts.jsonl")
         with st.container(key=f"headlight-said-{kind}"):
-            st.text(NONE.format(command))
+            st.text(NONE)
+            st.code(command, "bash")
         return
     with st.container(key=f"headlight-said-{kind}"):
         st.text(_said(tree, dashboard))

@@ -50,10 +50,9 @@ def _say_whose(view: ScanView, comparison: Comparison) -> None:
     """Note that the scan is of another model than the page's, for which there is no scan."""
     if not view.own and not selection.current().scan:
         command = make("scan", MODEL=models.opened_by(comparison.a.source), CORPUS=CORPUS)
-        st.text(
-            f"No corpus scan for {comparison.a.source.name} yet; showing {plots.called(view.a.model_name)}'s. Create "
-            f"one with: {command}"
-        )
+        other = plots.called(view.a.model_name)
+        st.text(f"No corpus scan for {comparison.a.source.name} yet; showing {other}'s. Create one:")
+        st.code(command, "bash")
 
 
 def is_open() -> bool:

@@ -25,7 +25,7 @@ from headlight.model.runs.comparison import Comparison
 
 UNIT, WHAT = "nats", "KL(final ‖ layer)"
 LOOKS: dict[Kind, Look] = {"logit": ("grey", "solid"), "tuned": ("blue", "solid"), "jacobian": ("teal", "solid")}
-NONE = "No tuned or Jacobian lens found for {}. Fit both with {}, or open a published one by its folder or hub name."
+NONE = "No tuned or Jacobian lens found for {}. Open a published one by its folder or hub name, or fit both:"
 Values = Float[np.ndarray, " layer"]
 
 
@@ -48,7 +48,8 @@ def draw(comparison: Comparison, by: Mapping[str, Lens], is_read: bool) -> None:
                     charts.alone([[plot]], f"{plot.title}, by layer", f"divergence{number}{plot.title}")
     for run in {run.source.name: run for run in comparison.runs}.values():
         if len(lenses_of(run, by["A" if run is comparison.a else "B"])) == 1:
-            st.text(NONE.format(run.source.name, make("fit-lens", MODEL=models.opened_by(run.source))))
+            st.text(NONE.format(run.source.name))
+            st.code(make("fit-lens", MODEL=models.opened_by(run.source)), "bash")
 
 
 def rows(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> charts.Rows:
@@ -88,4 +89,7 @@ def _plot(comparison: Comparison, title: str, lines: Mapping[str, Values]) -> Pl
         lens, _, side = name.partition(", ")
         looks[name] = (by_title[lens][0], "dash" if side == "B" else "solid")
     filled = {name: tables.filled(values, len(comparison.layer_labels)) for name, values in lines.items()}
-    return plots.lines(filled, comparison.layer_labels, title=title, unit=UNIT, what="KL", looks=looks)
+    alone = next(iter(lines)) if len(lines) == 1 else ""  # of which the title says what it is
+    if alone:
+        title, filled, looks = f"{title}, {alone}", {"": filled[alone]}, {"": looks[alone]}
+    return plots.lines(filled, comparison.layer_labels, title=title, unit=UNIT, what="KL", alone=alone, looks=looks)

@@ -73,4 +73,4 @@ def test_a_window_opens_as_the_prompt_with_its_peak_chosen(run_of_mini: Run, mon
 def test_without_a_scan_the_command_is_said(run: Run) -> None:
     at = page("mlp", Comparison(run), neuron=(1, 7))
     assert not at.exception
-    assert any("ARGS=--neurons" in each.value for each in at.text)
+    assert any("ARGS=--neurons" in each.value for each in at.code)
