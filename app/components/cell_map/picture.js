@@ -10,7 +10,7 @@ const ROW = 20; // CSS pixels
 const WIDEST_COLUMN = 74;
 const GAPS_FROM = 6; // narrower cells touch each other
 const NUMBERS_FROM = 24;
-const [LEVEL_FROM, LABEL_MARGIN] = [48, 6]; // in wide columns a long label is cut rather than upright
+const [LEVEL_FROM, LABEL_MARGIN] = [64, 6]; // in wide columns a long token is cut rather than upright
 const AXIS_NAME_ROOM = 18;
 const LEVEL_LABELS_ROOM = 20;
 const TALL = 16; // rows from which on the columns are named above too
@@ -142,7 +142,8 @@ class MapPicture {
     const room = Math.min(width - left - 2, this.across * WIDEST_COLUMN) * devicePixelRatio;
     const wide = crispSize(this.across, Math.floor(room)) / devicePixelRatio;
     this.pitch = wide / this.across;
-    this.isLevel = this.pitch >= LEVEL_FROM || textWidth(context, this.acrossAxis.labels) <= this.pitch - LABEL_MARGIN;
+    const hasRoom = this.columns.numbered && this.pitch >= LEVEL_FROM;
+    this.isLevel = hasRoom || textWidth(context, this.acrossAxis.labels) <= this.pitch - LABEL_MARGIN;
     const below = this.isLevel ? LEVEL_LABELS_ROOM : widest(this.acrossAxis.labels) + 2 * LABEL_GAP;
     this.namesAbove = this.down < TALL ? 0 : below;
     const [top, height] = [AXIS_NAME_ROOM + this.namesAbove, this.down * ROW];

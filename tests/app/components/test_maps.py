@@ -175,12 +175,12 @@ def test_a_cell_is_chosen_by_click_and_by_key_but_none_without_a_number(page: Pa
 
 
 def test_a_deep_model_s_columns_are_named_above_too(browser: Browser, address: str) -> None:
-    """The same names as below the last row, level (cut in wide columns) or turned, by the number of their pixels."""
+    """The same names as below the last row, level where all have room or else turned, by the number of their pixels."""
     page = browser.new_page()
     page.goto(f"{address}&deep=1")
     expect(page.locator(".stage")).to_have_count(3)
     expect(page.locator(".tick").last).to_be_visible(timeout=FIRST_DRAWING)
-    for place, is_turned in enumerate([False, False, True]):
+    for place, is_turned in enumerate([False, True, True]):
         stage = picture(page, place)
         height = int(stage.evaluate("stage => stage.firstChild.height"))
         room = (height - ABOVE - ROW * DEEP) // 2
