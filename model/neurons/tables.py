@@ -170,8 +170,8 @@ def strip_of(comparison: Comparison, neuron: Neuron) -> dict[str, Measure]:
 def composed_of(run: Run, neuron: Neuron) -> list[tuple[str, tuple[int, int], float]]:
     """Composition of each head with a neuron: the head and the score, the highest first."""
     composed = neuron_composition(run, neuron)
-    named = {f"writes what its {name} reads": measure for name, measure in composed.writers.items()}
-    named |= {f"its {through} reads what it writes": measure for through, measure in composed.readers.items()}
+    named = {f"writes to its {name}": measure for name, measure in composed.writers.items()}
+    named |= {f"reads it by {through}": measure for through, measure in composed.readers.items()}
     rows = [
         (how, (layer, head), score) for how, measure in named.items() for (layer, head), score in finite(measure.values)
     ]

@@ -193,7 +193,7 @@ class RowTable {
 
   /** @param {TableColumn} column @param {TableCell} cell */
   text({ decimals, signed, after }, cell) {
-    if (typeof cell !== "number") return Array.isArray(cell) ? cell.join("  ") : (cell ?? "–");
+    if (typeof cell !== "number") return Array.isArray(cell) ? cell.join("  ") : shortLabel(cell ?? "–", 1);
     const digits = cell.toFixed(decimals ?? 0);
     const isLost = cell !== 0 && Number(digits) === 0; // a number that is not zero does not read as zero
     return `${signed && cell > 0 ? "+" : ""}${isLost ? inDigits(cell, 2) : withMinus(digits)}${after}`;
@@ -240,7 +240,7 @@ class RowTable {
   /** @param {TableColumn} column @param {TableCell} value */
   cell(column, value) {
     const cell = element("td", column.isNumber ? "number" : "");
-    if (typeof value === "string") cell.append(...withHeadButtons(value));
+    if (typeof value === "string") cell.append(...withHeadButtons(shortLabel(value, 1)));
     else if (Array.isArray(value)) cell.append(...value.map((text) => element("span", "one", text)));
     else cell.textContent = this.text(column, value);
     for (const button of cell.querySelectorAll("button")) button.tabIndex = -1; // the keyboard is at the row

@@ -279,7 +279,8 @@ def _nearest(view: DirectionView) -> Table:
     tables_of = ((lens.title, view.tables.get(nearest_title(lens))) for lens in view.lenses)
     by_lens = {title: table for title, table in tables_of if table}
     if len(by_lens) < 2:
-        return next(iter(by_lens.values()), {})
+        table = next(iter(by_lens.values()), {})
+        return {name.replace(" (logits)", ""): cells for name, cells in table.items() if name != "rank"}
     token_columns = [
         (table[way], f"{way} ({title.removesuffix(' lens')})") for title, table in by_lens.items() for way in WAYS
     ]
