@@ -20,4 +20,4 @@ TITLE = "normalized logit difference (0 = A, 1 = B)"
 
 def drawn() -> CellMap:
     """The map of all heads."""
-    return CellMap(SHARES, *head_axes(SHARES.shape), title=TITLE, caption=CAPTION, scale="signed", ends=(0.0, 1.1))
+    return CellMap(SHARES, *head_axes(SHARES.shape), title=TITLE, scale="signed", ends=(0.0, 1.1))

@@ -104,8 +104,10 @@ def _refuse(comparison: Comparison, reason: str) -> None:
                     on_click=prompt_bar.open_example,
                     args=(example,),
                 )
-    with right, st.container(key="headlight-example"):
-        cell_map(example_map.drawn(), key=selection.widget_key("example"))
+    with right:
+        st.caption(plain(example_map.CAPTION))
+        with st.container(key="headlight-example"):
+            cell_map(example_map.drawn(), key=selection.widget_key("example"))
 
 
 def _options(comparison: Comparison) -> None:
@@ -197,7 +199,7 @@ def _say_difference(comparison: Comparison) -> None:
     target, distractor = comparison.a.outputs.labels([tokens.target, tokens.distractor])
     st.text(
         f"Logit difference ({quoted(target)} − {quoted(distractor)}) after {isolated(said_after(comparison, now))}:  "
-        f"A {number(runs.a)},  B {number(runs.b)}.  Normalized: 0 = A, 1 = B"
+        f"A\u00a0{number(runs.a)}, B\u00a0{number(runs.b)}. Normalized: 0\u00a0=\u00a0A, 1\u00a0=\u00a0B"
     )
     for line in filter(None, (said_of_cap(comparison.runs), *said_of_b(comparison, now))):
         st.caption(plain(line))
