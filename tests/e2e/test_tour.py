@@ -158,8 +158,16 @@ def test_the_first_minute_does_not_lie_over_a_link(newcomer: Driver, query: dict
 
 def test_its_button_begins_it_on_a_linked_page(newcomer: Driver) -> None:
     newcomer.open(prompt="A text that somebody has sent")
+    top = _top(newcomer)
     newcomer.page.get_by_role("button", name="Tour").click()
     expect(_minute(newcomer)).to_contain_text("24 tokens")
+    assert _top(newcomer) == top  # where it is mounted it takes no room
+
+
+def _top(driver: Driver) -> float:
+    box = driver.page.locator(".st-key-headlight-view").bounding_box()
+    assert box
+    return box["y"]
 
 
 def test_it_ends_where_another_run_or_page_is_looked_at(browser: Browser, server: str) -> None:
