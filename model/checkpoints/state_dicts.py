@@ -40,7 +40,9 @@ def read_tensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing, damaged or holds something else.
     """
-    return read_gguf(path) if is_gguf(path) else read_state_dict(path, shapes_only=shapes_only).tensors
+    if is_gguf(path):
+        return read_gguf(path, shapes_only=shapes_only)
+    return read_state_dict(path, shapes_only=shapes_only).tensors
 
 
 def read_state_dict(path: Path, *, shapes_only: bool = False) -> StateDict:

@@ -1,5 +1,6 @@
 """A GGUF file's tensors: floats as views of the mapped file, everything else quantised as it lies there."""
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -9,7 +10,9 @@ import torch
 from jaxtyping import Float32, UInt8
 from torch import Tensor
 
+from headlight.model.base.errors import CheckpointError
 from headlight.model.base.file_copies import mappable
+from headlight.model.base.files import reason
 from headlight.model.checkpoints.gguf.header import TensorPlace, package, read_header
 from headlight.model.compute.quantised import Quantised, Storage
 
@@ -17,18 +20,24 @@ FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F
 WHOLE = {"I8": torch.int8, "I16": torch.int16, "I32": torch.int32, "I64": torch.int64}
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
+def read_tensors(path: Path, *, shapes_only: bool = False) -> dict[str, Tensor]:
     """The tensors of a file by the names that they have in it.
 
+    A file that cannot be mapped is copied first (`file_copies`), except with `shapes_only`: the values of those tensors
+    must not be read.
+
     Raises:
-        CheckpointError: the file is damaged, or the package gguf is not installed.
+        CheckpointError: the file is damaged or cannot be read, or the package gguf is not installed.
     """
     header = read_header(path)
-    with mappable(path) as at:
-        mapped = cast(
-            torch.UntypedStorage,
-            torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size),
-        )
+    try:
+        with nullcontext(path) if shapes_only else mappable(path) as at:
+            mapped = cast(
+                torch.UntypedStorage,
+                torch.UntypedStorage.from_file(str(at), shared=False, nbytes=at.stat().st_size),
+            )
+    except OSError as error:
+        raise CheckpointError(f"{path.name} cannot be read ({reason(error, path)}).") from error
     return {name: _tensor(mapped, place) for name, place in header.tensors.items()}
 
 

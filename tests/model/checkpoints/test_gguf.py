@@ -1,5 +1,7 @@
 """GGUF files beside the models that they were made of, and beside transformers' own reading of them."""
 
+import errno
+import os
 import re
 import shutil
 import struct
@@ -31,6 +33,7 @@ from transformers import (
 from transformers.integrations.gguf import dequant
 
 from headlight.model import load
+from headlight.model.base import file_copies
 from headlight.model.base.errors import CheckpointError, ConfigError, TooLargeError
 from headlight.model.checkpoints.gguf.header import read_header
 from headlight.model.checkpoints.gguf.kinds import KINDS
@@ -355,6 +358,23 @@ def test_what_is_not_read_is_called_what_it_is(more: dict[str, Any], said: str, 
         path.write_bytes(path.read_bytes().replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0mamba", 1))
     with pytest.raises(CheckpointError, match=said):
         load(path)
+
+
+def test_a_file_that_cannot_be_copied_is_refused_in_words_and_estimated_without_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that may write no more had an error of its own in the place of the page."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    write_gguf(tmp_path / "x.gguf", "llama", noisy("llama"))
+    expected = str(estimate(tmp_path / "x.gguf"))
+    monkeypatch.setattr(file_copies, "_copies", True)
+    monkeypatch.setattr(os, "sendfile", full)
+    with pytest.raises(CheckpointError, match=r"x\.gguf cannot be read .*File too large"):
+        load(tmp_path / "x.gguf")
+    assert str(estimate(tmp_path / "x.gguf")) == expected
 
 
 def test_the_package_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
