@@ -162,7 +162,7 @@ def test_bars_stand_at_their_layers_and_those_of_b_beside_them_hatched(both: Com
     page("residual", both, position=1)
     plot, shares = figure.plot("Component norms"), figure.plot("Share of the final stream")
     assert (plot.x.labels, plot.y.title, shares.y.title) == (LAYERS, "L2 norm", "share")
-    kinds = ("token embedding", "position embedding", "attention", "MLP")
+    kinds = ("token", "position", "attention", "MLP")
     bars = {bar["name"]: bar for bar in plot.traces}
     assert list(bars) == [f"{kind}, {side}" for kind in kinds for side in "AB"]
     assert [bar["marker"]["pattern"]["shape"] for bar in plot.traces] == ["", "/"] * 4
@@ -172,13 +172,13 @@ def test_bars_stand_at_their_layers_and_those_of_b_beside_them_hatched(both: Com
             _, cache = run.model.run_with_cache(run.tokens[None])
         position = both.positions(run)[1]
         parts = {
-            "token embedding": [cache["embed"]],
-            "position embedding": [cache["pos_embed"]],
+            "token": [cache["embed"]],
+            "position": [cache["pos_embed"]],
             "attention": [cache["attn_out", layer] for layer in range(run.cfg.n_layers)],
             "MLP": [cache["mlp_out", layer] for layer in range(run.cfg.n_layers)],
         }
         for kind, written in parts.items():
-            first = 0 if kind.endswith("embedding") else 1
+            first = 0 if kind in ("token", "position") else 1
             expected = np.full(len(LAYERS), np.nan)
             expected[first : first + len(written)] = [float(part[0, position].norm()) for part in written]
             np.testing.assert_allclose(values(bars[f"{kind}, {side}"]), expected, rtol=1e-5)
@@ -211,13 +211,13 @@ def test_of_two_models_the_parts_that_only_one_has_stand_alone(figure: Figure) -
     shares = figure.plot("Share of the final stream")
     names = [bar["name"] for bar in shares.traces]
     assert names == [
-        *("token embedding, A", "token embedding, B", "position embedding, A"),
+        *("token, A", "token, B", "position, A"),
         *("attention, A", "attention, B", "MLP, A", "MLP, B"),
     ]
     own = {bar["name"]: values(bar) for bar in shares.traces}
     change = {bar["name"]: values(bar) for bar in figure.change("Share of the final stream").traces}
-    assert list(change) == ["token embedding", "position embedding", "attention", "MLP"]
-    np.testing.assert_array_equal(change.pop("position embedding"), -own["position embedding, A"])
+    assert list(change) == ["token", "position", "attention", "MLP"]
+    np.testing.assert_array_equal(change.pop("position"), -own["position, A"])
     for kind, numbers in change.items():
         np.testing.assert_allclose(numbers, own[f"{kind}, B"] - own[f"{kind}, A"], atol=1e-7)  # of shares in float32
 
