@@ -1,5 +1,6 @@
 """Which arrays and scripts travel: those that the browser does not hold, and none is taken as held that never left."""
 
+import zlib
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import streamlit
 
+from headlight.app.components.heading import _render
 from headlight.app.components.shared import mount as mounting
 from tests.unpacking import unpack
 
@@ -79,6 +81,13 @@ def test_one_in_a_form_gets_its_script_until_it_has_said_that_it_has_it(browser:
     assert _mount(browser, in_form=True) == list(ARRAYS)
     streamlit.session_state["map"] = {"value": {"epoch": 0, "value": None}, "script": "of the server before"}
     assert _mount(browser, in_form=True) == ALL
+
+
+def test_a_script_travels_compressed() -> None:
+    sent = _render.script
+    script = zlib.decompress(sent.tobytes()).decode()
+    assert "class Heading " in script
+    assert len(sent) < len(script) / 3
 
 
 def test_an_array_that_cannot_change_is_read_once_and_any_other_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

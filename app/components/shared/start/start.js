@@ -11,6 +11,14 @@ const fetchBytes = async (path) => {
 /** @type {WeakMap<HTMLElement, () => void>} */
 const ASKING = new WeakMap(); // what ends the asking for a script that is lost, by the component's element
 
+// The module of a script that was compressed by zlib.
+/** @param {Uint8Array<ArrayBuffer>} packed */
+async function importPacked(packed) {
+  const script = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const typed = await new Response(script, { headers: { "content-type": "text/javascript" } }).blob();
+  return import(URL.createObjectURL(typed));
+}
+
 /** @typedef {(name: string, value: any) => void} Say */
 /** @param {{ parentElement: HTMLElement, data: Uint8Array, setStateValue: Say, setTriggerValue: Say }} mounting */
 export default async function ({ parentElement, data, setStateValue, setTriggerValue, ...rest }) {
@@ -22,9 +30,7 @@ export default async function ({ parentElement, data, setStateValue, setTriggerV
       ASKING.set(parentElement, sayLost(setTriggerValue));
       return ASKING.get(parentElement);
     }
-    const bytes = /** @type {Uint8Array<ArrayBuffer>} */ (script.values);
-    const address = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
-    PAGE.scripts.set(header.script, import(address));
+    PAGE.scripts.set(header.script, importPacked(/** @type {Uint8Array<ArrayBuffer>} */ (script.values)));
   }
   const { default: mount, style } = await PAGE.scripts.get(header.script);
   if (header.confirms) setStateValue("script", header.script); // which a form keeps until it is submitted
