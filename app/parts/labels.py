@@ -105,7 +105,7 @@ def number(value: float) -> str:
 
 def nats(value: float) -> str:
     """Three digits of a divergence, or of a difference of two; one that hardly differs from zero only says so."""
-    if abs(value) < LEAST_NATS:
+    if 0 < abs(value) < LEAST_NATS:
         return f"< {LEAST_NATS:g}" if value >= 0 else f"> −{LEAST_NATS:g}"
     return f"{value:.3g}".replace("-", "−")
 

@@ -37,7 +37,7 @@ def test_a_small_share_does_not_read_as_zero(share: float, decimals: int, text: 
     ("value", "text"),
     [
         (1.974e-06, "< 0.001"),
-        (0.0, "< 0.001"),
+        (0.0, "0"),
         (-2e-5, "> −0.001"),
         (0.0367, "0.0367"),
         (1.0371, "1.04"),

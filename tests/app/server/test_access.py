@@ -1,6 +1,7 @@
 """Servers that ask for a token, or for the user whom a proxy names: over HTTP and over the websocket of a session."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -82,7 +83,8 @@ def _status(peer: str, **headers: str) -> int:
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "client": (peer, 1), "headers": raw}
     asked = Forwarded(Access(PlainTextResponse("in")))(scope | {"scheme": "http"}, None, send)  # type: ignore[arg-type]
-    asyncio.run(asked)
+    with ThreadPoolExecutor(1) as other:  # in this thread a browser's test may have a loop of its own
+        other.submit(asyncio.run, asked).result()
     return int(said[0]["status"])
 
 
