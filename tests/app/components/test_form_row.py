@@ -11,7 +11,7 @@ from tests.app.components.options import LABELS, OFFERED
 PAGE = "form_page.py"
 BEGUN: dict[str, Any] = {"model": "small", "bos": True, "beams": 4, "epoch": 0}
 OWN = "~/models/my own"
-SCRIPT = 50_000  # bytes, of which its script has more
+SCRIPT = 20_000  # bytes, of which its script has more, compressed as it is sent
 
 
 @pytest.fixture
