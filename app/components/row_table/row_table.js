@@ -240,7 +240,7 @@ class RowTable {
   /** @param {TableColumn} column @param {TableCell} value */
   cell(column, value) {
     const cell = element("td", column.isNumber ? "number" : "");
-    if (typeof value === "string") cell.append(...withHeadButtons(shortLabel(value, 1)));
+    if (typeof value === "string") cell.append(...withHeadButtons(this.text(column, value)));
     else if (Array.isArray(value)) cell.append(...value.map((text) => element("span", "one", text)));
     else cell.textContent = this.text(column, value);
     for (const button of cell.querySelectorAll("button")) button.tabIndex = -1; // the keyboard is at the row
