@@ -221,8 +221,7 @@ class Heads {
 
   /** @param {Hovered | null} cell */
   mark(cell) {
-    const places = (/** @type {number | null} */ place) => (place === null ? [] : [place]);
-    this.hovered = cell && { queries: places(cell.query), keys: places(cell.key) };
+    this.hovered = cell && marksOf(cell);
     this.drawMarks();
   }
 

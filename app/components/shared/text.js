@@ -57,6 +57,13 @@ const axesOf = ({ labels, presence, first, step, columns }) => {
   return { query: axis, key: columns ?? axis };
 };
 
+// What is pointed at, as what is pinned.
+/** @type {(hovered: Hovered) => Marks} */
+const marksOf = ({ query, key }) => {
+  const places = (/** @type {number | null} */ place) => (place === null ? [] : [place]);
+  return { queries: places(query), keys: places(key) };
+};
+
 /** @type {(pin: Marks, axes: Axes) => boolean} */
 const pinFits = ({ queries, keys }, { query, key }) =>
   queries.every((place) => place < query.labels.length) && keys.every((place) => place < key.labels.length);

@@ -25,9 +25,9 @@ const DIRECTIONS = ["from", "to"];
 /** @implements {Component} */
 class TokenStrip {
   listeners = {
-    hover: (/** @type {Hovered | null} */ cell) => this.mark(cell),
+    hover: (/** @type {Hovered | null} */ cell) => this.mark(this.own(cell && marksOf(cell)) && cell),
     pin: (/** @type {Pin | null} */ pin) => {
-      this.setPin(pin);
+      this.setPin(this.own(pin));
       if (pin) this.reveal();
     },
     plain: (/** @type {boolean} */ isPlain) => {
@@ -137,8 +137,13 @@ class TokenStrip {
 
   // The pin is the group's; Python gives this component no value.
   setValue() {
-    const pin = this.view.link.latest("pin");
-    this.setPin(pin && pinFits(pin, this.axes) ? pin : null);
+    this.setPin(this.own(this.view.link.latest("pin")));
+  }
+
+  // Of these tokens: the group's may be the next text's already, of which this component hears later.
+  /** @param {Marks | null} marks */
+  own(marks) {
+    return marks && pinFits(marks, this.axes) ? marks : null;
   }
 
   /** @param {Theme} theme */

@@ -41,7 +41,10 @@ else:
     panels = [compared.panel(head, compare="b" in query) for head in range(count)]
     if "pair" in query:
         panels = [HeadPanel(compared.pattern("a", 0), compared.pattern("a", 1))]
-token_strip(TokenStrip(axis, panels[-1 if more else 0], **options), key="strip", group="heads")
+shown = TokenStrip(axis, panels[-1 if more else 0], **options)
+if "earlier" in query:  # as where the strip has not heard yet of the text that the heads have
+    shown = TokenStrip(compared.AXIS, compared.panel(0, compare=False), **options)
+token_strip(shown, key="strip", group="heads")
 large = HeadPanels(panels, axis, own_scale="own" in query, **options)
 pin = heads(large, pinned=None, epoch=0, key="heads", group="heads")
 st.text(f"pinned {pin}")

@@ -35,6 +35,19 @@ def test_pinned_tokens_are_summed_in_strip_and_heads(open_heads: Open) -> None:
     expect(page.get_by_text("pinned Pin(queries=(), keys=(6,))")).to_be_visible()
 
 
+def test_a_text_that_has_not_heard_of_the_next_one_takes_no_pin_of_it(open_heads: Open) -> None:
+    """Components hear of a run one after the other, so that heads can pin what the strip does not have yet."""
+    page = open_heads("heads=1&size=12&earlier")
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    click_at(page, 0, N_PLACES + 3, N_PLACES + 1, 12)
+    expect(page.get_by_text(f"pinned Pin(queries=({N_PLACES + 3},), keys=({N_PLACES + 1},))")).to_be_visible()
+    expect(page.locator(".chip.pinned")).to_have_count(0)
+    click_at(page, 0, 2, 1, 12)
+    expect(page.locator(".chip.pinned")).to_have_count(2)
+    assert wrong == []
+
+
 def test_scores_of_several_tokens_are_averaged_in_a_b_and_the_difference(open_heads: Open) -> None:
     page = open_heads("b=1&heads=1&show=score")
     chips = page.locator(".line").nth(2).locator(".chip")
