@@ -12,7 +12,7 @@ PATCHING = next(view for view in VIEWS if view.slug == "patching")
 A = "When Mary and John went to the shop, John gave a drink to"
 B = "When Mary and John went to the shop, Mary gave a drink to"
 
-# Between two questions of a test the work may end: what its page says while it is done is read, and Stop pressed, at once.
+# The work may end between two questions of a test: what its page says meanwhile is read, and Stop pressed, at once.
 STOPPED = """() => {
   const button = document.querySelector("[class*='st-key-headlight-stop_'] button");
   const page = document.querySelector("[data-testid=stMain]").innerText;

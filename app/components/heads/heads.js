@@ -145,9 +145,7 @@ class Heads {
   /** @param {PinValue | null} pinned */
   setValue(pinned) {
     this.resting = this.view.link.latest("resting");
-    const [queries, keys] = pinned ?? [[], []];
-    const fits = pinned !== null && pinFits({ queries, keys }, this.axes);
-    this.pinned = fits ? { queries, keys } : null;
+    this.pinned = ownMarks(pinned && { queries: pinned[0], keys: pinned[1] }, this.axes);
     this.view.link.send("pin", this.pinned);
     this.mark(null);
     this.watch();

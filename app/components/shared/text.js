@@ -64,9 +64,12 @@ const marksOf = ({ query, key }) => {
   return { queries: places(query), keys: places(key) };
 };
 
-/** @type {(pin: Marks, axes: Axes) => boolean} */
-const pinFits = ({ queries, keys }, { query, key }) =>
-  queries.every((place) => place < query.labels.length) && keys.every((place) => place < key.labels.length);
+// Marks that are of these tokens: a group's may be the next text's already, of which not all of it have heard.
+/** @type {(marks: Marks | null, axes: Axes | undefined) => Marks | null} */
+const ownMarks = (marks, axes) => {
+  const fits = (/** @type {number[]} */ places, /** @type {Axis} */ { labels }) => places.every((place) => place < labels.length);
+  return marks && axes && fits(marks.queries, axes.query) && fits(marks.keys, axes.key) ? marks : null;
+};
 
 // A tooltip's row for one token of the axis.
 /** @type {(side: Side, place: number, axis: Axis) => TooltipRow} */

@@ -25,9 +25,9 @@ const DIRECTIONS = ["from", "to"];
 /** @implements {Component} */
 class TokenStrip {
   listeners = {
-    hover: (/** @type {Hovered | null} */ cell) => this.mark(this.own(cell && marksOf(cell)) && cell),
+    hover: (/** @type {Hovered | null} */ cell) => this.mark(ownMarks(cell && marksOf(cell), this.axes) && cell),
     pin: (/** @type {Pin | null} */ pin) => {
-      this.setPin(this.own(pin));
+      this.setPin(ownMarks(pin, this.axes));
       if (pin) this.reveal();
     },
     plain: (/** @type {boolean} */ isPlain) => {
@@ -137,13 +137,7 @@ class TokenStrip {
 
   // The pin is the group's; Python gives this component no value.
   setValue() {
-    this.setPin(this.own(this.view.link.latest("pin")));
-  }
-
-  // Of these tokens: the group's may be the next text's already, of which this component hears later.
-  /** @param {Marks | null} marks */
-  own(marks) {
-    return marks && pinFits(marks, this.axes) ? marks : null;
+    this.setPin(ownMarks(this.view.link.latest("pin"), this.axes));
   }
 
   /** @param {Theme} theme */
