@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-from jaxtyping import Float, Float32
-
 from headlight.app import selection
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import labels
-from headlight.app.parts.first_heads import SPREAD
 from headlight.app.parts.labels import quoted_word
+from headlight.app.parts.looking import Row, moved, sentence
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.attention.axis import Axis
@@ -20,7 +17,6 @@ from headlight.model.runs.head import attend
 from headlight.model.runs.run import Run
 from headlight.model.text.conversation import Conversation
 
-LEAST_CHANGE = 0.005  # of a weight: less is 0.00 in the sentence
 HOW = "{quantity} of {head}{origin}. Point at another token to look from there."
 
 
@@ -78,47 +74,15 @@ def answer_start(run: Run) -> int | None:
     return len(run.tokens) - 1
 
 
-def _row(run: Run, head: Head, query: int) -> Float32[np.ndarray, " key"]:
+def _row(run: Run, head: Head, query: int) -> Row:
     return attend(run, *head, range(query, query + 1)).pattern[0].numpy()
 
 
-def _change(comparison: Comparison, head: Head, axis: Axis, here: str, rows: Sequence[Float32[np.ndarray, "_"]]) -> str:
+def _change(comparison: Comparison, head: Head, axis: Axis, here: str, rows: Sequence[Row]) -> str:
     """What `moved` says of the head's rows in both runs, from the token `here`."""
-    on_axis = [
-        [(0.0, "") if at is None else (float(row[at]), quoted_word(run.labels[at], at)) for at in own]
-        for run, row, own in zip(comparison.runs, rows, axis.positions, strict=True)
-    ]
-    a, b = (np.array([weight for weight, _ in side]) for side in on_axis)
-    words = [[word for _, word in side] for side in on_axis]
     ablates = any(isinstance(edit, AblateHeads) and head in edit.heads for edit in comparison.runs[-1].edits)
-    return moved(f"{head_name(head)}{', ablated in B' if ablates else ''}", here, words, a, b)
-
-
-def moved(
-    name: str,
-    here: str,
-    words: Sequence[Sequence[str]],
-    a: Float[np.ndarray, " place"],
-    b: Float[np.ndarray, " place"],
-) -> str:
-    """Which token a head looks at less in B than in A, and which more.
-
-    Args:
-        name: what the head is called, and whether B ablates it, which leaves its own weights as they are.
-        here: the token that looks.
-        words: the tokens of A and those of B at each place.
-        a: A's weights to each place, 0 where it has no token.
-        b: those of B.
-    """
-    looks = (("less", words[0], a - b), ("more", words[1], b - a))
-    moves = [
-        f"{how} at {side[at]} ({a[at]:.2f} → {b[at]:.2f})"
-        for how, side, change in looks
-        if change[at := int(change.argmax())] >= LEAST_CHANGE
-    ]
-    if not moves:
-        return f"{here} looks alike in A and in B (head {name})."
-    return f"In B {here} looks {' and '.join(moves)} than in A (head {name})."
+    sides = [(run.labels, row) for run, row in zip(comparison.runs, rows, strict=True)]
+    return moved(f"{head_name(head)}{', ablated in B' if ablates else ''}", here, sides, axis.positions)
 
 
 def looked_from(axis: Axis, chosen: Selection) -> int | None:
@@ -137,63 +101,3 @@ def predicted(run: Run) -> int | None:
 def prediction(run: Run, token: int) -> tuple[str, str]:
     """A next token's label and its probability."""
     return run.outputs.labels([token])[0], labels.percent(float(run.next_logits.softmax(-1)[token]))
-
-
-def sentence(
-    name: str,
-    words: Sequence[str],
-    tokens: Sequence[int],
-    row: Float32[np.ndarray, " key"],
-    query: int,
-    sinks: Sequence[int] = (),
-    where: str = "",
-) -> str:
-    """Where a token looks in a head, by its largest weight: what kind of token that is, in the prompt's own words.
-
-    The words come first: what a head is called says nothing to whom the page is new.
-
-    Args:
-        name: what the head is called.
-        words: the tokens as they are shown.
-        tokens: their ids.
-        row: the head's weights from the query to each key, NaN where it cannot look.
-        query: the token that looks.
-        sinks: tokens other than the first on which many heads rest.
-        where: what is said of the query behind its name.
-    """
-    key = int(np.nanargmax(row))
-    here, there = (quoted_word(words[place], place) for place in (query, key))
-    return f"{here}{where} {_looks_at(key, here, there, tokens, row, query, sinks)} (head {name}, {row[key]:.2f})."
-
-
-def _looks_at(
-    key: int,
-    here: str,
-    there: str,
-    tokens: Sequence[int],
-    row: Float32[np.ndarray, " key"],
-    query: int,
-    sinks: Sequence[int],
-) -> str:
-    if row[key] < SPREAD:
-        return f"spreads its attention over about {_effective_number(row)} tokens, the largest weight on {there}"
-    if key in sinks and key != query:
-        return f"rests on {there}, as many heads do"
-    if 0 < key <= query and tokens[key - 1] == tokens[query]:
-        return f"looks at {there}, which came after the earlier {here}"
-    if key == query:
-        return "looks at itself"
-    if tokens[key] == tokens[query]:
-        return f"looks at {'the earlier' if key < query else 'a later'} {there}"
-    if key == 0:
-        return "rests on the first token"
-    if key == query - 1:
-        return f"looks at the token before it, {there}"
-    distance = abs(query - key)
-    return f"looks at {there}, {distance} token{'' if distance == 1 else 's'} {'back' if key < query else 'on'}"
-
-
-def _effective_number(row: Float32[np.ndarray, " key"]) -> int:
-    """Number of tokens that, looked at alike, would have the row's entropy."""
-    weights = row[row > 0]
-    return round(float(np.exp(-(weights * np.log(weights)).sum())))

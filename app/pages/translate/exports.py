@@ -20,6 +20,7 @@ from headlight.app.pages.translate.explaining import (
     side_of,
     total_name,
 )
+from headlight.app.pages.translate.finding import finding
 from headlight.app.pages.translate.heads import FIRST_HEADS, chosen_of, panel, thumbnails, token_axes
 from headlight.app.pages.translate.view import ATTENDS
 from headlight.app.parts import part_maps
@@ -167,9 +168,10 @@ def drawings(translations: Translations, chosen: Selection) -> Drawings:
         root=chosen.scale == "sqrt",
         own_scale=chosen.own_scale,
     )
-    explained, finding = _explained(translations, chosen)
+    explained, said = _explained(translations, chosen)
     rows_drawn = [[openable], *patterns, *explained]
-    return Drawings(f"Attention, {ATTENDS[attends]},", translations, rows_drawn, finding=finding)
+    said = said or finding(translations, heads[0], chosen)
+    return Drawings(f"Attention, {ATTENDS[attends]},", translations, rows_drawn, finding=said)
 
 
 def _explained(translations: Translations, chosen: Selection) -> tuple[list[list[Drawing]], str]:
@@ -180,8 +182,8 @@ def _explained(translations: Translations, chosen: Selection) -> tuple[list[list
     sides = explain_translations(translations, question)[0]
     shown = side_of(translations, chosen, sides)
     columns = [_explained_side(translations, question, sides, side) for side in compared(sides, score_matrix)]
-    finding = explaining.finding(sides, shown) if is_there(sides, shown) else ""
-    return [list(row) for row in zip(*columns, strict=True)], finding
+    said = explaining.finding(sides, shown) if is_there(sides, shown) else ""
+    return [list(row) for row in zip(*columns, strict=True)], said
 
 
 def _explained_side(

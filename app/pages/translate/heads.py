@@ -16,6 +16,7 @@ from headlight.app.components import (
     heads,
     token_strip,
 )
+from headlight.app.pages.translate import finding
 from headlight.app.pages.translate.choices import Choices
 from headlight.app.parts import grid, options
 from headlight.app.parts.parts import heading, title_row
@@ -60,8 +61,10 @@ def pictures(translations: Translations) -> None:
         panels = [panel(translations, head, own.attends, own.rows) for head in chosen]
         _heads(panels, rows, across, group)
     with strip:
-        key = selection.widget_key(f"strip.{own.attends}")
-        token_strip(TokenStrip(rows, panels[0], columns=across, scale=now.scale), key=key, group=group)
+        finding.draw(translations, chosen[0])
+        caption = finding.CAPTION.format(head=head_name(chosen[0]))
+        shown = TokenStrip(rows, panels[0], columns=across, scale=now.scale, caption=caption)
+        token_strip(shown, key=selection.widget_key(f"strip.{own.attends}"), group=group)
 
 
 def _grid(translations: Translations, group: str) -> tuple[Head, ...]:
