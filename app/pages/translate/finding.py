@@ -13,6 +13,7 @@ from headlight.app.parts.looking import Row, moved, sentence, spreads
 from headlight.app.parts.parts import heading
 from headlight.app.selection import Selection
 from headlight.model.decoding.translations import Translations
+from headlight.model.measure.difference import Side
 from headlight.model.runs.edits import Head, head_name
 
 CAPTION = "Attention weight of {head}. Point at a token to see where it looks."
@@ -25,10 +26,7 @@ def draw(translations: Translations, head: Head) -> None:
 
 
 def finding(translations: Translations, head: Head, chosen: Selection) -> str:
-    """Where the head looks in A, or what it looks at less and more in B; nothing where A lacks the pinned token.
-
-    Where none is pinned it is the token that changes most in B, or that reaches farthest across the texts, or the last.
-    """
+    """Where the head looks in A, or what it looks at less and more in B; nothing where A lacks the pinned token."""
     own, name = chosen.choices_of(Choices), head_name(head)
     crosses = own.attends == "cross"
     each = [Translations(side) for side in translations.sides.values()]  # on its own axes
@@ -37,13 +35,7 @@ def finding(translations: Translations, head: Head, chosen: Selection) -> str:
         return ""
     labels = [[axis.labels for axis in side.axes(own.attends, own.rows)] for side in each]
     down, across = translations.axes(own.attends, own.rows)
-    if len(own.pair_queries) == 1:
-        place = own.pair_queries[0]
-    elif translations.b is not None:
-        change = translations.cells("difference", own.attends, own.rows)[head].nan_to_num()
-        place = int(change.abs().sum(-1).argmax())
-    else:
-        place = farthest(cells[0]) if crosses else len(cells[0]) - 1
+    place = own.pair_queries[0] if len(own.pair_queries) == 1 else _most_to_say(translations, head, own)
     query, in_b = down.positions[0][place], down.positions[-1][place]
     if query is None:
         return ""
@@ -59,6 +51,15 @@ def finding(translations: Translations, head: Head, chosen: Selection) -> str:
         tokens = translations.a.source_tokens.tolist() if own.attends == "encoder" else translations.a.read
         said = sentence(name, queries, tokens, cells[0][query], query)
     return said if translations.b is None else f"A: {said}"
+
+
+def _most_to_say(translations: Translations, head: Head, own: Choices) -> int:
+    """The place of the token that changes most in B, or that reaches farthest across the texts, or of the last."""
+    side: Side = "a" if translations.b is None else "difference"
+    cells = np.nan_to_num(translations.cells(side, own.attends, own.rows)[head].numpy())
+    if side == "difference":
+        return int(abs(cells).sum(-1).argmax())
+    return farthest(cells) if own.attends == "cross" else len(cells) - 1
 
 
 def farthest(cells: Float32[np.ndarray, "query key"]) -> int:

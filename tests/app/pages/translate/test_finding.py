@@ -1,7 +1,6 @@
 """The page's heading: where a head looks from a token of the target, held against the library's own patterns."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def test_a_token_that_singles_out_none_spreads_and_is_not_the_farthest() -> None
 
 
 def test_the_shipped_translator_reaches_for_the_verb_at_the_end() -> None:
-    """As transformers' class says it of the same weights, in test_shipped: here the place and the weight of one row."""
+    """The words, their distance and the weight, each looked up by itself."""
     chosen = Selection(source=SOURCE)
     both = translations.for_selection(chosen)
     said = finding(both, (1, 0), chosen)
@@ -85,5 +84,5 @@ def test_a_pinned_token_that_a_lacks_has_no_sentence() -> None:
     only_b = down.positions[0].index(None)
     assert finding(both, (1, 0), chosen.updated(Choices, pair_queries=(only_b,))) == ""
     only_a = down.positions[1].index(None)
-    said = finding(both, (1, 0), replace(chosen).updated(Choices, pair_queries=(only_a,)))
+    said = finding(both, (1, 0), chosen.updated(Choices, pair_queries=(only_a,)))
     assert said.startswith("A: “")
