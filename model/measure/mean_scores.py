@@ -49,16 +49,15 @@ class MeanScores:
         a query does not see have a huge negative score; those that none of the queries sees may be left out, and of
         the columns too.
         """
-        pooled = attention.pool_keys(scores, len(self._tokens), size)
-        shift = pooled.amax(-1, keepdim=True)
-        weights = torch.exp(scores.sub_(shift).clamp_(min=LEAST), out=self._like(scores))
-        total = weights.sum(-1)
+        scores.sub_(scores.amax(-1, keepdim=True)).clamp_(min=LEAST)
+        weights = torch.softmax(scores, -1, out=self._like(scores))
+        pooled = attention.pool_keys(weights, len(self._tokens), size)
         back = first_query - torch.arange(float(scores.shape[1]))  # from the first of the queries: little where near
-        distance = weights @ back / total + torch.arange(float(len(scores)))
-        entropy = total.log() - scores.mul_(weights).sum(-1) / total
+        distance = weights @ back + torch.arange(float(len(scores)))
+        entropy = -pooled.amax(-1).log() - scores.mul_(weights).sum(-1)  # the largest score is 0, its weight 1 / total
         cells = self._cells(first_query, *scores.shape).values()
-        of_cells = [(weights.take(each) / total[each // scores.shape[1]]).sum() for each in cells]
-        return (pooled - shift).exp_() / total[:, None], torch.stack([entropy.sum(), distance.sum(), *of_cells])
+        of_cells = [weights.take(each).sum() for each in cells]
+        return pooled, torch.stack([entropy.sum(), distance.sum(), *of_cells])
 
     def _like(self, scores: Float[Tensor, "query key"]) -> Float[Tensor, "query key"]:
         """Memory of the same shape, the same for all heads, so that it stays in the processor's cache."""
