@@ -170,7 +170,7 @@ def _with_means(question: CircuitQuestion) -> StudyPlan:
 
     def made() -> StudyPlan:
         with runs.turn():
-            return with_means(models.on_device(models.open_model(question.read.model)), plan(question))
+            return with_means(models.on_device(models.open_model(question.read.model)), plan(question), runs.HOST)
 
     return runs.keep(("circuit means", question), made)
 

@@ -119,7 +119,7 @@ def _with_means(question: ExperimentQuestion) -> Plan:
 
     def made() -> Plan:
         with runs.turn():
-            return with_means(models.on_device(models.open_model(question.read.model)), plan(question))
+            return with_means(models.on_device(models.open_model(question.read.model)), plan(question), runs.HOST)
 
     return runs.keep(("experiment means", question), made)
 

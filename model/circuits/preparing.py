@@ -14,7 +14,7 @@ from headlight.model.circuits.running import EdgeRuns, Writes
 from headlight.model.circuits.wiring import wiring
 from headlight.model.measure.alignment import Align
 from headlight.model.nn.cache import ActivationCache
-from headlight.model.nn.hooks import Collect
+from headlight.model.nn.hooks import Chain, Collect
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 from headlight.model.patching.means import AgainstMeans
@@ -23,6 +23,7 @@ from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
+from headlight.model.runs.host import HERE, Checks, Host
 from headlight.model.runs.linear import Behind, norm_behind
 from headlight.model.runs.run import Run
 
@@ -122,11 +123,11 @@ def streams_of(model: Transformer, cache: Mapping[str, Tensor]) -> Streams:
 
 
 @torch.no_grad()
-def activations(model: Transformer, tokens: Int[Tensor, "row pos"]) -> Mapping[str, Tensor]:
-    """What `writes_of` and `streams_of` are made of, of prompts of one length."""
+def activations(model: Transformer, tokens: Int[Tensor, "row pos"], host: Host = HERE) -> Mapping[str, Tensor]:
+    """What `writes_of` and `streams_of` are made of, of prompts of one length; the host may stop the pass."""
     parts = ["hook_resid_pre", "attn.hook_z", "hook_attn_out", *([] if model.cfg.attn_only else ["hook_mlp_out"])]
     keep = Collect([f"blocks.{layer}.{part}" for layer in range(model.cfg.n_layers) for part in parts])
-    model(tokens.to(model.embed.W_E.device), tap=keep, stop_at_layer=model.cfg.n_layers)
+    model(tokens.to(model.embed.W_E.device), tap=Chain(keep, Checks(host)), stop_at_layer=model.cfg.n_layers)
     return ActivationCache(keep.kept, model.cfg.n_layers)
 
 
@@ -157,13 +158,15 @@ def check_rows(rows: Sequence[TokenRow], baseline: Baseline) -> None:
         )
 
 
-def mean_writes(model: Transformer, batches: Sequence[Sequence[TokenRow]], baseline: Baseline) -> Means | None:
+def mean_writes(
+    model: Transformer, batches: Sequence[Sequence[TokenRow]], baseline: Baseline, host: Host = HERE
+) -> Means | None:
     """Each sender's mean write over the clean prompts and their positions, or over the prompts alone; None without."""
     if baseline not in ("mean", "mean_by_position"):
         return None
     total, count = torch.zeros(()), 0
     for rows in batches:
-        writes = writes_of(model, activations(model, torch.stack([row.clean for row in rows])))
+        writes = writes_of(model, activations(model, torch.stack([row.clean for row in rows]), host))
         writes = writes if baseline == "mean_by_position" else writes.sum(2, keepdim=True)
         total = total + writes.sum(0)
         count += len(rows) * (1 if baseline == "mean_by_position" else len(rows[0].clean))

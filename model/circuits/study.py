@@ -101,7 +101,7 @@ def study_circuit(
     """
     tokens = prompt_set if isinstance(prompt_set, TokenSet) else _in_tokens(model, prompt_set, bos)
     running = host.on_device(model)
-    plan = with_means(running, plan_study(running, tokens, settings or CircuitSettings()))
+    plan = with_means(running, plan_study(running, tokens, settings or CircuitSettings()), host)
     scores = score_rows(running, plan, plan.train, host)
     circuits = circuits_by_share(scores, SHARES, plan.settings.selection)
     evaluation = measure_rows(running, plan, circuits, plan.held_out, host)

@@ -114,11 +114,11 @@ def _check_size(cfg: TransformerConfig, settings: CircuitSettings, n_rows: int) 
         )
 
 
-def with_means(model: Transformer, plan: StudyPlan) -> StudyPlan:
-    """The plan with the means that its baseline needs."""
+def with_means(model: Transformer, plan: StudyPlan, host: Host = HERE) -> StudyPlan:
+    """The plan with the means that its baseline needs; the host may stop it."""
     prepared = PreparedSet(model, plan.train, "zero", plan.settings.metric)
     of_batches = list(batches(plan.train, prepared.at_most(plan.train)))
-    return replace(plan, means=mean_writes(model, of_batches, plan.settings.baseline))
+    return replace(plan, means=mean_writes(model, of_batches, plan.settings.baseline, host))
 
 
 def score_rows(model: Transformer, plan: StudyPlan, rows: Sequence[TokenRow], host: Host = HERE) -> EdgeScores:

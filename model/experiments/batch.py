@@ -18,7 +18,7 @@ from headlight.model.experiments.settings import HEAD_PARTS, MeasureKind, Part, 
 from headlight.model.nn.cache import ActivationCache, activation_name
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow, batches
-from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.host import HERE, Checks, Host
 from headlight.model.runs.run import Run, make_run
 
 MIB = 2**20
@@ -44,16 +44,15 @@ class BatchValues:
 
 
 def measure_batch(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host = HERE) -> BatchValues:
-    """Measure rows of one length; what the host raises when it checks, between some passes, stops it.
+    """Measure rows of one length; what the host raises when it checks, before each layer of a pass, stops it.
 
     Raises:
         InputError: the model has not what is measured, or too little memory is allowed.
     """
-    measure = _MEASURES.get(plan.settings.measure)
-    return _changed(model, rows, plan, host) if measure is None else measure(model, rows, plan)
+    return _MEASURES.get(plan.settings.measure, _changed)(model, rows, plan, host)
 
 
-def with_means(model: Transformer, plan: Plan) -> Plan:
+def with_means(model: Transformer, plan: Plan, host: Host = HERE) -> Plan:
     """The plan with the means that a mean ablation puts in: of every place, of every position, or over all.
 
     They are those of each position where all prompts have one length, and over all positions where they have not.
@@ -64,7 +63,7 @@ def with_means(model: Transformer, plan: Plan) -> Plan:
     part, sums, counts = settings.part, dict[int, Tensor](), dict[int, Tensor]()
     is_one_length = len({_n_pos(row, plan.base_side) for row in plan.rows}) == 1
     for rows in batches(plan.rows, settings.batch):
-        cache, _ = _prompts(model, rows, plan, plan.base_side).run([part])
+        cache, _ = _prompts(model, rows, plan, plan.base_side, host).run([part])
         for layer in range(model.cfg.n_layers):
             values = cache[part, layer]
             values = values.transpose(1, 2) if part == "pattern" else values  # [row, pos, ...]
@@ -89,10 +88,10 @@ def _changed(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Hos
     settings, cfg = plan.settings, model.cfg
     part: Part = "z" if settings.measure == "path" else settings.part
     side = plan.base_side
-    prompts = replace(_prompts(model, rows, plan, side), host=host)
+    prompts = _prompts(model, rows, plan, side, host)
     read = [settings.read] if settings.measure == "path" else []
     base, unchanged = prompts.run([*parts_needed(part, cfg), *read])
-    is_matched, other, changed = _other(model, rows, plan, part, base)
+    is_matched, other, changed = _other(model, rows, plan, part, base, host)
     where = plan.places.of_rows(rows, side)
     replaced = Replaced(prompts, part, base, other, where, is_by_place=plan.by_place and bool(plan.means))
     cells = cells_of(part, cfg, len(plan.places.labels) if plan.by_place else None)
@@ -109,7 +108,7 @@ def _changed(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Hos
 
 
 def _other(
-    model: Transformer, rows: Sequence[TokenRow], plan: Plan, part: Part, base: ActivationCache
+    model: Transformer, rows: Sequence[TokenRow], plan: Plan, part: Part, base: ActivationCache, host: Host
 ) -> tuple[Bool[Tensor, "row pos"], ActivationCache, Float[Tensor, " row"]]:
     """By what a part is replaced, at which positions that is known, and the metric of the run that it comes from."""
     settings, n_layers, nothing = plan.settings, model.cfg.n_layers, torch.full((len(rows),), torch.nan)
@@ -124,7 +123,7 @@ def _other(
             means = {name: mean.expand_as(base[name]) for name, mean in turned.items()}
         return everywhere, ActivationCache(means, n_layers), nothing
     source: Side = "corrupted" if plan.base_side == "clean" else "clean"
-    other, metric = _prompts(model, rows, plan, source).run([part])
+    other, metric = _prompts(model, rows, plan, source, host).run([part])
     is_matched, there = matched(rows, plan.base_side)
     if not rows[0].is_aligned:
         other = _aligned(names, base, other, is_matched, there, n_layers)
@@ -166,8 +165,8 @@ def _as_map(
     return by_head.masked_fill(~has[:, None, None], torch.nan)
 
 
-def _direct(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValues:
-    runs = [_run(model, tokens) for tokens in tokens_of(rows, plan.base_side)]
+def _direct(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host) -> BatchValues:
+    runs = [_run(model, tokens, host) for tokens in tokens_of(rows, plan.base_side)]
     effects = [row_effects(run, row) for run, row in zip(runs, rows, strict=True)]
     parts = [effect.components() for effect in effects]
     measured = torch.tensor([sum(values.values()) for values in parts], dtype=torch.float32)
@@ -199,13 +198,13 @@ def _by_place(run: Run, row: TokenRow, plan: Plan) -> Float[Tensor, "layer head 
     return torch.cat([values, effects[..., others].sum(-1, keepdim=True)], -1)
 
 
-def _run(model: Transformer, tokens: Tensor) -> Run:
+def _run(model: Transformer, tokens: Tensor, host: Host) -> Run:
     with torch.inference_mode():
-        return make_run(model, "", False, tokens.cpu())
+        return make_run(model, "", False, tokens.cpu(), watch=Checks(host))
 
 
-def _lens(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValues:
-    prompts = _prompts(model, rows, plan, plan.base_side)
+def _lens(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host) -> BatchValues:
+    prompts = _prompts(model, rows, plan, plan.base_side, host)
     where = plan.places.of_rows(rows, plan.base_side)
     by_place = plan.settings.by == "position"
     end = torch.full((len(rows), 1), prompts.n_pos - 1)
@@ -215,8 +214,8 @@ def _lens(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValu
     return BatchValues(_numbers(rows), values, *_on(plan.base_side, metric))
 
 
-def _patterns(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> BatchValues:
-    prompts = _prompts(model, rows, plan, plan.base_side)
+def _patterns(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host) -> BatchValues:
+    prompts = _prompts(model, rows, plan, plan.base_side, host)
     where = plan.places.of_rows(rows, plan.base_side).to(prompts.tokens.device)
     values = head_patterns(prompts, where, plan.pairs)
     nothing = torch.full((len(rows),), torch.nan)
@@ -224,16 +223,16 @@ def _patterns(model: Transformer, rows: Sequence[TokenRow], plan: Plan) -> Batch
 
 
 # What needs one pass a row; the others change a part of it, cell by cell.
-_MEASURES: Mapping[MeasureKind, Callable[[Transformer, Sequence[TokenRow], Plan], BatchValues]] = {
+_MEASURES: Mapping[MeasureKind, Callable[[Transformer, Sequence[TokenRow], Plan, Host], BatchValues]] = {
     "dla": _direct,
     "lens": _lens,
     "patterns": _patterns,
 }
 
 
-def _prompts(model: Transformer, rows: Sequence[TokenRow], plan: Plan, side: Side) -> Prompts:
+def _prompts(model: Transformer, rows: Sequence[TokenRow], plan: Plan, side: Side, host: Host) -> Prompts:
     tokens = tokens_of(rows, side).to(model.embed.W_E.device)
-    return Prompts(model, rows, tokens, Readout(model, rows, plan.settings.metric))
+    return Prompts(model, rows, tokens, Readout(model, rows, plan.settings.metric), host)
 
 
 def _on(side: Side, metric: Float[Tensor, " row"]) -> tuple[Float[Tensor, " row"], Float[Tensor, " row"]]:

@@ -124,7 +124,7 @@ def _received(
 
 
 def flights(prompts: Prompts, n_cells: int, at_once: int) -> Iterator[tuple[slice, slice]]:
-    """Rows and cells that are run side by side, as many as take no more than so many bytes; the host may stop them."""
+    """Rows and cells that are run side by side, as many as take no more than so many bytes."""
     most = at_once // row_bytes(prompts.model.cfg, prompts.n_pos)
     if most < 1:
         need = row_bytes(prompts.model.cfg, prompts.n_pos) / 2**20
@@ -135,7 +135,6 @@ def flights(prompts: Prompts, n_cells: int, at_once: int) -> Iterator[tuple[slic
     n_rows, n_side_by_side = max(1, most // n_cells), min(n_cells, most)
     for row in range(0, len(prompts.rows), n_rows):
         for cell in range(0, n_cells, n_side_by_side):
-            prompts.host.check()
             yield slice(row, min(row + n_rows, len(prompts.rows))), slice(cell, min(cell + n_side_by_side, n_cells))
 
 

@@ -23,7 +23,7 @@ def lens(prompts: Prompts, where: Int[Tensor, "row place"]) -> Float[Tensor, "ro
         [activation_name("resid_pre", layer) for layer in range(model.cfg.n_layers)],
         lambda stream: stream[rows, where.clamp(min=0)],
     )
-    final = model(prompts.tokens, tap=keep, stop_at_layer=model.cfg.n_layers)
+    final = prompts.final_stream(keep)
     streams = torch.stack([*keep.kept.values(), final[rows, where.clamp(min=0)]], 1)  # [row, layer, place, d_model]
     of_row = torch.arange(n_rows)[:, None].expand(n_rows, streams.shape[1] * streams.shape[2]).flatten().tolist()
     return prompts.readout(streams.flatten(0, 2)[:, None], of_row).reshape(streams.shape[:3]).cpu()
@@ -51,7 +51,7 @@ def head_patterns(
         [activation_name("pattern", layer) for layer in range(prompts.model.cfg.n_layers)],
         lambda pattern: pattern[rows, :, query, key].transpose(1, 2),  # [row, pair, head] before
     )
-    prompts.model(prompts.tokens, tap=keep, stop_at_layer=prompts.model.cfg.n_layers)
+    prompts.final_stream(keep)
     values = torch.stack(list(keep.kept.values()), 1)
     is_causal = prompts.model.cfg.attention_dir == "causal"
     return values.masked_fill((key > query)[:, None, None], torch.nan).cpu() if is_causal else values.cpu()

@@ -69,7 +69,7 @@ def run(
     plan = plan_of(model, token_set, settings, host)
     running = host.on_device(model)
     with host.turn():
-        plan = with_means(running, plan)
+        plan = with_means(running, plan, host)
     steps, parts, began = Steps(host, len(plan.rows)), list[BatchValues](), monotonic()
     for rows in batches(plan.rows, settings.batch):
         with host.turn():

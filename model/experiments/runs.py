@@ -14,13 +14,13 @@ from torch import Tensor
 
 from headlight.model.nn.blocks import AttnOnlyBlock, Block
 from headlight.model.nn.cache import ActivationCache, activation_name
-from headlight.model.nn.hooks import NO_TAP, Chain, Collect, WithGradient
+from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Tap, WithGradient
 from headlight.model.nn.layers import place
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
-from headlight.model.runs.host import HERE, Host
+from headlight.model.runs.host import HERE, Checks, Host
 
 Streams = Float[Tensor, "run pos d_model"]
 Site = Literal["resid_pre", "after_attention", "after_mlp"]
@@ -54,7 +54,7 @@ def _in(columns: dict[int, int], row: TokenRow) -> TokenRow:
 
 @dataclass(frozen=True, eq=False)
 class Prompts:
-    """One prompt of each row, all of one length, run side by side."""
+    """One prompt of each row, all of one length, run side by side; the host may stop every pass at its next layer."""
 
     model: Transformer
     rows: Sequence[TokenRow]
@@ -67,19 +67,23 @@ class Prompts:
         """The number of tokens."""
         return self.tokens.shape[1]
 
+    def final_stream(self, *taps: Tap) -> Streams:
+        """The stream after the last layer of a pass with these taps."""
+        tap = Chain(*taps, Checks(self.host))
+        return self.model(self.tokens, tap=tap, stop_at_layer=self.model.cfg.n_layers)
+
     @torch.inference_mode()
     def run(self, parts: Sequence[str]) -> tuple[ActivationCache, Float[Tensor, " row"]]:
         """These parts' activations in every layer [row, ...], and each row's metric."""
         n_layers, keep = self.model.cfg.n_layers, Collect(self._names(parts))
-        resid = self.model(self.tokens, tap=keep, stop_at_layer=n_layers)
+        resid = self.final_stream(keep)
         return ActivationCache(keep.kept, n_layers), self.readout(resid, range(len(self.rows)))
 
     def gradients(self, part: str) -> ActivationCache:
         """The gradients of each row's metric for a part in every layer [row, ...]."""
         n_layers, keep = self.model.cfg.n_layers, Collect(self._names([part]))
         with torch.inference_mode(False), torch.enable_grad():
-            tap = Chain(WithGradient(), keep)
-            resid = self.model(self.tokens.clone(), tap=tap, stop_at_layer=n_layers)
+            resid = replace(self, tokens=self.tokens.clone()).final_stream(WithGradient(), keep)
             values = self.readout(resid, range(len(self.rows))).sum()
             gradients = torch.autograd.grad(values, list(keep.kept.values()), allow_unused=True, materialize_grads=True)
         return ActivationCache(dict(zip(keep.kept, gradients, strict=True)), n_layers)
@@ -111,6 +115,7 @@ class Prompts:
         """The metric of runs that go on from the stream before a layer."""
         positions = place(self.model.cfg.attention_dir, None, self.n_pos, resid.device)
         for index in range(layer, self.model.cfg.n_layers):
+            self.host.check()
             block = self.model.block(index)
             attn_out = block.attn_out(block.attn_in(resid), positions, NO_TAP)
             resid = self.block(index, resid, attn_out)

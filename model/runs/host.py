@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.edits.means import mean_z
 from headlight.model.text.chat import Begin
@@ -88,6 +89,20 @@ class Host:
 
 
 HERE = Host()
+
+
+class Checks(Tap):
+    """Tap that has the host look, before each layer of a pass, whether to go on."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        self._host.check()
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name.endswith(".hook_resid_pre") else Look.NEVER
 
 
 @dataclass

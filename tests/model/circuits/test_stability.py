@@ -17,11 +17,12 @@ from headlight.model.circuits.selection import prune
 from headlight.model.circuits.settings import CircuitSettings
 from headlight.model.circuits.stability import chance_overlap, overlap, overlaps, stability
 from headlight.model.circuits.study import circuit_study_tables, study_circuit
-from headlight.model.circuits.study_plan import plan_study
+from headlight.model.circuits.study_plan import plan_study, with_means
 from headlight.model.circuits.units import choose_units
 from headlight.model.prompt_sets.encoding import to_tokens
 from headlight.model.prompt_sets.prompt_set import PromptSet
 from tests.model.circuits.agreement import pair, rows_of
+from tests.model.stopping import Stopping
 
 WIRES = wiring(load("teach-copy").cfg)
 WIRES_OF_MINI = wiring(load("mini").cfg)
@@ -239,3 +240,14 @@ def test_rows_that_a_study_cannot_use_are_named_with_the_reason() -> None:
             plan_study(model, tokens, settings)
     with pytest.raises(ConfigError, match=r"share is 0.03; choose one of 0.001"):
         CircuitSettings(share=0.03)
+
+
+def test_the_means_of_a_baseline_are_stopped_within_a_pass() -> None:
+    """They are of all rows that are scored, which may take minutes."""
+    model, host = load("mini"), Stopping(2)
+    assert model.tokenizer is not None
+    settings = CircuitSettings(baseline="mean")
+    plan = plan_study(model, to_tokens(agreement_set(4), model.tokenizer), settings)
+    with pytest.raises(InterruptedError):
+        with_means(model, plan, host)
+    assert host.left == 0

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from transformer_lens import patching as theirs
 
-from headlight.model.experiments.batch import measure_batch
+from headlight.model.experiments.batch import measure_batch, with_means
 from headlight.model.experiments.plan import plan_of
 from headlight.model.experiments.running import run
-from headlight.model.experiments.settings import Part
+from headlight.model.experiments.settings import MeasureKind, Part
 from headlight.model.prompt_sets.encoding import TokenRow
-from headlight.model.runs.host import Host
 from tests.model.experiments.cases import N_POS, TOLERANCE, by_hand, pairs, ragged, settings
 from tests.model.lens.lens_twin import HookedTransformer, lens_twin
 from tests.model.oracles import random_model
+from tests.model.stopping import Stopping
 from tests.tiny import KINDS, tiny
 
 Utility = Callable[..., Tensor]
@@ -153,20 +153,17 @@ def test_parts_of_every_kind_of_architecture(kind: str) -> None:
             assert float(raw.values[place, *cell]) == pytest.approx(expected, abs=2e-3), (part, row.number)
 
 
-class _Stopping(Host):
-    """A host that stops at its third look."""
-
-    n_looks = 0
-
-    def check(self) -> None:
-        self.n_looks += 1
-        if self.n_looks == 3:
-            raise InterruptedError
-
-
-def test_a_batch_is_stopped_between_its_passes() -> None:
+@pytest.mark.parametrize("measure", ["patching", "attribution", "dla", "lens", "patterns", "ablation"])
+def test_a_batch_is_stopped_within_a_pass(measure: MeasureKind) -> None:
     """A row of a large model takes seconds, after which a press of Stop would else be heard."""
-    model, rows, host = random_model(n_layers=3), pairs(1), _Stopping()
+    model, rows, host = random_model(n_layers=3), pairs(1), Stopping(3)
     with pytest.raises(InterruptedError):
-        measure_batch(model, rows.rows, plan_of(model, rows, settings()), host)
-    assert host.n_looks == 3
+        measure_batch(model, rows.rows, plan_of(model, rows, settings(measure=measure)), host)
+    assert host.left == 0
+
+
+def test_the_means_of_a_whole_set_are_stopped_too() -> None:
+    model, rows, host = random_model(n_layers=3), ragged(), Stopping(4)
+    with pytest.raises(InterruptedError):
+        with_means(model, plan_of(model, rows, settings(measure="ablation", ablation="mean")), host)
+    assert host.left == 0
