@@ -160,9 +160,10 @@ class Heads {
     this.scales = colourScales(comparisons, props.scale, props.ownScale, props.others);
     this.drawLegend(theme);
     this.view.tellOfBars();
-    const { panel: large, beside, visible } = this.layout;
+    const { panel: large, beside, isBelow, visible } = this.layout;
     this.grid.style.gridTemplate = `${this.layout.rows || "none"} / ${this.layout.columns}`;
-    this.grid.classList.toggle("beside", beside !== null);
+    this.grid.classList.toggle("beside", beside !== null && !isBelow);
+    this.grid.classList.toggle("above", isBelow);
     this.grid.style.maxHeight = visible ? `min(${visible}px, 92vh)` : "";
     this.grid.classList.toggle("scrolls", visible !== null);
     this.more.textContent = visible ? `${comparisons.length} heads: scroll for the rest` : "";

@@ -19,23 +19,35 @@ const MATRIX_TOP = 6; // half of the first label stands above the matrix
 
 /** @typedef {Record<Side, number>} Sizes */
 /** @typedef {{ width: number, height: number, matrix: { left: number, top: number, width: number, height: number }, caption: number, isBare: boolean, hasNames: boolean }} PanelLayout */
-/** @typedef {{ panel: PanelLayout, beside: PanelLayout | null, columns: string, rows: string, visible: number | null }} HeadsLayout */
+/**
+ * @typedef {{ panel: PanelLayout, beside: PanelLayout | null, isBelow: boolean, columns: string, rows: string,
+ *   visible: number | null }} HeadsLayout
+ */
 
 // `sizes` and `labelWidths` are those of the queries, which are rows, and of the keys. Two to four heads are one large panel
-// and small ones beside it, where there is room; others stand in a grid of equal ones.
+// and small ones beside it, or where there is no room abreast below it; others stand in a grid of equal ones.
 /** @type {(comparisons: Comparison[], width: number, sizes: Sizes, labelWidths: Sizes) => HeadsLayout} */
 function headsLayout(comparisons, width, sizes, labelWidths) {
   const besides = comparisons.length - 1;
   const tall = Math.max(LEAST_LARGE, innerHeight - AROUND + labelWidths.query);
   const left = width - BESIDE - PANEL_GAP;
-  if (mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3 && left >= SMALLEST_PANEL) {
+  const hasLarge = mostHeads(comparisons) === 1 && besides >= 1 && besides <= 3;
+  if (hasLarge && left >= SMALLEST_PANEL) {
     const panel = panelLayout(Math.min(LARGEST, left, tall), sizes, labelWidths);
     const two = Math.floor((width - panel.width) / 2) - PANEL_GAP;
     const abreast = besides > 1 && two >= LEAST_BESIDE ? 2 : 1;
     const besideWidth = Math.min(BESIDE, abreast === 2 ? two : Math.max(LEAST_BESIDE, sideOf(panel.height, besides)));
     const columns = `${panel.width}px repeat(${abreast}, ${besideWidth}px)`;
     const rows = `repeat(${Math.ceil(besides / abreast)}, max-content) 1fr`;
-    return { panel, beside: panelLayout(besideWidth, sizes, null), columns, rows, visible: null };
+    return { panel, beside: panelLayout(besideWidth, sizes, null), isBelow: false, columns, rows, visible: null };
+  }
+  const below = Math.min(besides, Math.floor((width + PANEL_GAP) / (LEAST_BESIDE + PANEL_GAP)));
+  if (hasLarge && below > 1) {
+    const panel = panelLayout(Math.min(MAX_PANEL, width, tall), sizes, labelWidths);
+    const share = (/** @type {number} */ whole) => Math.floor((whole - (below - 1) * PANEL_GAP) / below);
+    const belowWidth = clamp(share(panel.width), LEAST_BESIDE, share(width)); // as wide as the large one together
+    const columns = `repeat(${below}, ${belowWidth}px)`;
+    return { panel, beside: panelLayout(belowWidth, sizes, null), isBelow: true, columns, rows: "", visible: null };
   }
   const scrolls = comparisons.length > ON_SCREEN;
   const room = scrolls ? width - SCROLL_BAR : width;
@@ -45,7 +57,8 @@ function headsLayout(comparisons, width, sizes, labelWidths) {
   const panel = panelLayout(panelWidth, sizes, labelWidths);
   const panels = ON_SCREEN * mostHeads(comparisons);
   const six = Math.ceil(panels / abreast) * (CAPTION_HEIGHT + panel.height + LINE_GAP);
-  return { panel, beside: null, columns: `repeat(${abreast}, ${panelWidth}px)`, rows: "", visible: scrolls ? six : null };
+  const columns = `repeat(${abreast}, ${panelWidth}px)`;
+  return { panel, beside: null, isBelow: false, columns, rows: "", visible: scrolls ? six : null };
 }
 
 // Of one of several pictures below each other that are as high as a panel together.

@@ -430,6 +430,29 @@ def test_small_heads_stand_abreast_beside_the_large_one_where_they_have_room(
         assert lines * height + (lines - 1) * (14 + 26) <= whole  # as high as the large one
 
 
+@pytest.mark.parametrize(
+    ("width", "n_heads", "columns"), [(540, 3, 2), (540, 4, 2), (380, 3, 2), (540, 2, 1), (370, 3, 1), (540, 5, 1)]
+)
+def test_small_heads_stand_abreast_below_the_large_one_where_none_has_room_beside_it(
+    scripts: Page, width: int, n_heads: int, columns: int
+) -> None:
+    """Beside a grid of 32 heads a layer three large ones would go on far below it."""
+    scripts.set_viewport_size({"width": 1440, "height": 900})
+    scripts.add_script_tag(content=(SHARED.parent / "heads" / "layout.js").read_text(encoding="utf-8"))
+    script = """([width, count]) => {
+      const comparisons = upTo(count).map(() => ({ heads: [null] }));
+      const layout = headsLayout(comparisons, width, { query: 24, key: 24 }, { query: 56, key: 56 });
+      return [layout.isBelow, layout.columns, layout.panel.width, layout.beside && layout.beside.width];
+    }"""
+    is_below, template, large, small = scripts.evaluate(script, [width, n_heads])
+    assert is_below == (columns > 1)
+    assert template == f"repeat({columns}, {small if is_below else large}px)"
+    if is_below:
+        assert small >= 180
+        assert 2 * small + 18 <= width  # with the gap between them
+        assert abs(2 * small + 18 - large) <= 1 or small == 180
+
+
 def test_a_tooltip_names_a_whole_turn_by_its_beginning(scripts: Page) -> None:
     style = scripts.add_style_tag(content=(SHARED / "shared.css").read_text(encoding="utf-8"))
     script = """() => {
