@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import selection
 from headlight.app.components import CellAxis, CellMap, Column, Table, cell_map, row_table
 from headlight.app.figures.colours import LEAST_EFFECT
-from headlight.app.parts.labels import nats, quoted
+from headlight.app.parts.labels import nats, percent, quoted
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.selection import Selection
 from headlight.model.attention.residual import stream_change
@@ -83,7 +83,7 @@ def measured(comparison: Comparison, chosen: Selection, side: str, edited: Compa
     gaps = [float(each[pair.target] - each[pair.distractor]) for each in logits]
     differences = [f"{gap:+.2f}".replace("-", "−") for gap in gaps]
     return {
-        f"Probability of {target}": f"{shares[0]:.1%} → {shares[1]:.1%}",
+        f"Probability of {target}": " → ".join(percent(share, 1) for share in shares),
         f"Logits {target} − {distractor}": " → ".join(differences),
     }
 
@@ -105,7 +105,7 @@ def of_output(before: Run, after: Run) -> dict[str, str]:
 def _likeliest(run: Run) -> str:
     shares = probabilities(run.next_logits, run.cfg.multi_label)
     (label,) = run.outputs.labels([int(shares.argmax())])
-    return f"{quoted(label)} {shares.max():.1%}"
+    return f"{quoted(label)} {percent(float(shares.max()), 1)}"
 
 
 def changes_of_stream(a: Run, b: Run) -> tuple[np.ndarray, np.ndarray]:
