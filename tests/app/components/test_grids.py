@@ -292,3 +292,15 @@ def test_whole_columns_of_a_lens_share_a_narrow_window(page: Page) -> None:
     canvas = show(page, "both", "entropy (nats)")
     canvas.hover(position={"x": box_of(canvas)["width"] - 8, "y": 2})
     assert tooltip(page)["title"].endswith(f"position {len(LABELS) - 1}")
+
+
+def test_more_heads_than_a_phone_has_room_for_fade_out_until_they_are_there(page: Page) -> None:
+    show(page, "weights", "attention weight")
+    scroller = page.locator(".scroller").first
+    expect(scroller).to_have_css("mask-image", "none")
+    page.set_viewport_size({"width": 300, "height": 844})
+    settle(page)
+    assert scroller.evaluate("box => box.scrollWidth > box.clientWidth")
+    assert "gradient" in scroller.evaluate("box => getComputedStyle(box).maskImage")
+    scroller.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    expect(scroller).to_have_css("mask-image", "none")
