@@ -78,7 +78,7 @@ class Capacity:
             answer: Response = PlainTextResponse(TOO_MANY_UPLOADS.format(seconds), 429, {"Retry-After": str(seconds)})
             await answer(scope, receive, send)
             return
-        if (is_websocket or _is_page(scope)) and (reason := _refusal(address)):
+        if (is_websocket or is_page(scope)) and (reason := _refusal(address)):
             metrics.REFUSALS.labels("sessions").inc()
             answer = _say_full(reason, "text/html" in Headers(scope=scope).get("accept", ""))
             if is_websocket:
@@ -131,7 +131,7 @@ def n_sessions() -> int:
     return _open.total()
 
 
-def _is_page(scope: Scope) -> bool:
+def is_page(scope: Scope) -> bool:
     """Whether a request is for the page, not for a file that a session which is open needs."""
     return scope["type"] == "http" and scope["path"].strip("/") == get_option("server.baseUrlPath").strip("/")
 

@@ -24,6 +24,7 @@ from headlight.app.server import capacity, manual, memory, metrics, theme, worke
 from headlight.app.server.access import Access, Forwarded
 from headlight.app.server.capacity import Capacity, spare_files, visitor
 from headlight.app.server.flags import EVERYWHERE, HEALTH
+from headlight.app.server.fonts import Fonts
 from headlight.app.server.open_files import raise_files_limit
 from headlight.app.server.preload import preload
 from headlight.app.server.protection import Protection
@@ -162,6 +163,7 @@ app = App(
         Middleware(Protection),
         Middleware(Access),
         Middleware(Capacity),
+        Middleware(Fonts),
     ],
     lifespan=_prepared,
 )

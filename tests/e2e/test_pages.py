@@ -88,6 +88,20 @@ def test_a_font_that_comes_late_is_in_every_picture(app: Driver, browser: Browse
     late.close()
 
 
+def test_the_fonts_are_asked_for_before_the_first_text(browser: Browser, server: str) -> None:
+    """Texts that have been laid out in another font are laid out again, which the reader sees."""
+    app = Driver(browser, server)
+    app.open(prompt=PROMPT)
+    entries = app.page.evaluate(
+        "() => performance.getEntriesByType('resource').map((each) => [each.name, each.startTime])"
+    )
+    began = {url.rpartition("/")[2]: at for url, at in reversed(entries)}  # of several the first
+    fonts = [name for name in began if name.endswith("-latin.woff2")]
+    assert sorted(fonts) == ["inter-latin.woff2", "jetbrains-mono-latin.woff2"]
+    assert max(began[name] for name in fonts) < began["host-config"]  # which Streamlit asks for before it connects
+    app.close()
+
+
 def test_a_font_that_is_never_shown_is_not_asked_for(browser: Browser, server: str) -> None:
     """Streamlit names its own code font behind the browser's: to wait for that would be to draw everything twice."""
     app = Driver(browser, server)
