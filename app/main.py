@@ -130,6 +130,9 @@ def _content(bar: Kind, unanswered: selection.Selection | None, status: str) -> 
         if view.kind is PROMPTED:
             prompt_list.note(selection.current(), view.slug, view.title)
         trusted.trust(selection.current())
+    elif selection.refused() is not None and not notices.missing_texts(selection.unread()):
+        with _place(view):
+            view.kind.offer()
     selection.write_url(prompt_list.in_address() | state.in_address())
 
 

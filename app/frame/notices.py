@@ -53,8 +53,7 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
     """
     if full := capacity.full_inside():
         st.info(plain(full))
-    missing = [TEXTS[name] for name in unread if name in TEXTS]
-    if missing:
+    if missing := missing_texts(unread):
         st.info(plain(f"This link does not contain {_listed(missing)}. Paste the text that was sent with it."))
     if lost := [name for name in unread if name not in TEXTS]:
         st.info(plain(f"Parts of this link were ignored: {', '.join(lost)}."))
@@ -70,6 +69,11 @@ def draw(unread: tuple[str, ...], refusal: str, inputs: tuple[str, ...] | None, 
     if inputs is not None and (too_long := selection.too_long_for_url(selection.current())):
         which = _listed([LONG_NAMES[name] for name in too_long])
         st.caption(plain(f"This page's link does not contain {which}, too long for a URL: send the text with it."))
+
+
+def missing_texts(unread: tuple[str, ...]) -> list[str]:
+    """The texts that the link is of and does not contain; they have to be pasted."""
+    return [TEXTS[name] for name in unread if name in TEXTS]
 
 
 def of_lost_list() -> None:

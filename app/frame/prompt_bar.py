@@ -114,6 +114,12 @@ def on_default(chosen: Selection) -> Selection:
     return replace(chosen, model=settings().model, model_b="", bos=is_begun(chosen.bos))
 
 
+def offer() -> None:
+    """The first example of the model, or of all."""
+    of_model = (example for example in prompts.examples() if example.model == selection.current().model)
+    bars.offer("Where do the heads of a model look?", next(of_model, prompts.examples()[0]), open_example)
+
+
 def open_example(example: prompts.Example) -> None:
     """Open an example as it is described: on its page, in its model, with default settings but the colours' scale."""
     chosen = Selection(

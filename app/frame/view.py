@@ -22,9 +22,10 @@ class Kind:
     `bar` is drawn above the page and asks for a selection, `menus` are the row under it; `runs_for` returns the runs of
     a selection, and `within` drops from the selection what they do not have. `about` says in a line what was run,
     `inputs` are the texts that it was run on, `look_at` says what to look at on the page, if what was run is an
-    example. `on_default` is the same selection on the server's own model. `drawer` is what one of the menus opens.
-    `awaited` is the text of the spinner while `runs_for` takes long. The menu of a head has entries `of_head`, key of
-    the container that answers -> title, beside those of pages; `open_head` follows one (nav_bar/__init__.py).
+    example. `on_default` is the same selection on the server's own model. `offer` draws an example, for a page that has
+    nothing else as nothing could be run. `drawer` is what one of the menus opens. `awaited` is the text of the spinner
+    while `runs_for` takes long. The menu of a head has entries `of_head`, key of the container that answers -> title,
+    beside those of pages; `open_head` follows one (nav_bar/__init__.py).
     """
 
     bar: Callable[[], None]
@@ -35,6 +36,7 @@ class Kind:
     inputs: Callable[[Any], tuple[str, ...]]
     look_at: Callable[[Any], str]
     on_default: Callable[[Selection], Selection]
+    offer: Callable[[], None]
     drawer: Callable[[], None] = lambda: None
     awaited: Callable[[Selection], str] = lambda chosen: "Running the model…"
     of_head: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -50,6 +52,7 @@ PROMPTED = Kind(
     lambda runs: tuple(dict.fromkeys(run.prompt for run in runs.runs)),
     prompt_bar.look_at,
     prompt_bar.on_default,
+    prompt_bar.offer,
     drawer.draw,
     comparisons.waiting_text,
     head_menu.ENTRIES,

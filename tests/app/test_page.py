@@ -23,7 +23,7 @@ from headlight.app.frame.about import names
 from headlight.app.glossary import MODELS
 from headlight.app.parts.markdown import plain
 from headlight.app.runs import models, models_folder, runs
-from headlight.app.runs.prompts import Example, examples
+from headlight.app.runs.prompts import Example, SourceExample, examples, source_examples
 from headlight.app.selection import links
 from headlight.app.server import capacity
 from headlight.model import Transformer, load
@@ -179,6 +179,28 @@ def test_what_came_with_a_link_waits_for_the_prompt_b_that_it_left_out(page: App
     _press(page, "Run")
     assert page.query_params["side"] == "difference"
     assert _is_as_linked(page)
+
+
+@pytest.mark.parametrize(
+    ("link", "offered", "opened"),
+    [
+        ({"page": "translate", "source": "Xylophon"}, source_examples()[0], "source"),
+        ({"page": "translate", "translator": "reverse", "source": "Xylophon"}, source_examples()[-1], "source"),
+        ({"page": "lens", "prompt": "word " * 200}, examples()[0], "prompt"),
+    ],
+    ids=["words that the model does not know", "another model's example", "too long"],
+)
+def test_a_link_that_cannot_be_run_leaves_an_example_to_open(
+    page: AppTest, link: dict[str, str], offered: Example | SourceExample, opened: str
+) -> None:
+    page.query_params.update(link)
+    _open(page)
+    assert page.text
+    instead = [button for button in page.button if button.label == "Open this text with the default model"]
+    assert len(instead) == ("translator" in link)
+    _press(page, plain(f"Open an example: {offered.name}"))
+    assert page.query_params[opened] == getattr(offered, opened)
+    assert not [button for button in page.button if "Open an example" in button.label]
 
 
 def test_a_link_that_a_busy_server_refuses_can_be_run_later(page: AppTest, settings: dict[str, object]) -> None:

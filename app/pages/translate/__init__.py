@@ -14,6 +14,7 @@ TRANSLATED = Kind(
     lambda pair: tuple(dict.fromkeys(each.source_text for each in pair.sides.values())),
     source_bar.look_at,
     source_bar.on_default,
+    source_bar.offer,
     of_head=head_menu.ENTRIES,
     open_head=head_menu.follow,
 )

@@ -87,7 +87,16 @@ def _open(example: prompts.SourceExample) -> None:
 
 def on_default(chosen: Selection) -> Selection:
     """The same selection on the first example's model."""
-    return replace(chosen, translator=prompts.first_source("").model, translator_b="")
+    default = prompts.first_source("").model
+    is_already = {chosen.translator, chosen.translator_b} <= {"", default}
+    return chosen if is_already else replace(chosen, translator=default, translator_b="")
+
+
+def offer() -> None:
+    """The first example of the model, or of all."""
+    own = prompts.first_source(selection.current().translator)
+    example = own if own.source else prompts.first_source("")
+    bars.offer("Which words of one language make a word of another?", example, _open)
 
 
 def look_at(translations: Translations) -> str:
