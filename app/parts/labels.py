@@ -135,8 +135,9 @@ def isolated(label: str, place: int = 1) -> str:
 
 
 def quoted(label: str, place: int = 1) -> str:
-    """The same in quotation marks."""
-    return f"“{isolated(label, place)}”"
+    """The same in quotation marks; a special token's name is no text, and its own signs tell it from the sentence."""
+    name = isolated(label, place)
+    return name if token_name(label, place) != label else f"“{name}”"
 
 
 def quoted_word(label: str, place: int = 1) -> str:

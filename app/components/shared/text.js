@@ -23,6 +23,13 @@ function shortLabel(label, place) {
   return `⟨${name === "endoftext" ? (place === 0 ? "bos" : "eos") : (BOUNDS[name] ?? name)}⟩`;
 }
 
+// The same in a sentence: text in quotation marks, a special token's name in its own.
+/** @type {(label: string, place: number) => string} */
+function quotedLabel(label, place) {
+  const name = shortLabel(label, place);
+  return name === label ? `“${label}”` : name;
+}
+
 // How many positions lie between two labels so that each has `room` pixels.
 /** @type {(pitch: number, room: number) => number} */
 function labelStep(pitch, room) {

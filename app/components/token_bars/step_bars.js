@@ -116,10 +116,9 @@ class StepBars {
   // What there is to say of the step in a line.
   sentence() {
     const { isInserted, b } = this.step;
-    const label = shortLabel(this.step.label, 1);
-    const written = isInserted ? `Inserted “${label}”` : `Sampled “${label}”`;
+    const written = `${isInserted ? "Inserted" : "Sampled"} ${quotedLabel(this.step.label, 1)}`;
     if (!b) return `${written} · ${this.numbers(this.step)}`;
-    const byB = this.isOtherOfB() ? `B sampled “${b.label}”` : "B";
+    const byB = this.isOtherOfB() ? `B sampled ${quotedLabel(b.label, 1)}` : "B";
     return `${written}${isInserted ? "" : " by A"} · ${this.numbers(this.step)} · ${byB}: ${this.numbers(b)}`;
   }
 

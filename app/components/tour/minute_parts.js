@@ -5,8 +5,8 @@ const pointAt = () => (HOVERS.matches ? "Point at" : "Tap");
 /** @type {(label: string) => string} */
 const bare = (label) => label.replace("␣", "");
 
-/** @type {(label: string) => string} */
-const word = (label) => `“${bare(label)}”`;
+/** @type {(label: string, place?: number) => string} */
+const word = (label, place = 1) => quotedLabel(bare(label), place);
 
 /** @type {(share: number) => string} */
 const percentOf = (share) => (share >= 0.0095 ? `${Math.round(share * 100)}%` : `${(share * 100).toFixed(1)}%`);

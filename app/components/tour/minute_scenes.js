@@ -137,7 +137,7 @@ class MinuteScenes {
     const point = ({ query, key, labels: [from, to], weight }) => {
       draw(query + 1);
       this.view.link.send("hover", { query, key: null });
-      shown.textContent = `${word(from)} → ${word(shortLabel(to, key))} ${weight.toFixed(2)}`;
+      shown.textContent = `${word(from)} → ${word(to, key)} ${weight.toFixed(2)}`;
     };
     if (QUIET.matches) return point(this.last);
     draw(rows[0].query);

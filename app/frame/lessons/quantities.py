@@ -332,4 +332,6 @@ def written(value: Value, answer: str = "") -> str:
     """A value as a sentence names it: a number in percent where the answer to it is."""
     if isinstance(value, float):
         return (f"{100 * value:.3g}%" if "%" in answer else f"{value:.3g}").replace("-", "−")
-    return " or ".join(value) if isinstance(value, tuple) else f"“{value.replace('␣', ' ').strip() or value}”"
+    if isinstance(value, tuple):
+        return " or ".join(value)
+    return value if value.startswith("⟨") else f"“{value.replace('␣', ' ').strip() or value}”"

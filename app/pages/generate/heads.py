@@ -9,6 +9,7 @@ from headlight.app.components import HeadPanel, HeadPanels, Pin, TokenStrip, hea
 from headlight.app.pages.generate.steps import key
 from headlight.app.pages.generate.written import GROUP, axis, heads_of, panel, step_of, token_axis
 from headlight.app.parts import grid, options
+from headlight.app.parts.labels import quoted
 from headlight.app.parts.parts import heading
 from headlight.app.runs import thumbnails
 from headlight.app.selection.chosen import Selection
@@ -24,8 +25,8 @@ def title(continuations: Continuations) -> None:
     place = continuations.place(step)
     writer = "the model" if continuations.b is None else "A"
     st.text(
-        f"Query: position {place} “{continuations.comparison.labels[place]}”, where {writer} generated "
-        f"“{continuations.a.labels[step]}” (position {place + 1})."
+        f"Query: position {place} {quoted(continuations.comparison.labels[place], place)}, where {writer} generated "
+        f"{quoted(continuations.a.labels[step])} (position {place + 1})."
     )
 
 

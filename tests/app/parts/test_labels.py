@@ -20,6 +20,14 @@ def test_any_other_token_stands_as_it_is(label: str) -> None:
     assert quoted(label) == f"“{label}”"
 
 
+@pytest.mark.parametrize(
+    ("label", "place", "said"),
+    [("<|endoftext|>", 0, "⟨bos⟩"), ("<|endoftext|>", 3, "⟨eos⟩"), ("[MASK]", 1, "⟨mask⟩"), ("<div>", 0, "“<div>”")],
+)
+def test_a_special_token_stands_without_quotation_marks(label: str, place: int, said: str) -> None:
+    assert quoted(label, place) == quoted_word(label, place) == said
+
+
 @pytest.mark.parametrize(("label", "word"), [("␣key", "“key”"), ("ick", "“ick”"), ("␣␣", "“␣␣”"), ("␣a␣b", "“a b”")])
 def test_a_word_in_a_sentence_stands_without_its_space(label: str, word: str) -> None:
     assert quoted_word(label) == word

@@ -155,5 +155,9 @@ def test_a_quantity_says_its_run_and_its_kind() -> None:
     assert read_quantity("top 2 induction").kind == "head"
 
 
+def test_a_token_is_named_in_quotation_marks_and_a_special_one_in_its_own() -> None:
+    assert (written("␣key"), written("⟨bos⟩")) == ("“key”", "⟨bos⟩")
+
+
 def test_a_number_is_named_in_percent_to_whoever_answers_in_percent() -> None:
     assert (written(0.00657), written(0.00657, "0.7%"), written(-1.5, "2")) == ("0.00657", "0.657%", "−1.5")
