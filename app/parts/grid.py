@@ -118,6 +118,7 @@ def draw(
             kind="signed" if drawn.signed else "positive",
             legend_title=legend(title, side_of(compares)),
             legend_limit=drawn.limit,
+            side=side_of(compares),
             **look,
         ),
         selected=selected,

@@ -130,6 +130,33 @@ def test_a_thumbnail_grows_into_its_panel_unless_less_motion_is_wanted(
         assert end["width"] > 2 * start["width"]
 
 
+FADES = """() => {
+    window.fades = new Set();
+    new MutationObserver(changes => changes.flatMap(({ addedNodes }) => [...addedNodes]).forEach(node => {
+        if (node.className === "flying") window.fades.add(node);
+    })).observe(document.body, { childList: true });
+}"""
+
+
+@pytest.mark.usefixtures("own_session")
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_pictures_of_another_side_come_out_from_under_those_before(
+    app: Driver, motion: Literal["no-preference", "reduce"]
+) -> None:
+    app.page.emulate_media(reduced_motion=motion)
+    app.open(prompt=PROMPT, prompt_b=f"{PROMPT} one", side="a")
+    app.page.evaluate(FADES)
+    picture = app.picture()
+    app.page.get_by_role("radiogroup", name="Show").get_by_role("radio", name="B", exact=True).click()
+    app.changed_from(picture)
+    expect(app.page.locator("body > .flying")).to_have_count(0)  # they do not stay
+    fades = app.page.evaluate("window.fades.size")
+    hover = app.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--hover')")
+    app.page.emulate_media(reduced_motion=None)
+    assert fades == (motion == "no-preference")
+    assert (hover == "0s") == (motion == "reduce")
+
+
 @pytest.fixture
 def window(browser: Browser, server: str) -> Iterator[Driver]:
     """A window of its own, whose requests can be held up."""

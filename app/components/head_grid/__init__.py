@@ -43,7 +43,8 @@ class HeadGrid:
     with it, these heads follow one another in lines, each with its name and `figures[layer][head]` under it.
     `captions[layer][head]` is shown beside a head's name at the pointer, `marks[layer][head]` in the corner of its
     picture, where it is not empty. A picture of a table is `largest` pixels wide at most. The `roles` are a legend with
-    counts, in which one is looked at by pointing, and chosen by a click: heads without the `role` are dimmed.
+    counts, in which one is looked at by pointing, and chosen by a click: heads without the `role` are dimmed. Pictures
+    of another `side` come out from under those of the one before.
     """
 
     thumbnails: UInt8[np.ndarray, "layer head h w"]
@@ -59,6 +60,7 @@ class HeadGrid:
     roles: Sequence[HeadRole] = ()
     role: str | None = None
     scores: HeadScores | None = None
+    side: str = ""
 
 
 def head_grid(
@@ -93,6 +95,7 @@ def head_grid(
             "lacks": drawn.lacks,
             "roles": [vars(role) for role in drawn.roles],
             "role": drawn.role,
+            "side": drawn.side,
             "scored": scores and {"title": scores.title, "limit": scores.limit, "kind": scores.kind},
         },
         arrays={"thumbnails": drawn.thumbnails} | ({"scores": scores.codes} if scores else {}),

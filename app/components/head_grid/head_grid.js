@@ -17,6 +17,7 @@ const PATIENCE = 200; // milliseconds
  * @property {HeadRole[]} roles
  * @property {string | null} role
  * @property {Scored | null} scored
+ * @property {string} side
  */
 
 /** @implements {Component} */
@@ -81,6 +82,7 @@ class HeadGrid {
 
   /** @param {HeadGridProps} props @param {{ thumbnails: Bytes, scores?: Bytes }} arrays */
   update(props, { thumbnails, scores }) {
+    if (this.layout && this.props.side !== props.side) fade(this.canvas);
     this.props = props;
     this.bars.hold(props, scores);
     this.rolesLine.replaceChildren(...props.roles.map((role) => this.roleButton(role)));
