@@ -23,11 +23,12 @@ BEGINS |= {literal: f"{BEGINS[prepends(literal)]}; special tokens as plain text"
 
 @dataclass(frozen=True)
 class Input:
-    """The display labels of a run's tokens, and the edits of its forward pass; `called` is the input's name."""
+    """A text `called` by its side, the display labels of its tokens, and the edits of its forward pass."""
 
     called: str
     source: Source
     labels: tuple[str, ...]
+    text: str
     edits: tuple[str, ...] = ()
 
 
@@ -37,15 +38,15 @@ def inputs(runs: Subject) -> tuple[Input, ...]:
         return tuple(each for side in runs.sides for each in _inputs_of(runs, side))
     several = runs.b is not None
     return tuple(
-        Input(side if several else "", run.source, run.labels, tuple(map(describe, run.edits)))
+        Input(side if several else "", run.source, run.labels, run.prompt, tuple(map(describe, run.edits)))
         for side, run in runs.sides.items()
     )
 
 
 def _inputs_of(translations: Translations, side: str) -> tuple[Input, Input]:
     each, called = translations.sides[side], "" if translations.b is None else f"{side}, "
-    read = Input(f"{called}source", each.source, each.source_labels)
-    return read, Input(f"{called}target", each.source, each.read_labels)
+    read = Input(f"{called}source", each.source, each.source_labels, each.source_text)
+    return read, Input(f"{called}target", each.source, each.read_labels, each.text)
 
 
 def sources(runs: Subject) -> dict[str, Source]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["svg", "pdf", "png"]
 DPI = 200  # of a png
+PAPER_DPI = 300  # of one that is as wide as a paper's column or page
 METADATA: dict[Kind, dict[str, str | None]] = {  # without a date: the same figure is the same file
     "svg": {"Date": None, "Creator": "Headlight"},
     "pdf": {"CreationDate": None, "Creator": "Headlight"},
@@ -49,11 +50,11 @@ def colour_map(palette: Palette, signed: bool) -> "Colormap":
     return LinearSegmentedColormap.from_list("headlight", stops, N=511)
 
 
-def file(draw: Callable[[], "Figure"], palette: Palette, kind: Kind) -> bytes:
+def file(draw: Callable[[], "Figure"], palette: Palette, kind: Kind, dpi: int | None = None) -> bytes:
     """The figure that `draw` makes, as a file, svg or pdf with text as text, or png; the same bytes each time."""
     with _drawing, _settings(palette):
         figure, target = draw(), io.BytesIO()
-        figure.savefig(target, format=kind, dpi=DPI, metadata=METADATA[kind])
+        figure.savefig(target, format=kind, dpi=dpi or DPI, metadata=METADATA[kind])
         return target.getvalue()
 
 

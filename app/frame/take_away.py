@@ -92,7 +92,8 @@ def _picture(export: Export, runs_for: RunsFor) -> None:
         for kind, (label, mime) in KINDS.items():
 
             def made(runs: Any, chosen: Selection, kind: Kind = kind) -> bytes:
-                return style.file(lambda: export.picture(runs, chosen, palette, inches), palette, kind)
+                dpi = style.PAPER_DPI if inches else None
+                return style.file(lambda: export.picture(runs, chosen, palette, inches), palette, kind, dpi)
 
             _file(export, label, kind, mime, made, runs_for)
     if export.has_plots:

@@ -13,14 +13,17 @@ from headlight.app.exports.pictures import flow, maps, plots, steps, text_lines,
 from headlight.app.exports.pictures.fitting import fit
 from headlight.app.exports.style import Palette
 from headlight.app.figures import Plot
+from headlight.model.text.labels import label
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 WIDEST = 40.0  # inches
 STRETCH = 1.4  # times its width that a description may get
-TITLE, FOOT, LETTER = 0.3, 0.2, 0.22  # inches
-LETTERS, FOOT_LETTERS = 13, 22  # of the title and of the last line, in an inch
+TITLE, FOOT, LETTER = 0.3, 0.12, 0.22  # inches of a line of the title, of one below, and of a part's letter
+LETTERS, FOOT_LETTERS = 13, 19  # of the title and of the lines below, in an inch
+FOOT_POINTS = 7
+MAX_TEXT = 160  # characters of a prompt in the lines below
 NARROW = 0.3  # inches, for the lines of a title that a narrow part has
 EMPTY = 4.0, 1.0  # inches of a picture that shows nothing
 
@@ -63,7 +66,8 @@ def picture(drawings: Drawings, palette: Palette, lettered: bool = True, inches:
     width = inches or max((sum(wide for wide, _ in row) for row in sizes), default=EMPTY[0])
     total = sum(heights) or EMPTY[1]
     heading = textwrap.wrap(drawings.finding or drawings.title.rstrip(","), round(LETTERS * width))
-    figure_height = total + TITLE * max(1, len(heading)) + FOOT
+    foot = textwrap.wrap("   ".join(_origin(drawings)), round(FOOT_LETTERS * width), replace_whitespace=False)
+    figure_height = total + TITLE * max(1, len(heading)) + FOOT * (1 + len(foot))
     figure = Figure(figsize=(min(width, WIDEST), figure_height), layout="constrained")
     figure.suptitle("\n".join(heading), fontsize=10, x=0.01, ha="left")
     names = iter(ascii_lowercase if lettered else ())
@@ -71,7 +75,8 @@ def picture(drawings: Drawings, palette: Palette, lettered: bool = True, inches:
         bands = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0]
         for band, row, across in zip(bands, rows, sizes, strict=True):
             _row(band, row, across, width, palette, names)
-    _origin(figure, drawings, palette)
+    look: dict[str, Any] = {"fontsize": FOOT_POINTS, "color": palette.faded, "x": 0.01, "ha": "left"}
+    figure.supxlabel("\n".join(foot), **look)
     if inches is not None:
         fit(figure)
     return figure
@@ -129,12 +134,21 @@ def _row(
         DRAWERS[type(one)].draw(one, part, palette)
 
 
-def _origin(figure: "Figure", drawings: Drawings, palette: Palette) -> None:
-    """Small line with the models, the edits, and the notes."""
+def _origin(drawings: Drawings) -> list[str]:
+    """Notes, models, texts and edits, for the small lines below."""
     parts = [drawings.note] if drawings.note else []
-    if drawings.runs is not None:
-        parts += [f"{source.short_name} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]
-        parts += [f"{one.called} is edited: {'; '.join(one.edits)}" for one in inputs(drawings.runs) if one.edits]
-    width = round(FOOT_LETTERS * figure.get_figwidth())
-    text = "\n".join(textwrap.wrap("   ".join(parts), width, replace_whitespace=False, drop_whitespace=True))
-    figure.supxlabel(text, fontsize=6, color=palette.faded, x=0.995, ha="right")
+    if drawings.runs is None:
+        return parts
+    texts = inputs(drawings.runs)
+    parts += [f"{source.short_name} (sha256 {source.sha256[:12]}…)" for source in sources(drawings.runs).values()]
+    if drawings.tokens:
+        called = {text: one.called for one in reversed(texts) if (text := one.text)}
+        several = len(called) > 1
+        parts += [f"{f'{name}: ' if several else ''}{_quoted(text)}" for text, name in reversed(called.items())]
+    return parts + [f"{one.called} is edited: {'; '.join(one.edits)}" for one in texts if one.edits]
+
+
+def _quoted(text: str) -> str:
+    """The beginning of a text in one line; what is not to be seen has signs."""
+    shown = label(text[: MAX_TEXT + 1].encode()).replace("␣", " ")
+    return f"“{shown}”" if len(text) <= MAX_TEXT else f"“{shown[:MAX_TEXT]}…”"

@@ -22,6 +22,8 @@ BESIDE = 0.4  # inches of a part beside its axes, at least
 MAX_FONT, MIN_FONT = 8.0, 4.0  # points
 MAX_LABEL = 18  # characters
 POINTS = 72  # an inch
+BAR_SHARE, BAR_POINTS = 0.4, 5  # of the axes' width that a colour bar takes, and how thick it is
+BAR_INCHES = 1.7  # that its numbers need
 LETTER, TITLE_LETTER = 0.065, 0.075  # inches of a character of a label or a caption, and of a title
 TITLE_POINTS, CAPTION_POINTS = 8, 8.5
 Cells = Float[np.ndarray, "..."]
@@ -146,8 +148,12 @@ def colour_bar(
     ticks: Sequence[float],
     read_as: Sequence[str] = (),
 ) -> None:
-    """A slim bar under some axes, with numbers at these values: themselves, or others that they are read as."""
-    bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=0.8, aspect=30, pad=0.02)
+    """A slim bar under the left of some axes, with numbers at these values: themselves, or others they are read as."""
+    width = max(BAR_INCHES, room(axes[0]) - BESIDE)
+    share = max(BAR_SHARE, BAR_INCHES / width)
+    left: dict[str, Any] = {"anchor": (0.0, 1.0), "panchor": (0.0, 1.0)}
+    aspect = share * width * POINTS / BAR_POINTS
+    bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=share, aspect=aspect, pad=0.02, **left)
     bar.outline.set_linewidth(0.4)
     bar.set_ticks(list(ticks), labels=list(read_as) or [number(tick) for tick in ticks])
     bar.minorticks_off()

@@ -83,6 +83,12 @@ def test_a_picture_for_a_papers_column_is_as_wide_and_readable(
     assert min(sizes) >= 6
 
 
+def test_a_png_for_a_paper_has_300_dots_an_inch(alone: Comparison, folder: str) -> None:
+    inches = WIDTHS["column"]
+    png = style.file(lambda: LENS.picture(alone, chosen(folder), LIGHT, inches), LIGHT, "png", style.PAPER_DPI)
+    assert int.from_bytes(png[16:20], "big") == 300 * inches
+
+
 def test_the_same_picture_has_the_same_bytes(alone: Comparison, folder: str) -> None:
     made = [style.file(lambda: RESIDUAL.picture(alone, chosen(folder), LIGHT), LIGHT, "svg") for _ in range(2)]
     assert made[0] == made[1]
@@ -115,6 +121,31 @@ def test_parts_have_letters_where_there_are_several(alone: Comparison, folder: s
     assert named == [*"abc"]  # the text and two heads
     flow = FLOW.picture(alone, chosen(folder), LIGHT)
     assert [part.get_suptitle() for band in flow.subfigs for part in band.subfigs] == [""]  # it is alone
+
+
+def test_below_stand_the_model_and_the_texts_once(two: Comparison, alone: Comparison, folder: str) -> None:
+    def below(comparison: Comparison, **fields: object) -> str:
+        return " ".join(ATTENTION.picture(comparison, chosen(folder, **fields), LIGHT).get_supxlabel().split())
+
+    both = below(two, prompt_b=OTHER)
+    assert both.startswith(f"{two.a.source.short_name} (sha256 {two.a.source.sha256[:12]}…)")
+    assert "A: “one two $x$" in both
+    assert f"B: “{OTHER}”" in both
+    edited = below(Comparison(alone.a, alone.a))
+    assert edited.count("“one two") == 1
+    assert "A: " not in edited
+
+
+def test_a_colour_bar_is_slim_and_begins_with_its_axes(alone: Comparison, folder: str) -> None:
+    figure = ATTENTION.picture(alone, chosen(folder), LIGHT)
+    figure.draw_without_rendering()
+    panels = [axes.get_window_extent() for axes in figure.axes if axes.images]
+    bars = [axes.get_window_extent() for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    assert len(bars) == len(panels) > 0
+    for panel, bar in zip(panels, bars, strict=True):
+        assert bar.height / figure.dpi * 72 == pytest.approx(5, abs=1.5)
+        assert bar.x0 == pytest.approx(panel.x0, abs=2)
+        assert bar.width < 0.9 * panel.width
 
 
 def test_lines_over_the_text_are_as_wide_as_the_attention(alone: Comparison, folder: str) -> None:
