@@ -45,7 +45,8 @@ function paragraph(spans) {
   const isItem = spans[0]?.[0] === "" && spans[0][1].startsWith("- ");
   const made = element("p", isItem ? "item" : "");
   spans.forEach(([kind, text], at) => {
-    const shown = isItem && at === 0 ? text.slice(2) : text;
+    const kept = text.replaceAll("“ ", "“\u00a0"); // of a token that begins with a space; no line ends in it
+    const shown = isItem && at === 0 ? kept.slice(2) : kept;
     if (kind === "code") return made.append(element("code", "", shown));
     const parent = kind === "" ? made : element(kind === "em" ? "em" : "strong");
     parent.append(...withHeadButtons(shown));
