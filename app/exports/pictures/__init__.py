@@ -97,6 +97,8 @@ def _lines(row: Sequence[Description], inches: float) -> Iterator[list[Descripti
 
 def _size(one: Description, inches: float | None) -> tuple[float, float]:
     """Its own size, or where it is wider than a column that of a part as wide; a map's cells keep their shape."""
+    if isinstance(one, TextLines) and inches is not None:
+        return text_lines.size(one, inches)
     wide, high = DRAWERS[type(one)].size(one)
     if inches is None or wide <= inches:
         return wide, high

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headlight.app.exports.drawings import TextLines
-from headlight.app.exports.pictures.axes import ink, number
+from headlight.app.exports.pictures.axes import ink, number, room
 from headlight.app.exports.style import Palette, colour_map
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ LETTER, FONT = 0.092, 11  # inches of a monospaced character, and its points
 LINE, ARC = 0.34, 0.7  # inches of a line of text, and of the room for arcs over the first
 HIGH = 0.26  # inches of a token
 GAP = 0.6  # characters between tokens
+BESIDE = 0.2  # inches of room beside the text
 FAINTEST = 0.02  # of the whole attention: what is less has no line
 
 
@@ -34,20 +35,20 @@ class _Box:
         return self.left + self.width / 2
 
 
-def size(drawn: TextLines) -> tuple[float, float]:
-    """Inches across and down."""
-    boxes = _boxes(drawn)
+def size(drawn: TextLines, inches: float = WIDTH + BESIDE) -> tuple[float, float]:
+    """Inches across and down, where there is room for so many across."""
+    boxes = _boxes(drawn, inches)
     across = max(box.left + box.width for box in boxes) * LETTER
-    return across + 0.2, ARC + LINE * (boxes[-1].line + 1) + 0.1
+    return across + BESIDE, ARC + LINE * (boxes[-1].line + 1) + 0.1
 
 
 def draw(drawn: TextLines, figure: "SubFigure", palette: Palette) -> None:
     """Tokens in the colours of their weights, arcs as wide as these, the largest weight over its own."""
-    across, down = size(drawn)
     axes = figure.subplots()
+    across, down = size(drawn, room(axes))
     axes.set_axis_off()
     axes.set(xlim=(-1, across / LETTER), ylim=(down, -ARC))  # characters and inches
-    boxes = _boxes(drawn)
+    boxes = _boxes(drawn, room(axes))
     colours = colour_map(palette, signed=False)
     largest = int(np.nanargmax(drawn.weights)) if np.isfinite(drawn.weights).any() else None
     for key, weight in enumerate(np.nan_to_num(drawn.weights)):
@@ -64,12 +65,13 @@ def draw(drawn: TextLines, figure: "SubFigure", palette: Palette) -> None:
         _frame(axes, boxes[-1], palette.bars[0], "dashed")
 
 
-def _boxes(drawn: TextLines) -> list[_Box]:
+def _boxes(drawn: TextLines, inches: float) -> list[_Box]:
     """Tokens from left to right, on the next line where one has no more room, and last what is predicted."""
     texts = [*drawn.words, *filter(None, [drawn.predicted])]
     boxes, left, line = list[_Box](), 0.0, 0
+    most = min(WIDTH, inches - BESIDE) / LETTER
     for text in texts:
-        if left and (left + len(text)) * LETTER > WIDTH:
+        if left and left + len(text) > most:
             left, line = 0.0, line + 1
         boxes.append(_Box(left, len(text), line))
         left += len(text) + GAP * (2 if text is drawn.words[-1] else 1)

@@ -9,6 +9,7 @@ from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import Drawing, Drawings, TextLines, on_paper, on_screen
 from headlight.app.exports.openable_heads import openable_heads, pattern_maps
 from headlight.app.exports.script import report
+from headlight.app.figures.text import token_names
 from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.finding import finding, looked_from, named_sinks, predicted, prediction
@@ -127,7 +128,7 @@ def _text(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, chosen: S
     query, own = looked_from(axis, chosen), chosen.choices_of(Choices)
     if query is None or not heads or comparison.b is not None or own.how.show != "weight":
         return []
-    words = [label.replace("␣", "") for label in axis.labels]
+    words = [name.replace("␣", "") for name in token_names(axis.labels)]
     if not 1 < len(words) <= MAX_WORDS:
         return []
     row = attend(comparison.a, *heads[0], range(query, query + 1)).pattern[0].numpy()

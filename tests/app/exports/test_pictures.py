@@ -3,6 +3,7 @@
 import base64
 import gzip
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from headlight.app.exports.export import Export
 from headlight.app.exports.pictures.fitting import WIDTHS
 from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
+from headlight.app.figures.text import token_name
 from headlight.app.pages.attention import EXPORT as ATTENTION
 from headlight.app.pages.flow import EXPORT as FLOW
 from headlight.app.pages.generate import EXPORT as GENERATE
@@ -81,6 +83,23 @@ def test_a_picture_for_a_papers_column_is_as_wide_and_readable(
     sizes = [float(size) for look in looks for size in re.findall(r"([\d.]+)px", look)]
     assert len(sizes) == len(looks)
     assert min(sizes) >= 6
+
+
+def test_words_with_lines_stand_beside_each_other_in_a_narrow_column(alone: Comparison, folder: str) -> None:
+    def draw() -> Figure:
+        figure = ATTENTION.picture(alone, chosen(folder), LIGHT, WIDTHS["column"])
+        figure.draw_without_rendering()
+        words = next(axes for axes in figure.axes if not axes.images).texts[: len(alone.a.tokens)]
+        lines: dict[float, list[Text]] = {}
+        for word in words:
+            lines.setdefault(word.get_position()[1], []).append(word)
+        assert len(lines) > 1
+        for line in lines.values():
+            boxes = [word.get_window_extent() for word in line]
+            assert all(one.x1 <= other.x0 + 2 for one, other in pairwise(boxes))
+        return figure
+
+    style.file(draw, LIGHT, "svg")
 
 
 def test_a_png_for_a_paper_has_300_dots_an_inch(alone: Comparison, folder: str) -> None:
@@ -151,6 +170,7 @@ def test_a_colour_bar_is_slim_and_begins_with_its_axes(alone: Comparison, folder
 def test_lines_over_the_text_are_as_wide_as_the_attention(alone: Comparison, folder: str) -> None:
     figure = ATTENTION.picture(alone, chosen(folder, queries=(30,)), LIGHT)
     text = next(axes for axes in figure.axes if not axes.images)
+    assert text.texts[0].get_text() == token_name(alone.a.labels[0], 0)  # as the page calls a special token
     lines = [patch for patch in text.patches if isinstance(patch, PathPatch)]
     weights = attend(alone.a, 1, 2).pattern[30, :30].numpy()  # of the first chosen head; to itself there is no line
     np.testing.assert_allclose(
