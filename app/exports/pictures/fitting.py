@@ -15,7 +15,7 @@ MIN_POINTS = 6.0  # that a printed text has
 
 
 def fit(figure: "Figure") -> None:
-    """Raise small texts, thin labels along axes, and leave out the words of cells that have no room for them."""
+    """Raise small texts, thin labels along axes, and cut or leave out what cells have no room for."""
     from matplotlib.text import Text
 
     figure.draw_without_rendering()  # makes the ticks
@@ -25,9 +25,18 @@ def fit(figure: "Figure") -> None:
     for axes in figure.axes:
         for side, axis in enumerate((axes.xaxis, axes.yaxis)):
             _thin(axis, side)
+        for text in axes.texts if axes.images else ():
+            if text.get_clip_on():  # a word, not a number
+                _cut(text, float(axes.transData.transform((1, 0))[0] - axes.transData.transform((0, 0))[0]))
         if axes.images and not _have_room([text.get_window_extent() for text in axes.texts if type(text) is Text]):
             for text in axes.texts:
                 text.set_visible(type(text) is not Text)
+
+
+def _cut(text: "Text", width: float) -> None:
+    """Shorten a word to a cell's width (pixels), to two letters at least."""
+    while text.get_window_extent().width > width and len(word := text.get_text().rstrip("…")) > 2:
+        text.set_text(f"{word[:-1]}…")
 
 
 def _thin(axis: "Axis", side: int) -> None:

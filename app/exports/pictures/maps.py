@@ -213,7 +213,7 @@ def draw_lens(drawn: LensGrid, figure: "SubFigure", palette: Palette) -> None:
 
 
 def _top_of(side: _LensSide) -> Callable[[int, int, float], str]:
-    return lambda layer, place, _: short(side.texts[layer][place], LENS_LETTERS)
+    return lambda layer, place, _: short(token_name(side.texts[layer][place], 1), LENS_LETTERS)
 
 
 def _window(drawn: LensGrid) -> slice:

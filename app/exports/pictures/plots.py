@@ -258,6 +258,8 @@ def _axis(axes: "Axes", which: str, axis: Axis, inches: float) -> None:
         ruler.set_minor_formatter(lambda value, _: "")
     elif axis.kind == "percent":
         ruler.set_major_formatter(PercentFormatter(1.0))
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     if axis.from_zero:
-        low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
         ends(min(0.0, low), max(0.0, high))
+    if axis.kind == "percent" and high > 1:  # as on the page
+        ends(min(0.0, low) if axis.from_zero else low, 1.0)

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
 from headlight.app.exports.export import Export
-from headlight.app.exports.pictures.fitting import WIDTHS
+from headlight.app.exports.pictures.fitting import WIDTHS, fit
 from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
 from headlight.app.figures.text import token_name
@@ -100,6 +100,27 @@ def test_words_with_lines_stand_beside_each_other_in_a_narrow_column(alone: Comp
         return figure
 
     style.file(draw, LIGHT, "svg")
+
+
+def test_words_are_cut_to_their_cells_and_numbers_are_not() -> None:
+    figure = Figure(figsize=(3, 1))
+    axes = figure.subplots()
+    axes.imshow(np.zeros((1, 6)), aspect="auto")
+    words = [axes.text(place, 0, "understanding", ha="center", clip_on=True) for place in range(6)]
+    fit(figure)
+    spans = [word.get_window_extent() for word in words]
+    assert all(word.get_visible() and re.fullmatch("unde?r?…|un…", word.get_text()) for word in words)
+    assert all(one.x1 <= other.x0 for one, other in pairwise(spans))
+    axes.texts[0].set(text="0.123456789", clip_on=False)
+    fit(figure)
+    assert not words[0].get_visible()
+
+
+def test_a_probability_has_no_axis_beyond_one(alone: Comparison, folder: str) -> None:
+    figure = LENS.picture(alone, chosen(folder), LIGHT)
+    named = [axes for axes in figure.axes if axes.get_xlabel() == "probability"]
+    assert named
+    assert all(axes.get_xlim()[1] <= 1 for axes in named)
 
 
 def test_a_png_for_a_paper_has_300_dots_an_inch(alone: Comparison, folder: str) -> None:
