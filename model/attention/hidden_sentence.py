@@ -17,7 +17,7 @@ from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.likelihood import kl_divergence
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.host import Steps, kept
+from headlight.model.runs.host import LayerSteps, Steps, kept
 from headlight.model.runs.run import Run
 
 POSITIONS = 64  # whose logits over the vocabulary are held at a time: 50 MB in float64 at 50,000 tokens and twice
@@ -49,7 +49,9 @@ def loss_without(run: Run, unit: Unit, hidden: int) -> Measure:
     if not 0 <= hidden < n_units:
         raise InputError(f"There is no {unit} {hidden}; this text has {unit}s 0 to {n_units - 1}.")
     later = int((group <= hidden).sum())
-    kl = _divergences(run, run.stream(run.cfg.n_layers)[later:], _stream_without(run, group != hidden, later))
+    whole = run.stream(run.cfg.n_layers)[later:]
+    steps = Steps(run.host, run.cfg.n_layers + len(whole.split(POSITIONS)))
+    kl = _divergences(run, whole, _stream_without(run, group != hidden, later, steps), steps)
     means = torch.full((n_units,), torch.nan)
     sizes, sums = group[later:].bincount(minlength=n_units), torch.zeros(n_units).index_add(0, group[later:], kl)
     means[hidden + 1 :] = (sums / sizes)[hidden + 1 :]
@@ -72,24 +74,23 @@ def losses_without(comparison: Comparison, unit: Unit, axis: Axis, hidden: int) 
     return losses
 
 
-def _stream_without(run: Run, is_there: Tensor, later: int) -> Float[Tensor, "later d_model"]:
-    """The final stream of the tokens behind a hidden sentence."""
+def _stream_without(run: Run, is_there: Tensor, later: int, steps: Steps) -> Float[Tensor, "later d_model"]:
+    """The final stream of the tokens behind a hidden sentence; a step for each layer."""
     n_later, model = len(run.tokens) - later, run.host.on_device(run.model)
     with run.host.turn():
         tokens, positions = run.tokens[is_there][None], is_there.nonzero().T
-        device = run.host.device
-        resid = model(tokens.to(device), position_ids=positions.to(device), stop_at_layer=run.cfg.n_layers)
+        tokens, positions = tokens.to(run.host.device), positions.to(run.host.device)
+        resid = model(tokens, tap=LayerSteps(steps), position_ids=positions, stop_at_layer=run.cfg.n_layers)
         return resid[0, len(tokens[0]) - n_later :].cpu()
 
 
 def _divergences(
-    run: Run, whole: Float[Tensor, "later d_model"], hidden: Float[Tensor, "later d_model"]
+    run: Run, whole: Float[Tensor, "later d_model"], hidden: Float[Tensor, "later d_model"], steps: Steps
 ) -> Float[Tensor, " later"]:
-    """KL in nats at each position, of some positions at a time."""
-    blocks, steps = list(zip(whole.split(POSITIONS), hidden.split(POSITIONS), strict=True)), Steps(run.host, len(whole))
+    """KL in nats at each position, of some positions at a time, which are a step."""
     values = [torch.zeros(0)]
-    for pair in blocks:
+    for pair in zip(whole.split(POSITIONS), hidden.split(POSITIONS), strict=True):
         p, q = (run.model.to_logits(stream[None])[0] for stream in pair)
         values.append(kl_divergence(p, q).values.float())
-        steps.add(len(p))
+        steps.add()
     return torch.cat(values)

@@ -120,3 +120,22 @@ class Steps:
         """Add this many completed steps."""
         self.done += count
         self.host.tell(self.done, self.total)
+
+
+class LayerSteps(Tap):
+    """Tap that counts each layer of a pass as a step."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self._ends_layer(name):
+            self._steps.add()
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if self._ends_layer(name) else Look.NEVER
+
+    @staticmethod
+    def _ends_layer(name: str) -> bool:
+        return name.endswith(".hook_resid_post")

@@ -84,7 +84,7 @@ def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
         return
     made = progress.watched(
         f"running without “{axis.labels[hidden]}”",
-        "tokens done",
+        "steps done",
         "losses",
         (*(run.key for run in comparison.runs), unit, hidden),
         lambda: losses_without(comparison, unit, axis, hidden),

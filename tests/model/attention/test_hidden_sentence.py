@@ -1,5 +1,8 @@
 """What later sentences lose when one is hidden, against hooks by hand that mask every head's scores."""
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -9,6 +12,7 @@ from headlight.model.attention import hidden_sentence
 from headlight.model.attention.axis import grouping
 from headlight.model.attention.hidden_sentence import cannot_hide, loss_without
 from headlight.model.base.errors import InputError
+from headlight.model.runs.host import Host
 
 TEXT = "One two. Three one! Two, two. One. Four one? Five two."
 
@@ -40,6 +44,21 @@ def test_it_is_the_divergence_from_a_pass_with_masked_scores(
     # Two float32 passes whose sums go in another order.
     torch.testing.assert_close(loss[hidden + 1 :], expected[hidden + 1 :].float(), rtol=1e-3, atol=1e-6)
     assert (loss[hidden + 1 :] > 1e-5).any()
+
+
+def test_each_layer_of_the_pass_and_each_block_of_tokens_is_told_of(text: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop is heard where progress is told: of a long text the pass takes most of the time."""
+    monkeypatch.setattr(hidden_sentence, "POSITIONS", 5)
+    told: list[tuple[int, int]] = []
+
+    class Listening(Host):
+        def tell(self, done: int, total: int) -> None:
+            told.append((done, total))
+
+    loss_without(replace(text, host=Listening()), "sentence", 1)
+    n_later = int((grouping(text, "sentence") > 1).sum())
+    total = text.cfg.n_layers + math.ceil(n_later / 5)
+    assert told == [(done, total) for done in range(total + 1)]
 
 
 def test_the_last_sentence_has_none_behind_it(text: Run) -> None:
