@@ -39,6 +39,12 @@ def numbered_names(labels: Sequence[str]) -> list[str]:
     return [f"{place} {name}" for place, name in enumerate(token_names(labels))]
 
 
+def named_place(numbered: str) -> str:
+    """A label behind its place, with a special token's name; any other text as it is."""
+    place, _, label = numbered.partition(" ")
+    return f"{place} {token_name(label, int(place))}" if place.isdecimal() and label else numbered
+
+
 def short(label: str, most: int = LONGEST) -> str:
     """A label for an axis, escaped, each of its lines cut."""
     return "<br>".join(escape(line if len(line) <= most else f"{line[: most - 1]}…") for line in label.split("\n"))

@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.app.exports.csv_files import Cell
 from headlight.app.figures.colours import LEAST_EFFECT
+from headlight.app.figures.text import named_place
 from headlight.app.pages.patching import analysis
 from headlight.app.pages.patching.analysis import PatchQuestion
 from headlight.app.pages.patching.choices import Choices
@@ -164,7 +165,7 @@ def patched_of(comparison: Comparison, chosen: Selection) -> PatchedMap:
     """
     question = question_of(comparison, chosen)
     cells, exact = analysis.cells_of(question), analysis.known(question)
-    rows, columns = cells_named(comparison, cells)
+    rows, columns = (tuple(map(named_place, names)) for names in cells_named(comparison, cells))
     estimate = agreement = None
     if chosen.choices_of(Choices).patch_estimate and question.parts.what not in PATHS:
         estimated = analysis.estimate(question)

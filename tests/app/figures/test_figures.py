@@ -296,3 +296,18 @@ def test_a_legend_of_many_lines_on_a_phone_has_their_room() -> None:
         for some in (names[:1], names)
     ]
     assert heights[1].layout.height - heights[0].layout.height == 2 * TITLE_LINE
+
+
+@pytest.mark.parametrize(
+    ("numbered", "named"),
+    [
+        ("0 <|im_start|>", "0 ⟨im_start⟩"),
+        ("0 <|endoftext|>", "0 ⟨bos⟩"),
+        ("7 <|endoftext|>", "7 ⟨eos⟩"),
+        ("3 ␣Mary", "3 ␣Mary"),
+        ("L12", "L12"),
+        ("12", "12"),
+    ],
+)
+def test_a_token_behind_its_place_is_named_as_elsewhere(numbered: str, named: str) -> None:
+    assert text.named_place(numbered) == named
