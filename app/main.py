@@ -146,7 +146,7 @@ def _navigation(status: str) -> None:
         status,
         key=selection.widget_key("navigation"),
         turn_to=selection.turn_to,
-        of_head={} if selection.active() is None else head_entries(VIEWS, _view()),
+        of_head={} if (now := selection.active()) is None else head_entries(VIEWS, _view(), now),
         open_head=_view().kind.open_head,
         picture=copied_picture.of_session().fetchable,
     )

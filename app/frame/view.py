@@ -69,8 +69,9 @@ class View:
     Views of one `group` share an entry of the navigation. `export` is called when the page is drawn, in its session,
     and returns None where there is nothing to export. `needs` returns a sentence for the user (what is missing, and
     what to do), or nothing. `choices` is the type of the page's own options. `of_head` is its entry in the menu of a
-    head. `formerly` are earlier slugs, which older links use. `reading` says in three sentences how to read the page,
-    with names of numbers that are filled in (frame/reading.py), and `reading_of_body` that of a model without a head.
+    head, and it `names_heads` unless those on the page are another model's, which have no menu. `formerly` are earlier
+    slugs, which older links use. `reading` says in three sentences how to read the page, with names of numbers that
+    are filled in (frame/reading.py), and `reading_of_body` that of a model without a head.
     """
 
     slug: str
@@ -82,12 +83,15 @@ class View:
     group: str = ""
     choices: type[PageChoices] | None = None
     of_head: str = ""
+    names_heads: Callable[[Selection], bool] = lambda chosen: True
     formerly: tuple[str, ...] = ()
     reading: str = ""
     reading_of_body: str = ""
 
 
-def head_entries(views: Iterable[View], view: View) -> dict[str, str]:
+def head_entries(views: Iterable[View], view: View, chosen: Selection) -> dict[str, str]:
     """Entries by slug of a head's menu on the page of a view: the pages of its kind that show heads, and the kind's."""
+    if not view.names_heads(chosen):
+        return {}
     pages = {each.slug: each.of_head for each in views if each.of_head and each.kind is view.kind}
     return {**pages, **view.kind.of_head}

@@ -4,6 +4,7 @@ from headlight.app.exports.export import Export
 from headlight.app.frame.view import MODEL, View
 from headlight.app.pages.corpus import exports, view
 from headlight.app.pages.corpus.choices import Choices
+from headlight.app.pages.corpus.scan_view import names_heads
 
 EXPORT = Export("corpus", exports.script, exports.data, exports.drawings, has_plots=True)
 
@@ -20,5 +21,6 @@ VIEW = View(
     group=MODEL,
     choices=Choices,
     of_head="Corpus",
+    names_heads=names_heads,
     reading=READING,
 )

@@ -7,8 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from headlight.app.pages.corpus.choices import Choices
-from headlight.app.runs import scans
+from headlight.app.runs import models, scans
 from headlight.app.selection.chosen import Selection
+from headlight.model.base.errors import HeadlightError
 from headlight.model.corpus.tables import shared
 from headlight.model.corpus.titles import Estimates, change, estimates
 from headlight.model.corpus.tree import Dashboard, Head, Tree
@@ -72,6 +73,20 @@ class ScanView:
         return scans.dashboard(self.a, self.head)
 
 
+def names_heads(chosen: Selection) -> bool:
+    """Whether the heads of the scan are those of the chosen model, so that their names lead to its pages."""
+    try:
+        name = scans.named(chosen.scan, chosen.model)
+        cfg = models.open_model(chosen.model).cfg
+        return bool(name) and _is_of(scans.tree(name), chosen.model, (cfg.n_layers, cfg.n_heads))
+    except HeadlightError:  # which the page itself tells
+        return False
+
+
+def _is_of(scan: Tree, model: str, shape: tuple[int, int]) -> bool:
+    return scans.is_of(scan, model) and (scan.n_layers, scan.n_heads) == shape
+
+
 def find(comparison: Comparison, chosen: Selection) -> ScanView | None:
     """Resolve the choices, with defaults for those not made; None without any scan.
 
@@ -84,7 +99,7 @@ def find(comparison: Comparison, chosen: Selection) -> ScanView | None:
         return None
     a, b = scans.tree(name), _beside(comparison, own, name)
     metrics = shared(a, b)
-    is_own = scans.is_of(a, model) and (a.n_layers, a.n_heads) == (comparison.a.cfg.n_layers, comparison.a.cfg.n_heads)
+    is_own = _is_of(a, model, (comparison.a.cfg.n_layers, comparison.a.cfg.n_heads))
     by = _first(metrics, own.corpus_by, *BY)
     view = ScanView(
         a,

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from headlight.app.components import Column
+from headlight.app.frame.view import head_entries
+from headlight.app.pages import corpus, heads
 from headlight.app.pages.corpus import finder, opening, plots, training
 from headlight.app.pages.corpus.scan_view import ScanView, find
 from headlight.app.parts import over_corpus
-from headlight.app.runs import runs
+from headlight.app.registry import VIEWS
+from headlight.app.runs import models, runs
 from headlight.app.runs import scans as opened
 from headlight.model.base.errors import ScanError
 from headlight.model.corpus.reading import SHIPPED, read_tree
@@ -55,6 +58,18 @@ def test_a_row_of_the_finder_chooses_the_head_on_all_pages(run: Run, monkeypatch
     drawn(monkeypatch, row=1)
     at = page("corpus", Comparison(run), scan="early", heads=((0, 0), (1, 1)))
     assert at.session_state["headlight"].active.heads == ((2, 3), (1, 1))  # induction is 0.12 + 0.15 layer + 0.01 head
+
+
+@pytest.mark.parametrize(("scan", "is_own"), [("early", True), ("other", False)])
+def test_the_names_of_another_models_heads_open_no_menu_of_the_pages_model(
+    run: Run, scan: str, is_own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To ablate one would else be to ablate a head that only has the same number."""
+    monkeypatch.setattr(models, "open_model", lambda name: run.model)
+    name = next(each for each in opened.offered() if each.startswith(scan))
+    entries = head_entries(VIEWS, corpus.VIEW, selection_of(scan=name, model=run.source.name))
+    assert bool(entries) == is_own
+    assert head_entries(VIEWS, heads.VIEW, selection_of(scan=name, model=run.source.name))
 
 
 def test_two_scans_are_held_against_each_other_head_by_head(run: Run) -> None:
