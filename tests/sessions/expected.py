@@ -50,10 +50,12 @@ def said(texts: list[str], run: int = 0) -> Answer:
     """The answer in the page's line about what was fed, for run A or, as 1, for run B."""
     fed, likely = ([text for text in texts if word in text][run] for word in ("input tokens", "predicted: "))
     count = re.search(r"([\d,]+) input tokens", fed)
-    matches = re.findall(r"“(.*?)” (?:<1|(\d+))%", likely)
+    matches = re.findall(r"(?:“(.*?)”|(⟨\w+⟩)) (?:<1|(\d+))%", likely)
     assert count
     return Answer(
-        int(count[1].replace(",", "")), tuple(name for name, _ in matches), tuple(float(n or 0) for _, n in matches)
+        int(count[1].replace(",", "")),
+        tuple(text or special for text, special, _ in matches),
+        tuple(float(n or 0) for *_, n in matches),
     )
 
 

@@ -50,7 +50,9 @@ def test_patching_numbers_the_tokens_of_the_run_that_is_patched(run: Run, folder
     )
     data = PATCHING.data(comparison, selection)
     assert data.shows["predicted after"] == "7 ␣two"
-    assert list(dict.fromkeys(data.tables["map"]["position"])) == list(columns)
+    in_data = list(dict.fromkeys(data.tables["map"]["position"]))
+    assert (in_data[0], columns[0]) == ("0 <|endoftext|>", "0 ⟨bos⟩")  # in data as the tokenizer has it
+    assert in_data[1:] == list(columns[1:])
 
 
 def test_sinks_stand_at_their_querys_places(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from html import unescape
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -177,4 +179,5 @@ def test_what_is_taken_along_says_which_edits_were_made(folder: str, export: Exp
     said = "; ".join(map(describe, chosen.edits))
     assert f"edited: {said}" in export.page(comparison, chosen).decode()
     picture = style.file(lambda: export.picture(comparison, chosen, style.LIGHT), style.LIGHT, "svg").decode()
-    assert f"B is edited: {said}" in picture
+    lines = re.findall(r">([^<>]*)</text>", picture)  # of which the last ones are those below the picture
+    assert f"B is edited: {said}" in " ".join(map(unescape, lines))
