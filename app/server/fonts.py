@@ -1,7 +1,6 @@
 """The fonts of every page, named to browsers with the page itself.
 
-Streamlit's page asks for a font when the first text is set in it, so that all texts are laid out twice at a first load:
-35 ms of a browser's work, by Chromium's trace.
+Streamlit's page asks for a font when the first text is set in it, so that at a first load all texts are laid out twice.
 """
 
 from starlette.datastructures import MutableHeaders
