@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.app.runs import runs
-from headlight.app.runs.passes import Layers, tell
+from headlight.app.runs.passes import tell, told_layers
 from headlight.app.server.settings import settings
 from headlight.model.attention.residual import decomposition_residual
 from headlight.model.base import memory
@@ -154,7 +154,7 @@ def sums(made: Run) -> Sums:
     names = [f"blocks.{layer}.attn.hook_pattern" for layer in range(made.cfg.n_layers)]
     error = _above_one if to_sink else lambda pattern: row_sum_error(pattern[0]).values.cpu()
     tap, heads = Collect(names, error), _Heads(made)
-    final = once_more(made, Chain(tap, heads, Layers(made.cfg.n_layers)), stop_at_layer=made.cfg.n_layers).double()
+    final = once_more(made, Chain(tap, heads, told_layers(made.cfg.n_layers)), stop_at_layer=made.cfg.n_layers).double()
     rows = Measure("row sum error", "probability", (), torch.stack(list(tap.kept.values())).max())
     components = decomposition_residual(chain([heads.written], _others(made)), final)
     return Sums(components, float(final.abs().max()), rows)
@@ -263,7 +263,7 @@ def differences_from_float32(made: Run) -> Differences:
     """
     _refuse_edits(made, "Without edits alone the same is computed in float32.")
     with runs.turn():
-        whole = in_float32(made.source, made.tokens[None, :MAX_COMPARED], Layers(made.cfg.n_layers))
+        whole = in_float32(made.source, made.tokens[None, :MAX_COMPARED], told_layers(made.cfg.n_layers))
     return _differences(made, whole, MAX_COMPARED)
 
 
@@ -283,7 +283,7 @@ def differences_from_unquantised(made: Run) -> tuple[str, WeightError, Differenc
     error = weight_error(made.model, folder, lambda done, total: tell(done, total, "matrices"))
     with runs.turn():
         whole = in_float32(
-            replace(made.source, path=folder), made.tokens[None, :MAX_COMPARED], Layers(made.cfg.n_layers)
+            replace(made.source, path=folder), made.tokens[None, :MAX_COMPARED], told_layers(made.cfg.n_layers)
         )
     return folder.name, error, _differences(made, whole, MAX_COMPARED)
 
@@ -295,7 +295,7 @@ def is_rounded(made: Run) -> bool:
 
 def _differences(made: Run, theirs: Reference, most: int | None = None) -> Differences:
     compare = _Compare(theirs)
-    ours = once_more(made, Chain(compare, Layers(made.cfg.n_layers)), most=most)
+    ours = once_more(made, Chain(compare, told_layers(made.cfg.n_layers)), most=most)
     if made.cfg.output == "labels":
         ours = ours[[made.prediction_position if len(ours) > 1 else 0]]
     logits = float((ours - theirs.logits[0]).abs().max())

@@ -4,12 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from torch import Tensor
-
 from headlight.app.runs.gate import Place
-from headlight.model.nn.hooks import Look, Tap
+from headlight.model.nn.hooks import BeforeLayers, Tap
 
-BEGINS = ".hook_resid_pre"  # the name at which a layer begins
 WAITING = "Waiting for another run to end"
 Listener = Callable[[int, int, str], None]
 """Receive how many steps are done, of how many, and what they are if the caller does not know.
@@ -59,16 +56,6 @@ def tell_place(place: Place) -> None:
     tell(0, 0, f"{number} in line, about {max(1, round(place.seconds)):,} s")
 
 
-class Layers(Tap):
+def told_layers(n_layers: int) -> Tap:
     """Tap that reports each layer of a pass to the listener."""
-
-    def __init__(self, n_layers: int) -> None:
-        self._n_layers, self._hear = n_layers, _listener.get()
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if self._hear is not None and name.endswith(BEGINS):
-            self._hear(int(name.split(".")[1]), self._n_layers, "")
-        return activation
-
-    def look(self, name: str) -> Look:
-        return Look.WHOLE if self._hear is not None and name.endswith(BEGINS) else Look.NEVER
+    return BeforeLayers(lambda layer: tell(layer, n_layers))

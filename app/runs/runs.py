@@ -17,7 +17,7 @@ from headlight.app.runs import dictionaries, directions, limits, models, passes,
 from headlight.app.runs.cost import budget, cost_of
 from headlight.app.runs.gate import Gate
 from headlight.app.runs.limits import GIB, ByteCache, held_bytes
-from headlight.app.runs.passes import Layers
+from headlight.app.runs.passes import told_layers
 from headlight.app.server import metrics
 from headlight.app.server.settings import settings
 from headlight.model import Transformer
@@ -141,7 +141,7 @@ def _run_anew(model_name: str, prompt: str, bos: Begin, edits: tuple[Edit, ...])
     arrived = time.monotonic()
     if edits:
         with turn(seconds), torch.inference_mode():
-            began, on, watch = time.monotonic(), models.on_device(model), Layers(model.cfg.n_layers)
+            began, on, watch = time.monotonic(), models.on_device(model), told_layers(model.cfg.n_layers)
             made: Run | HeadlightError = _summarized(
                 make_run(model, prompt, bos, tokens, edits, means=means, on=on, host=HOST, watch=watch, opened=opened)
             )
@@ -163,7 +163,7 @@ def _run_together(model: Transformer, prompts: Sequence[Prompt]) -> list[tuple[f
     """When the pass over these prompts began, and each one's run, or why it has none."""
     began = time.monotonic()
     with torch.inference_mode():
-        on, watch = models.on_device(model), Layers(model.cfg.n_layers)
+        on, watch = models.on_device(model), told_layers(model.cfg.n_layers)
         try:
             return [(began, _summarized(made)) for made in make_runs(model, prompts, on, HOST, watch)]
         except HeadlightError as error:

@@ -16,8 +16,9 @@ from headlight.model.base.errors import InputError
 from headlight.model.measure import Measure
 from headlight.model.measure.alignment import on_axis
 from headlight.model.measure.likelihood import kl_divergence
+from headlight.model.nn.hooks import BeforeLayers
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.host import LayerSteps, Steps, kept
+from headlight.model.runs.host import Steps, kept
 from headlight.model.runs.run import Run
 
 POSITIONS = 64  # whose logits over the vocabulary are held at a time: 50 MB in float64 at 50,000 tokens and twice
@@ -80,7 +81,8 @@ def _stream_without(run: Run, is_there: Tensor, later: int, steps: Steps) -> Flo
     with run.host.turn():
         tokens, positions = run.tokens[is_there][None], is_there.nonzero().T
         tokens, positions = tokens.to(run.host.device), positions.to(run.host.device)
-        resid = model(tokens, tap=LayerSteps(steps), position_ids=positions, stop_at_layer=run.cfg.n_layers)
+        tap = BeforeLayers(lambda _: steps.add())
+        resid = model(tokens, tap=tap, position_ids=positions, stop_at_layer=run.cfg.n_layers)
         return resid[0, len(tokens[0]) - n_later :].cpu()
 
 

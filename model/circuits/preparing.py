@@ -14,7 +14,7 @@ from headlight.model.circuits.running import EdgeRuns, Writes
 from headlight.model.circuits.wiring import wiring
 from headlight.model.measure.alignment import Align
 from headlight.model.nn.cache import ActivationCache
-from headlight.model.nn.hooks import Chain, Collect
+from headlight.model.nn.hooks import BeforeLayers, Chain, Collect
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 from headlight.model.patching.means import AgainstMeans
@@ -23,7 +23,7 @@ from headlight.model.patching.runs import Patching
 from headlight.model.patching.sides import LogitDifference
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
-from headlight.model.runs.host import HERE, Checks, Host
+from headlight.model.runs.host import HERE, Host
 from headlight.model.runs.linear import Behind, norm_behind
 from headlight.model.runs.run import Run
 
@@ -127,7 +127,8 @@ def activations(model: Transformer, tokens: Int[Tensor, "row pos"], host: Host =
     """What `writes_of` and `streams_of` are made of, of prompts of one length; the host may stop the pass."""
     parts = ["hook_resid_pre", "attn.hook_z", "hook_attn_out", *([] if model.cfg.attn_only else ["hook_mlp_out"])]
     keep = Collect([f"blocks.{layer}.{part}" for layer in range(model.cfg.n_layers) for part in parts])
-    model(tokens.to(model.embed.W_E.device), tap=Chain(keep, Checks(host)), stop_at_layer=model.cfg.n_layers)
+    tap = Chain(keep, BeforeLayers(lambda _: host.check()))
+    model(tokens.to(model.embed.W_E.device), tap=tap, stop_at_layer=model.cfg.n_layers)
     return ActivationCache(keep.kept, model.cfg.n_layers)
 
 

@@ -16,9 +16,10 @@ from headlight.model.experiments.reading import head_patterns, lens
 from headlight.model.experiments.runs import Prompts, Readout
 from headlight.model.experiments.settings import HEAD_PARTS, MeasureKind, Part, Side
 from headlight.model.nn.cache import ActivationCache, activation_name
+from headlight.model.nn.hooks import BeforeLayers
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow, batches
-from headlight.model.runs.host import HERE, Checks, Host
+from headlight.model.runs.host import HERE, Host
 from headlight.model.runs.run import Run, make_run
 
 MIB = 2**20
@@ -200,7 +201,7 @@ def _by_place(run: Run, row: TokenRow, plan: Plan) -> Float[Tensor, "layer head 
 
 def _run(model: Transformer, tokens: Tensor, host: Host) -> Run:
     with torch.inference_mode():
-        return make_run(model, "", False, tokens.cpu(), watch=Checks(host))
+        return make_run(model, "", False, tokens.cpu(), watch=BeforeLayers(lambda _: host.check()))
 
 
 def _lens(model: Transformer, rows: Sequence[TokenRow], plan: Plan, host: Host) -> BatchValues:

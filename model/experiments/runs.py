@@ -14,13 +14,13 @@ from torch import Tensor
 
 from headlight.model.nn.blocks import AttnOnlyBlock, Block
 from headlight.model.nn.cache import ActivationCache, activation_name
-from headlight.model.nn.hooks import NO_TAP, Chain, Collect, Tap, WithGradient
+from headlight.model.nn.hooks import NO_TAP, BeforeLayers, Chain, Collect, Tap, WithGradient
 from headlight.model.nn.layers import place
 from headlight.model.nn.layers.parameters import widened
 from headlight.model.nn.transformer import Transformer
 from headlight.model.prompt_sets.encoding import TokenRow
 from headlight.model.prompt_sets.metric import Metric, metric
-from headlight.model.runs.host import HERE, Checks, Host
+from headlight.model.runs.host import HERE, Host
 
 Streams = Float[Tensor, "run pos d_model"]
 Site = Literal["resid_pre", "after_attention", "after_mlp"]
@@ -69,7 +69,7 @@ class Prompts:
 
     def final_stream(self, *taps: Tap) -> Streams:
         """The stream after the last layer of a pass with these taps."""
-        tap = Chain(*taps, Checks(self.host))
+        tap = Chain(*taps, BeforeLayers(lambda _: self.host.check()))
         return self.model(self.tokens, tap=tap, stop_at_layer=self.model.cfg.n_layers)
 
     @torch.inference_mode()

@@ -125,6 +125,21 @@ class CollectOnDemand(Collect):
         self.kept[name] = compute
 
 
+class BeforeLayers(Tap):
+    """Tap that calls a function with each layer's index before the layer, as to show progress or to stop a pass."""
+
+    def __init__(self, call: Callable[[int], object]) -> None:
+        self._call = call
+
+    def __call__(self, name: str, activation: Tensor) -> Tensor:
+        if self.look(name):
+            self._call(int(name.split(".")[-2]))
+        return activation
+
+    def look(self, name: str) -> Look:
+        return Look.WHOLE if name.endswith(".hook_resid_pre") else Look.NEVER
+
+
 class HookPoint:
     """The hook point that a hook function is called at; `ctx` is a dict of its own for one run."""
 

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.nn.hooks import Look, Tap
 from headlight.model.nn.transformer import Transformer
 from headlight.model.runs.edits.means import mean_z
 from headlight.model.text.chat import Begin
@@ -91,20 +90,6 @@ class Host:
 HERE = Host()
 
 
-class Checks(Tap):
-    """Tap that has the host look, before each layer of a pass, whether to go on."""
-
-    def __init__(self, host: Host) -> None:
-        self._host = host
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        self._host.check()
-        return activation
-
-    def look(self, name: str) -> Look:
-        return Look.WHOLE if name.endswith(".hook_resid_pre") else Look.NEVER
-
-
 @dataclass
 class Steps:
     """Counts the steps of a computation for its host."""
@@ -120,22 +105,3 @@ class Steps:
         """Add this many completed steps."""
         self.done += count
         self.host.tell(self.done, self.total)
-
-
-class LayerSteps(Tap):
-    """Tap that counts each layer of a pass as a step."""
-
-    def __init__(self, steps: Steps) -> None:
-        self._steps = steps
-
-    def __call__(self, name: str, activation: Tensor) -> Tensor:
-        if self._ends_layer(name):
-            self._steps.add()
-        return activation
-
-    def look(self, name: str) -> Look:
-        return Look.WHOLE if self._ends_layer(name) else Look.NEVER
-
-    @staticmethod
-    def _ends_layer(name: str) -> bool:
-        return name.endswith(".hook_resid_post")
