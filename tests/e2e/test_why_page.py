@@ -74,6 +74,19 @@ def test_what_is_measured_is_a_run_with_a_hook(app: Driver, mini: Transformer) -
     assert total == pytest.approx(float(change[0] - change[1]), rel=1e-3)  # of float32 logits of about 10
 
 
+def test_each_picture_stands_under_its_question(app: Driver) -> None:
+    app.open(WHY, **CHOSEN)
+    writes, matters = (
+        app.page.get_by_role("heading", name=name).bounding_box() for name in ("What it writes", "Does it matter?")
+    )
+    promotes, without = (
+        app.page.locator(".annotation-text", has_text=title).first.bounding_box()
+        for title in ("The cell's write promotes", "Change of target − distractor without")
+    )
+    assert writes and matters and promotes and without
+    assert writes["y"] < promotes["y"] < matters["y"] < without["y"]
+
+
 def test_from_a_pinned_cell_to_its_reasons(app: Driver) -> None:
     app.open(prompt=PROMPT, heads=f"{LAYER}.{HEAD} 0.1", queries=str(QUERY), keys=str(KEY))
     app.page.locator(".st-key-headlight-why").get_by_role("button", name="L0H1").click()

@@ -248,13 +248,14 @@ def _write(sides: Mapping[str, ExplainedToken], side: str, question: Translation
         )
     elif side != DIFFERENCE:
         st.text(said_of_write(at))
+    *promoted, outcomes = write_plots(sides, side)
+    charts.draw([[plot] for plot in promoted], "Tokens that the cell's write promotes and suppresses")
     heading("Does it matter?", "why_matters", level=3)
     st.caption(
         "Hollow bars: direct effect. Filled bars: total effect, measured by running the model without the edge or the "
         "head. The mean is over the tokens of this text."
     )
-    plots = write_plots(sides, side)
-    charts.draw([[plot] for plot in plots], "What the cell writes, and what is changed without it")
+    charts.alone([[outcomes]], "What is changed without the cell", "translate_outcomes")
 
 
 def said_of_write(at: ExplainedToken) -> str:

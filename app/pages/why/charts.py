@@ -10,10 +10,17 @@ from headlight.model.attribution.explanation import Explained
 from headlight.model.runs.comparison import Comparison
 
 
-def rows(comparison: Comparison, sides: Mapping[str, Explained], side: str, measured: bool = True) -> Rows:
-    """Write of the cell, and the measured effect without it: of A, B or B − A."""
-    named = f", {side}" if comparison.b is not None else ""
-    outcomes = [part_plots.outcomes(numbers.changes_of(sides)[side], named)] if measured else []
+def promoted(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> Rows:
+    """Tokens that the cell's write promotes, and those that it suppresses: in A, in B or by B − A."""
     names, tokens = (sides.get(side) or sides["B"]).run.outputs, numbers.promoted_of(sides)[side]
-    promoted = part_plots.promoted(names, tokens, part_maps.PROMOTES[side == DIFFERENCE], named)
-    return [[plot] for plot in (*promoted, *outcomes)]
+    titles = part_maps.PROMOTES[side == DIFFERENCE]
+    return [[plot] for plot in part_plots.promoted(names, tokens, titles, _named(comparison, side))]
+
+
+def outcomes(comparison: Comparison, sides: Mapping[str, Explained], side: str) -> Rows:
+    """Measured effects without the cell: of A, B or B − A."""
+    return [[part_plots.outcomes(numbers.changes_of(sides)[side], _named(comparison, side))]]
+
+
+def _named(comparison: Comparison, side: str) -> str:
+    return f", {side}" if comparison.b is not None else ""

@@ -101,15 +101,18 @@ def _explain(comparison: Comparison, pair: Pair, sides: Mapping[str, Explained],
         _by_source(comparison, sides, side)
     with right:
         _what(sides, side)
+        written = st.container()
         _does_it_matter(sides, side)
         _mean(comparison)
-        bars = st.container()
+        outcomes = st.container()
     heading("Over layers and heads", key="why_over_layers")
     _attribution(comparison, sides, side)
-    with bars:  # last, because it runs the model
+    with written:
+        charts.draw(own.promoted(comparison, sides, side), "Tokens that the cell's write promotes and suppresses")
+    with outcomes:  # last, because it runs the model
         measured = _are_measured(sides)
-        plots = own.rows(comparison, sides, side, measured)
-        charts.draw(plots, "What the cell writes, and what is changed without it")
+        if measured:
+            charts.alone(own.outcomes(comparison, sides, side), "What is changed without the cell", "why_outcomes")
     if measured and len(sides) == 2:
         _summaries(sides)
 
