@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.app.figures import plots
 from headlight.app.figures.layout import Plot
+from headlight.app.figures.text import token_name
 
 LOSSES = ("nats a token",)  # units of what falls by factors
 
@@ -20,7 +21,7 @@ def steps(
 
     `words` tell more of a side's tokens, where they are others than A's.
     """
-    named = [f"{step}  {token}" for step, token in enumerate(tokens, 1)]
+    named = [f"{step}  {token_name(token, step)}" for step, token in enumerate(tokens, 1)]
     likely, undecided = "Probability of the generated token", "Entropy of the next-token distribution"
     return [
         plots.lines(probabilities, named, title=likely, unit="probability", along="step", words=words),

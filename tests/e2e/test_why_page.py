@@ -83,7 +83,7 @@ def test_each_picture_stands_under_its_question(app: Driver) -> None:
         app.page.locator(".annotation-text", has_text=title).first.bounding_box()
         for title in ("The cell's write promotes", "Change of target − distractor without")
     )
-    assert writes and matters and promotes and without
+    assert all((writes, matters, promotes, without))
     assert writes["y"] < promotes["y"] < matters["y"] < without["y"]
 
 

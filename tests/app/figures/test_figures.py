@@ -192,6 +192,11 @@ def test_what_was_written_stands_at_its_step() -> None:
     assert undecided.hovertext[4].endswith(" nats")
 
 
+def test_a_written_end_is_named_by_its_sign() -> None:
+    ticks = figures.generated(np.ones(2), np.ones(2), (" key", "<|endoftext|>")).layout.xaxis.ticktext
+    assert ticks == ("1   key", "2  ⟨eos⟩")
+
+
 def test_a_signed_map_is_as_far_from_zero_both_ways() -> None:
     axis = figures.patching_map(np.array([[-3.0, 1.0]]), ["a", "b"]).layout.coloraxis
     assert (axis.cmin, axis.cmax) == (-3, 3)
