@@ -2,6 +2,7 @@
 const PROGRESS = "headlight.lesson."; // and the lesson's name
 const DRAFT = "headlight.lesson-draft";
 const NARROW = 960; // CSS pixels of a window in which the pane is a sheet over the page's lower half
+const SHEET = 0.44; // of the window's height, as in the style sheets
 const TURN_TIME = 800; // milliseconds in which most pages have been drawn
 const LOOK_AGAIN = 300; // milliseconds, for a part of the page that is not there yet
 const MOST_LOOKS = 60;
@@ -263,14 +264,25 @@ class LessonPane {
 function showBeginning() {
   if (innerWidth > NARROW) return document.querySelector(".stMain")?.scrollTo(0, 0);
   const notices = '.st-key-headlight-link, [class*="st-key-headlight-refused"]';
-  const first = document.querySelector(notices) ?? document.querySelector(".st-key-headlight-view");
-  first?.scrollIntoView({ block: "start" });
+  const notice = document.querySelector(notices);
+  (notice ?? document.querySelector(".st-key-headlight-view"))?.scrollIntoView({ block: "start" });
+  if (!notice) showPinned();
 }
+
+// Of a text that goes on under the sheet, the token that the step's link has pinned.
+function showPinned() {
+  const pinned = shadowsIn(".st-key-headlight-place-text").flatMap((root) => root.querySelector(".chip.pinned") ?? [])[0];
+  const text = pinned?.closest(".body")?.getBoundingClientRect();
+  if (text && text.bottom > (1 - SHEET) * innerHeight) pinned.scrollIntoView({ block: "center" });
+}
+
+// The components' shadow trees in a part of the page.
+/** @param {string} place */
+const shadowsIn = (place) => [...document.querySelectorAll(`${place} *`)].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 
 // The heading on the page that begins so, numbered or not; components have theirs in shadow trees.
 /** @param {string} part */
 function headingOf(part) {
-  const within = [...document.querySelectorAll(".st-key-headlight-view *")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
-  const headings = within.flatMap((root) => [...root.querySelectorAll("h2, h3, h4")]);
+  const headings = shadowsIn(".st-key-headlight-view").flatMap((root) => [...root.querySelectorAll("h2, h3, h4")]);
   return headings.find((heading) => (heading.textContent ?? "").replace(/^\d+\s+/, "").startsWith(part));
 }

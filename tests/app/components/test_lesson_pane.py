@@ -45,3 +45,28 @@ def test_above_a_sheet_stands_the_page_or_what_is_asked_of_its_link(browser: Bro
     }"""
     assert page.evaluate(script) == f"st-key-headlight-{part}"
     page.close()
+
+
+@pytest.mark.parametrize(("pinned", "is_scrolled"), [(2, False), (11, True)])
+def test_of_a_long_text_the_pinned_token_is_above_the_sheet(browser: Browser, pinned: int, is_scrolled: bool) -> None:
+    """Two texts in columns ended under the sheet, and the token that the step asks about with them."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.set_content(
+        """<div style="height: 300px">the bar</div>
+        <div class="st-key-headlight-view"><div class="st-key-headlight-place-text"><div></div></div></div>
+        <div style="height: 900px">below</div>"""
+    )
+    page.add_script_tag(content=mount.scripts(FOLDER / "shared", FOLDER / "lesson_pane"))
+    script = """([pinned, count]) => {
+      const root = document.querySelector(".st-key-headlight-place-text div").attachShadow({ mode: "open" });
+      const chips = upTo(count).map((place) => `<div class="chip${place === pinned ? " pinned" : ""}"></div>`);
+      root.innerHTML = `<style>.chip { height: 40px }</style><div class="body">${chips.join("")}</div>`;
+      showBeginning();
+      const { top, bottom } = root.querySelector(".pinned").getBoundingClientRect();
+      return [top, bottom, scrollY, (1 - SHEET) * innerHeight];
+    }"""
+    count = 14 if is_scrolled else 6
+    _, bottom, scrolled, sheet = page.evaluate(script, [pinned, count])
+    assert bottom < sheet
+    assert (scrolled > 308) == is_scrolled  # with the body's margin, where the page's view begins
+    page.close()
