@@ -150,17 +150,19 @@ def value_of(lesson: Lesson, step: Step, views: Sequence[View]) -> Value:
 def _verdict(now: LessonState, views: Sequence[View]) -> dict[str, Any] | None:
     if now.answered is None or now.shelved is None or now.answered[0] != now.step:
         return None
-    lesson, (step, answer) = now.shelved.lesson, now.answered
-    check = lesson.steps[step].check
+    lesson, (at, answer) = now.shelved.lesson, now.answered
+    step = lesson.steps[at]
+    check = step.check
     if check is None:
         return None
     try:
         with progress.of_steps("The model computes…", _no_answer, key="lesson"):
-            value = value_of(lesson, lesson.steps[step], views)
+            value = value_of(lesson, step, views)
         right = is_right(answer, value, check.tolerance)
     except HeadlightError as error:
-        return {"step": step, "answer": answer, "right": None, "text": str(error)}
-    return {"step": step, "answer": answer, "right": right, "text": f"The model says {written(value, answer)}."}
+        return {"step": at, "answer": answer, "right": None, "text": str(error)}
+    shown = next((fact.text for fact in step.facts if fact.quantity == check.quantity), "")
+    return {"step": at, "answer": answer, "right": right, "text": f"The model says {written(value, answer, shown)}."}
 
 
 def _no_answer() -> None:

@@ -314,9 +314,7 @@ def is_shown_as(text: str, value: Value) -> bool:
     """Whether a text shows a value: a number rounded to the digits of the text."""
     if not isinstance(value, float):
         return is_right(text, value, 0.0)
-    decimals = len(text.partition(".")[2].rstrip("% "))
-    unit = 10.0**-decimals / (100 if "%" in text else 1)
-    return abs(read_number(text) - value) <= unit / 2 + 1e-9
+    return abs(read_number(text) - value) <= 10.0 ** -decimals(text) / 2 + 1e-9
 
 
 def _names(token: str) -> set[str]:
@@ -328,10 +326,17 @@ def _names(token: str) -> set[str]:
     return {plain, plain.strip("<|>"), "bos", "eos"} if is_special else {plain}
 
 
-def written(value: Value, answer: str = "") -> str:
-    """A value as a sentence names it: a number in percent where the answer to it is."""
+def decimals(text: str) -> int:
+    """Number of digits behind the point of a number in a text, which in percent is two more than those written."""
+    return len(text.partition(".")[2].rstrip("% ")) + (2 if "%" in text else 0)
+
+
+def written(value: Value, answer: str = "", like: str = "") -> str:
+    """A value as a sentence names it: a number in percent where the answer to it is, and as exact as another one."""
     if isinstance(value, float):
-        return (f"{100 * value:.3g}%" if "%" in answer else f"{value:.3g}").replace("-", "−")
+        percent = "%" in answer
+        form = f".{max(0, decimals(like) - 2 * percent)}f" if like else ".3g"
+        return (f"{100 * value:{form}}%" if percent else f"{value:{form}}").replace("-", "−")
     if isinstance(value, tuple):
         return " or ".join(value)
     return value if value.startswith("⟨") else f"“{value.replace('␣', ' ').strip() or value}”"

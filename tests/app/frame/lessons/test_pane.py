@@ -1,5 +1,6 @@
 """The pane of lessons in a session: what a link opens, what a step shows, and what is said of an answer."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -112,6 +113,13 @@ def test_a_step_turns_the_page_and_an_answer_is_checked_there(page: AppTest, dra
     drawn.say(page, "close")
     assert "lesson" not in page.query_params
     assert _selection(page).prompt == "one two"  # the page stays
+
+
+def test_a_verdict_has_no_more_digits_than_the_lesson_s_answer(page: AppTest, drawn: Pane, folder: str) -> None:
+    answer = '± 100%\n\nAnswer: {3% = probability " three"}.'
+    _open(page, lesson=library.in_link(TWO_STEPS.format(model=folder).replace("± 100%", answer)))
+    drawn.say(page, "check", "0.03")
+    assert re.fullmatch(r"The model says \d\.\d\d\.", drawn.props["verdict"]["text"])
 
 
 def test_a_link_with_a_page_of_its_own_keeps_it(page: AppTest, drawn: Pane, folder: str) -> None:

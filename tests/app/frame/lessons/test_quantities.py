@@ -161,3 +161,18 @@ def test_a_token_is_named_in_quotation_marks_and_a_special_one_in_its_own() -> N
 
 def test_a_number_is_named_in_percent_to_whoever_answers_in_percent() -> None:
     assert (written(0.00657), written(0.00657, "0.7%"), written(-1.5, "2")) == ("0.00657", "0.657%", "−1.5")
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "like", "named"),
+    [
+        (0.67476, "0.7", "0.67", "0.67"),
+        (0.67476, "67%", "0.67", "67%"),
+        (0.00489, "0.5%", "0.5%", "0.5%"),
+        (0.00489, "0.005", "0.5%", "0.005"),
+        (-4.966, "-5", "−4.97", "−4.97"),
+        (5.96, "6", "6", "6"),
+    ],
+)
+def test_a_number_is_named_as_exactly_as_another(value: float, answer: str, like: str, named: str) -> None:
+    assert written(value, answer, like) == named
