@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headlight.model.attention.axis import Axis, Group, Unit
+from headlight.model.attention.axis import Axis, Group, Places, Unit
 from headlight.model.attention.folding import Fold, folded, kept_folded, masked_units
 from headlight.model.attention.sinks import MAX_QUERIES, sink_scores, sinks_of
 from headlight.model.measure import Measure, alignment, attention
@@ -49,13 +49,16 @@ class How:
     fold: Fold = "average"
 
 
-def first_token_note(how: How) -> str:
-    """The treatment of the first token and other sinks in words; empty where they are kept."""
+def sink_note(how: How, unit: Places = "token") -> str:
+    """The treatment of the first token and other sinks in words; empty where they are kept.
+
+    Of larger units the first alone is hidden.
+    """
     if how.sink == "keep":
         return ""
-    if how.sink == "hide" or how.show == "score":
-        return "first token and other sinks hidden"
-    return "first token and other sinks hidden, the other weights of a row sum to 1"
+    first = "block of tokens" if unit == "block" else unit
+    hidden = f"first {first} {'and other sinks ' if unit == 'token' else ''}hidden"
+    return hidden if how.sink == "hide" or how.show == "score" else f"{hidden}, the other weights of a row sum to 1"
 
 
 def how_between(unit: Unit, show: Show, sink: Sink, fold: Fold) -> How:

@@ -78,6 +78,8 @@ def test_tokens_are_grouped_by_word(app: Driver) -> None:
     assert app.chips.all_inner_texts()[2:6] == ["␣qu", "ick", "␣bro", "wn"]
     app.choose("Tokens grouped by", "words")
     expect(app.chips).to_have_text(["⟨bos⟩", "The", "␣quick", "␣brown", "␣fox"])
+    app.choose("First word", "hidden")
+    expect(app.page.locator(".bars .legend")).to_contain_text("first word hidden")
 
 
 def test_several_pinned_tokens_are_summed_and_kept_by_the_link(app: Driver, cells: dict[str, torch.Tensor]) -> None:

@@ -10,6 +10,7 @@ from jaxtyping import Float32
 from headlight.app.components.shared.coding import WEIGHT_ABSENT, Weights, encode_weights
 from headlight.app.components.shared.fetchable import Content, Fetchable
 from headlight.app.components.shared.mount import mount, register
+from headlight.model.attention.axis import Places
 
 Presence = Literal["both", "changed", "a", "b"]
 Show = Literal["weight", "score", "write", "disagreement"]
@@ -24,13 +25,14 @@ _render = register(__file__)
 class TokenAxis:
     """Tokens along a side of every pattern: the label of each, and which of the runs A and B have it.
 
-    The first place has the token of number `first`, and each has `step` of them.
+    The first place has the token of number `first`, and each has `step` of them. `unit` is what stands at a place.
     """
 
     labels: Sequence[str]
     presence: Sequence[Presence]
     first: int = 0
     step: int = 1
+    unit: Places = "token"
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ def axis_props(axis: TokenAxis, columns: TokenAxis | None) -> dict[str, Any]:
         "presence": list(axis.presence),
         "first": axis.first,
         "step": axis.step,
+        "unit": axis.unit,
         "columns": columns and axis_props(columns, None),
     }
 

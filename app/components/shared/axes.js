@@ -8,9 +8,10 @@
 /** @typedef {{ queries: number[], keys: number[] }} Marks */
 /** @typedef {{ start: number, end: number, pitch: number, at: (place: number) => number, longest: number }} Span */
 /** @typedef {"both" | "changed" | "a" | "b"} Presence which of the runs A and B have a token */
+/** @typedef {"token" | "word" | "sentence" | "turn" | "block"} Unit what stands at a place */
 /**
- * @typedef {{ labels: string[], presence: Presence[], first?: number, step?: number }} Axis the tokens along a side:
- *   `axis_props` in heads/__init__.py
+ * @typedef {{ labels: string[], presence: Presence[], first?: number, step?: number, unit?: Unit }} Axis the tokens along
+ *   a side: `axis_props` in heads/__init__.py
  */
 const LABEL_ROOM = 11; // CSS pixels from one label to the next
 const POSITION_ROOM = 30;

@@ -2,7 +2,7 @@
 /**
  * @typedef {object} Constants
  * @property {Record<Show, string>} titles of the cells' measures, with unit
- * @property {Record<Show, Record<Sink, string>>} firstToken note on how it is treated; empty where it is kept
+ * @property {Record<Unit, Record<Show, Record<Sink, string>>>} sinkNotes how sinks are treated; empty where they are kept
  * @property {Record<Root, { positive: number[], signed: number[] }>} ticks shares of a colour bar's end that are labelled
  * @property {Record<"light" | "dark", Record<string, string>>} colours of tokens.css
  * @property {{ font: string, codeFont: string, sizes: Record<string, number> }} fonts of canvases, and pixels by the names of tokens.css

@@ -64,12 +64,12 @@ const PRESENCE_NAMES = { a: "only in A", b: "only in B", changed: "other token i
 // `bars` are legendBars; after them comes what else the pictures hold.
 /**
  * @param {HTMLElement} legend
- * @param {{ bars: HTMLElement[], show: Show, sink: Sink, presence: Presence[], masked: boolean }} look
+ * @param {{ bars: HTMLElement[], show: Show, sink: Sink, unit?: Unit, presence: Presence[], masked: boolean }} look
  */
-function drawMeasureLegend(legend, { bars, show, sink, presence, masked }) {
+function drawMeasureLegend(legend, { bars, show, sink, unit = "token", presence, masked }) {
   const missing = presence.includes("a") || presence.includes("b");
   const kinds = Object.entries(PRESENCE_NAMES).filter(([kind]) => presence.some((each) => each === kind));
-  const note = CONSTANTS.firstToken[show][sink];
+  const note = CONSTANTS.sinkNotes[unit][show][sink];
   legend.replaceChildren(
     ...bars,
     ...(masked ? [legendSwatch("masked")] : []),

@@ -14,7 +14,7 @@ from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import SIDES
 from headlight.app.parts.tables import CELL_WIDTH, of_pattern
 from headlight.model.attention import fields
-from headlight.model.attention.axis import Axis
+from headlight.model.attention.axis import Axis, Unit
 from headlight.model.attention.fields import How
 from headlight.model.measure.difference import Side
 from headlight.model.runs.comparison import Comparison
@@ -25,7 +25,7 @@ MAX_WIDTH = 400
 Columns = dict[str, list[str] | Float[np.ndarray, " row"]]
 
 
-def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis) -> None:
+def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis, unit: Unit) -> None:
     """The tables that stand for the grid and for the heads beside it."""
     heading("All heads", "attention", "head")
     everyone = options.heads(range(comparison.n_layers), comparison.n_heads)
@@ -46,7 +46,7 @@ def draw(comparison: Comparison, chosen: tuple[Head, ...], how: How, axis: Axis)
     for head in chosen:
         for side, caption in sides:
             heading(f"{head_name(head)} {caption}")
-            st.caption(plain(said_of_cells(how)))
+            st.caption(plain(said_of_cells(how, unit)))
             cells = fields.on_axis(comparison, side, head, how, axis).numpy()
             columns = with_sums(cells, axis, how, now.queries, now.keys) | _to_sink(comparison, side, head, how, axis)
             st.dataframe(
@@ -66,9 +66,9 @@ def _to_sink(comparison: Comparison, side: Side, head: Head, how: How, axis: Axi
     return {} if shares is None else {SINK: shares.numpy()}
 
 
-def said_of_cells(how: How) -> str:
+def said_of_cells(how: How, unit: Unit) -> str:
     """Describe the cells, and why some are empty."""
-    note = fields.first_token_note(how)
+    note = fields.sink_note(how, unit)
     hidden = f", or hidden ({note})" if note else ""
     return f"{fields.title(how.show, how.fold)}. Row: query. Empty: masked or absent{hidden}."
 

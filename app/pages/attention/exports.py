@@ -76,7 +76,7 @@ def _shows(comparison: Comparison, own: Choices, heads: tuple[Head, ...]) -> dic
         "unit": UNITS[how.show],
         "heads": [head_name(head) for head in heads],
         "places are": f"{own.unit}s",
-        "first token": fields.first_token_note(how) or "shown",
+        "first token": fields.sink_note(how, own.unit) or "shown",
         "other sinks": named_sinks(comparison),
         "scores": list(SCORES.values()),
     }
@@ -88,7 +88,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     axis, how, selected = axis_of(comparison, own.unit, chosen.align), own.how, heads_of(comparison, chosen)
     side: Side = (chosen.side or "difference") if comparison.b is not None else "a"
     pooled = thumbnails.thumbnails(comparison, side, how, axis)
-    tokens, title = TokenAxis(axis.labels, axis.presence), fields.title(how.show, how.fold)
+    tokens, title = TokenAxis(axis.labels, axis.presence, unit=own.unit), fields.title(how.show, how.fold)
     panels = [panel(comparison, head, axis, own.unit, how.fold) for head in _held(comparison, selected, axis)]
     turns = turn_starts(comparison, axis)
     openable = openable_heads(

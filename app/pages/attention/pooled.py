@@ -28,7 +28,7 @@ def places_of(comparison: Comparison, own: Choices) -> Places:
 def token_axis(axis: Axis, places: Places, comparison: Comparison) -> TokenAxis:
     """The axis of the heads and the text."""
     step = block_size(len(comparison.a.tokens)) if places == "block" else 1
-    return TokenAxis(axis.labels, axis.presence, step=step)
+    return TokenAxis(axis.labels, axis.presence, step=step, unit=places)
 
 
 def how_of(own: Choices, places: Places) -> How:

@@ -71,7 +71,7 @@ def render(comparison: Comparison) -> None:
     axis = comparison.keep(("axis", own.unit), lambda: axis_of(comparison, own.unit, now.align))
     if now.table:
         chosen = now.heads or heads_of(comparison, replace(now, heads=None))
-        cell_tables.draw(comparison, chosen, own.how, axis)
+        cell_tables.draw(comparison, chosen, own.how, axis, own.unit)
         head_tables.draw(comparison, chosen, axis)
         receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
     else:
@@ -254,9 +254,14 @@ def _options(comparison: Comparison) -> None:
 
 
 def _sink_choice(comparison: Comparison) -> dict[str, Any]:
-    """Look of the choice of what becomes of sinks, which names those that are not the first token."""
-    look, named = dict(grid.CHOICES["sink"]), finding.named_sinks(comparison)
-    if not named:
+    """Look of the choice of what becomes of sinks, which names those that are not the first token.
+
+    Of words, sentences and turns the first alone is hidden.
+    """
+    look, unit = dict(grid.CHOICES["sink"]), selection.current().choices_of(Choices).unit
+    if unit != "token":
+        return look | {"label": f"First {unit}"}
+    if not (named := finding.named_sinks(comparison)):
         return look
     return look | {"label": "Sinks", "help": f"{TERMS['sink']} Here the first token and {', '.join(named)}."}
 

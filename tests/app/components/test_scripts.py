@@ -357,8 +357,8 @@ def test_pages_and_scripts_call_measures_alike_and_end_scales_alike(scripts: Pag
 @pytest.mark.parametrize("sink", ["keep", "hide", "renormalise"])
 @pytest.mark.parametrize("show", ["weight", "score", "write", "disagreement"])
 def test_only_of_weights_is_it_said_that_they_sum_to_one(scripts: Page, show: Show, sink: Sink) -> None:
-    note = scripts.evaluate("([show, sink]) => CONSTANTS.firstToken[show][sink]", [show, sink])
-    assert note == fields.first_token_note(fields.How(show, sink))
+    note = scripts.evaluate("([show, sink]) => CONSTANTS.sinkNotes.token[show][sink]", [show, sink])
+    assert note == fields.sink_note(fields.How(show, sink))
     assert ("sum to 1" in note) == (sink == "renormalise" and show != "score")
     assert ("hidden" in note) == (sink != "keep")
 

@@ -48,10 +48,11 @@ def test_pinned_tokens_have_their_sum_or_of_scores_their_mean(run: Run, show: Sh
 
 
 def test_captions_say_why_cells_are_empty() -> None:
-    assert "hidden" not in said_of_cells(How())
-    assert "first token and other sinks hidden" in said_of_cells(How("score", "hide"))
-    assert "sum to 1" in said_of_cells(How("weight", "renormalise"))
-    assert "sum to 1" not in said_of_cells(How("score", "renormalise"))
+    assert "hidden" not in said_of_cells(How(), "token")
+    assert "first token and other sinks hidden" in said_of_cells(How("score", "hide"), "token")
+    assert "first sentence hidden" in said_of_cells(How("weight", "hide"), "sentence")  # and no other: see `cells`
+    assert "sum to 1" in said_of_cells(How("weight", "renormalise"), "token")
+    assert "sum to 1" not in said_of_cells(How("score", "renormalise"), "token")
 
 
 @pytest.fixture
