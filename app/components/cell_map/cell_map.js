@@ -143,8 +143,7 @@ class CellMap {
     this.setValue(cell);
     this.tell("chosen", cell);
     this.view.report(cell);
-    const { leadsTo } = this.props;
-    if (leadsTo) document.querySelector(`.st-key-${leadsTo}`)?.scrollIntoView({ behavior: "smooth" });
+    scrollToKey(this.props.leadsTo);
   }
 
   /** @param {MapCell} cell @returns {TooltipRow[]} */

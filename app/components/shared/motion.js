@@ -2,6 +2,13 @@
 const QUIET = matchMedia("(prefers-reduced-motion: reduce)");
 const [FLIGHT_TIME, FADE_TIME] = [350, 200]; // milliseconds
 
+// Scrolls the page to the container that has this key, if there is one: to what a click has changed.
+/** @param {string} [key] */
+function scrollToKey(key) {
+  const place = key && document.querySelector(`.st-key-${key}`);
+  if (place) place.scrollIntoView({ block: "start", behavior: QUIET.matches ? "instant" : "smooth" });
+}
+
 /** @typedef {{ rect: DOMRect, picture: HTMLCanvasElement }} Crop a part of a canvas, and where it stands in the window */
 
 // A part of a canvas, in its own pixels, as it is now.

@@ -20,6 +20,7 @@ class TokenValues:
     tooltip says what it `lacks`. All lines have one scale, from zero to the largest, or both ways from zero where they
     are `signed`; it does not end before `least`. The `unit` is what has a label; units longer than tokens get more of
     the page before they scroll. `turns` are the role of each turn of a conversation, and the place that it begins at.
+    A choice scrolls to the container whose key it `leads_to`, which what it changes is in.
     """
 
     labels: Sequence[str]
@@ -31,6 +32,7 @@ class TokenValues:
     unit: str = "token"
     least: float = 0.0
     turns: Sequence[tuple[str, int]] = ()
+    leads_to: str = ""
 
     @property
     def values(self) -> Float[np.ndarray, "line place"]:
@@ -55,6 +57,7 @@ def token_values(drawn: TokenValues, *, chosen: int | None = None, epoch: int = 
             "least": drawn.least,
             "lines": list(drawn.lines),
             "turns": [list(turn) for turn in drawn.turns],
+            "leadsTo": drawn.leads_to,
         },
         arrays={"labels": json_array(list(drawn.labels)), "values": drawn.values},
         value=chosen,

@@ -1,7 +1,7 @@
 // Tokens in reading order, each coloured by its number; one of them is chosen, by hand or by key.
 
 /** @typedef {{ title: string, signed: boolean, lacks: string, unit: string, least: number,
- *   lines: string[], turns: TurnStarts }} TokenValuesProps
+ *   lines: string[], turns: TurnStarts, leadsTo?: string }} TokenValuesProps
  * of token_values/__init__.py */
 
 /** @implements {Component} */
@@ -106,6 +106,7 @@ class TokenValues {
     if (place < 0) return;
     this.setValue(place);
     this.view.report(place);
+    scrollToKey(this.props.leadsTo);
   }
 
   /** @param {number} line @param {number} place @returns {TooltipRow[]} */

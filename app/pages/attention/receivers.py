@@ -1,6 +1,7 @@
 """Sentences that later ones attend to, and the heads that single them out: vertical scores and receiver heads."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 from jaxtyping import Float
@@ -12,6 +13,7 @@ from headlight.app.figures.colours import LEAST_KL
 from headlight.app.frame import progress
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.parts import options
+from headlight.app.parts.labels import quoted
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.parts import heading
 from headlight.app.parts.sides import named, with_difference
@@ -23,6 +25,7 @@ from headlight.model.attention.receiver_tables import placed, receivers_of
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 
+LOSSES = "headlight-losses"
 THOUSANDTHS = 1000  # weights of single tokens on single tokens are small
 
 
@@ -51,7 +54,8 @@ def draw(comparison: Comparison, head: Head | None, axis: Axis, unit: Unit) -> N
         )
         if made:
             _sentences(comparison, made, head, axis, unit)
-            _losses(comparison, axis, unit)
+            with st.container(key=LOSSES):
+                _losses(comparison, axis, unit)
             _heads(comparison, made, axis, unit)
 
 
@@ -66,7 +70,8 @@ def _sentences(
         options.row(choice, name="vertical", whole=True)
     before = own.hidden_on(axis)
     of_head = head if own.vertical == "head" else None
-    hidden = _choose_in(vertical_values(comparison, made, of_head, axis, unit), before)
+    values = vertical_values(comparison, made, of_head, axis, unit)
+    hidden = _choose_in(replace(values, leads_to=LOSSES), before)
     if hidden != before:
         selection.update(Choices, hidden=hidden)
 
@@ -82,15 +87,16 @@ def _losses(comparison: Comparison, axis: Axis, unit: Unit) -> None:
         seconds = sum(logits_seconds(run.cfg, len(run.tokens)) for run in comparison.runs)
         st.caption(plain(f"Click a {unit} above to hide it from all later ones (a pass of at most {seconds:.0f} s)."))
         return
+    name = quoted(axis.labels[hidden], hidden)
     made = progress.watched(
-        f"running without “{axis.labels[hidden]}”",
+        f"running without {name}",
         "steps done",
         "losses",
         (*(run.key for run in comparison.runs), unit, hidden),
         lambda: losses_without(comparison, unit, axis, hidden),
     )
     if made:
-        st.caption(plain(f"Hidden from all later {unit}s: “{axis.labels[hidden]}”"))
+        st.caption(plain(f"Hidden from all later {unit}s: {name}"))
         losses = {side: measure.values for side, measure in with_difference(made).items()}
         values = _coloured(comparison, axis, losses, "KL of the next token's distribution (nats)", unit, LEAST_KL)
         _choose_in(values, hidden, "losses")
