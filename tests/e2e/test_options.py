@@ -175,3 +175,32 @@ def test_options_without_room_beside_the_button_stand_behind_it(browser: Browser
     expect(app.page.locator(".opener", has_text=re.compile("^Options")).first).to_be_visible()
     expect(opener).to_have_count(0)
     app.close()
+
+
+SENTENCES = "The red cat sat by the river. One cat saw the river on Monday. The river was red. "
+# Whether the offer is still seen once the page has put something in its place.
+WATCH_OFFER = """() => {
+    window.isOfferKept = window.isFolded = false;
+    new MutationObserver(() => {
+        const places = [...document.querySelectorAll(".stHorizontalBlock.st-key-headlight-fold > *")];
+        if (!places.some(place => place.querySelector("[data-testid=stEmpty]"))) return;
+        window.isFolded = true;
+        if (places.some(place => place.innerText.trim() && place.checkVisibility())) window.isOfferKept = true;
+    }).observe(document.body, { childList: true, subtree: true, attributes: true });
+}"""
+
+
+def test_a_long_text_is_read_by_sentences(app: Driver) -> None:
+    """The offer goes with the click, and what is lost without a sentence comes to where the page is looked at."""
+    app.open(prompt=SENTENCES * 12)
+    app.page.set_viewport_size({"width": 1280, "height": 600})
+    offer = app.page.get_by_role("button", name="Read it by sentences")
+    app.page.evaluate(WATCH_OFFER)
+    offer.click()
+    app.settle()
+    assert app.page.evaluate("[window.isFolded, window.isOfferKept]") == [True, False]
+    app.page.locator("[class*=vertical_scores] .chip").nth(3).click()
+    app.settle()
+    heading = app.page.get_by_role("heading", name="What later sentences lose")
+    app.page.wait_for_function("heading => heading.getBoundingClientRect().top < 200", arg=heading.element_handle())
+    expect(app.page.get_by_text("Hidden from all later sentences")).to_be_visible()

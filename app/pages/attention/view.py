@@ -224,14 +224,17 @@ def _offer_sentences(comparison: Comparison) -> None:
     own = selection.current().choices_of(Choices)
     # The container is there always: it would else take the pictures' place, and hold them while a long text is run.
     with st.container(horizontal=True, vertical_alignment="center", key="headlight-fold"):
-        if own.unit == "token" and len(comparison.a.tokens) > LONG:
-            st.caption(plain(f"{len(comparison.a.tokens):,} tokens are a long text."), width="content")
-            st.button(
-                "Read it by sentences",
-                type="tertiary",
-                key=selection.widget_key("fold"),
-                on_click=lambda: selection.choose(Choices, unit="sentence"),
-            )
+        if own.unit != "token" or len(comparison.a.tokens) <= LONG:
+            for _ in range(2):
+                st.empty()  # in the places of what was drawn, which would else stay until all heads are done
+            return
+        st.caption(plain(f"{len(comparison.a.tokens):,} tokens are a long text."), width="content")
+        st.button(
+            "Read it by sentences",
+            type="tertiary",
+            key=selection.widget_key("fold"),
+            on_click=lambda: selection.choose(Choices, unit="sentence"),
+        )
 
 
 def _options(comparison: Comparison) -> None:
