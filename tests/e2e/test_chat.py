@@ -98,3 +98,14 @@ def test_roles_are_marked_in_every_list_of_a_chats_tokens(app: Driver, chat: Pat
     app.page.get_by_role("application", name=re.compile("^Logit lens")).focus()
     app.page.keyboard.press("End")
     expect(app.page.locator("[aria-live]").filter(has_text="in a turn of assistant").first).to_be_attached()
+
+
+def test_on_a_phone_all_is_read_of_what_was_run(app: Driver, chat: Path) -> None:
+    """Of a chat the model, the number of its tokens and the template did not fit beside the buttons, and were cut."""
+    prompt = Conversation(({"role": "user", "content": "one two three"},)).to_prompt()
+    app.page.set_viewport_size({"width": 320, "height": 640})
+    app.open(model=str(chat), bos="chat", prompt=prompt)
+    fed = app.page.locator(".st-key-headlight-fedA .stText > span").first
+    expect(fed).to_contain_text("in the chat template")
+    assert fed.evaluate("span => span.scrollWidth <= span.clientWidth")
+    assert app.page.evaluate("document.documentElement.scrollWidth") <= 320
