@@ -12,9 +12,9 @@ from headlight.model.decoding.translations import Translations
 
 TITLE = "How to read this"
 OF_RUN: Mapping[str, Callable[[Any], object]] = {
-    "tokens": lambda run: len(run.tokens),
+    "tokens": lambda run: f"{len(run.tokens):,}",
     "layers": lambda run: run.cfg.n_layers,
-    "heads": lambda run: run.cfg.n_layers * run.cfg.n_heads,
+    "heads": lambda run: f"{run.cfg.n_layers * run.cfg.n_heads:,}",
     "d_model": lambda run: run.cfg.d_model,
     "d_head": lambda run: run.cfg.d_head,
     "neurons": lambda run: f"{run.cfg.d_mlp or 0:,}",

@@ -1,5 +1,7 @@
 """How to read a page: every text has three sentences, and its numbers are those of the runs."""
 
+from types import SimpleNamespace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -54,3 +56,9 @@ def test_its_numbers_are_the_run_s(alone: Comparison) -> None:
     _, cache = run.model.run_with_cache(run.tokens[None])
     assert float(first) == pytest.approx(float(cache["resid_pre", 0][0, -1].norm()), rel=5e-3)  # of three digits
     assert float(last) == pytest.approx(float(cache["resid_post", -1][0, -1].norm()), rel=5e-3)  # of three digits
+
+
+def test_a_large_count_reads_as_it_does_above_the_page() -> None:
+    cfg = SimpleNamespace(n_layers=32, n_heads=32)
+    run = SimpleNamespace(tokens=range(4_335), cfg=cfg)
+    assert (reading.OF_RUN["tokens"](run), reading.OF_RUN["heads"](run)) == ("4,335", "1,024")
