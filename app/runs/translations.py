@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headlight.app.runs import models, prompts, runs, seen
 from headlight.app.selection import Selection
-from headlight.model.base.errors import ConfigError, HeadlightError
+from headlight.model.base.errors import ConfigError, HeadlightError, InputError, UnknownWordsError
 from headlight.model.decoding.translation import Languages, Translation, translate
 from headlight.model.decoding.translations import Translations, compare_translations
 from headlight.model.nn.seq2seq import Seq2SeqTransformer, languages_of
@@ -44,9 +44,11 @@ def of_one(chosen: Selection) -> Translation:
     model = models.open_seq2seq(name)
     seen.note(name)
     runs.forget_closed()
-    return translate(
-        model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST, _languages(chosen, model)
-    )
+    languages = _languages(chosen, model)
+    try:
+        return translate(model, source, chosen.translation, chosen.beams, chosen.branch, runs.HOST, languages)
+    except UnknownWordsError as error:
+        raise InputError(f"{error} Beside a result “About this model” lists all of them.") from error
 
 
 def _languages(chosen: Selection, model: Seq2SeqTransformer) -> Languages:

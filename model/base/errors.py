@@ -35,6 +35,10 @@ class InputError(HeadlightError):
     """A prompt, or token ids, that the model cannot take."""
 
 
+class UnknownWordsError(InputError):
+    """Words of a text that a model's vocabulary lacks."""
+
+
 class NotFiniteError(HeadlightError):
     """A pass whose numbers become infinite, or no numbers at all."""
 

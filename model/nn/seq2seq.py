@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from headlight.model.base.errors import InputError, nearest
+from headlight.model.base.errors import InputError, UnknownWordsError, nearest
 from headlight.model.base.source import Source
 from headlight.model.nn.blocks import Block, CrossBlock, PostNormBlock, PostNormCrossBlock, build_blocks
 from headlight.model.nn.cache import ActivationCache
@@ -290,10 +290,7 @@ class Seq2SeqTransformer(HookedModel):
             raise InputError(f"This model came without a tokenizer of the {side}: give token ids.")
         around = tokenizer.adds_special
         if not around and (unknown := tokenizer.unknown_words(text)):
-            raise InputError(
-                f"The model does not know {', '.join(map(repr, dict.fromkeys(unknown)))}. It knows "
-                f"{tokenizer.n_words} words of the {side}: use these."
-            )
+            raise UnknownWordsError(tokenizer.only_known(unknown, side))
         ids: list[int] = tokenizer.to_tokens(text, prepend_bos=around, parse_special=around)[0].tolist()
         return ids
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 FAILS = "The model's tokenizer fails on this text ({}). Try another text or model."
 MAX_LISTED = 60  # words that a message names
+MAX_UNKNOWN, MAX_LETTERS = 8, 40  # of the words of a text that a message says are unknown
+MAX_NEAR, MAX_SOME = 3, 12  # known words that are named in their place: like each, or else of all
 TokenIds = Int[Tensor, "..."] | Sequence[int] | int
 
 LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # as M2M-100, NLLB and mBART call one
@@ -76,6 +79,20 @@ class Vocabulary:
             encoding = backend.encode(text, add_special_tokens=False)
         spans = zip(encoding.ids, encoding.offsets, strict=True)
         return [text[start:end] for token, (start, end) in spans if token in no_words]
+
+    def only_known(self, unknown: Sequence[str], side: str) -> str:
+        """Message about words of a side that the vocabulary lacks, with known ones that are like them, or else some."""
+        strange, known = list(dict.fromkeys(unknown)), self.labels(self.word_ids())
+        named = [shorten(word) for word in strange[:MAX_UNKNOWN]]
+        more = f" and {len(strange) - len(named)} more" if len(strange) > len(named) else ""
+        by_case = {word.casefold(): word for word in known}
+        like = [by_case[near] for word in named for near in get_close_matches(word.casefold(), by_case, MAX_NEAR)]
+        some = like or known[:: max(1, len(known) // MAX_SOME)]
+        listed = ", ".join(dict.fromkeys(some))
+        return (
+            f"The model does not know {', '.join(map(repr, named))}{more}. Of the {len(known)} words of the {side} "
+            f"that it knows, {'the nearest' if like else 'some'} are: {listed}."
+        )
 
     def same_vocabulary(self, other: "Vocabulary") -> bool:
         """Whether every token id stands for the same text in both."""
@@ -163,6 +180,11 @@ def refusing(kind: type[HeadlightError], message: str) -> Iterator[None]:
         raise
     except BaseException as error:  # its errors have no narrower type, and its panics are not even an Exception
         raise kind(message.format(error)) from error
+
+
+def shorten(word: str) -> str:
+    """The beginning of a word that is too long for a message."""
+    return word if len(word) <= MAX_LETTERS else f"{word[:MAX_LETTERS]}…"
 
 
 def flat_ids(tokens: TokenIds) -> list[int]:

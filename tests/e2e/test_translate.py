@@ -250,6 +250,17 @@ def test_a_second_source_stands_beside_the_first_and_the_link_holds_it(app: Driv
     assert not app.complaints
 
 
+def test_a_refusal_names_words_that_are_known_and_where_all_are_listed(app: Driver) -> None:
+    opened(app)
+    run(app, "ba bba")
+    expect(app.refused).to_contain_text("that it knows, the nearest are: ")
+    app.settle()
+    app.page.get_by_role("button", name="About this model").click()
+    listed = app.page.get_by_test_id("stPopoverBody")
+    for word in ("words of the source", "words of the target", *SYLLABLES.split()):
+        expect(listed).to_contain_text(word)
+
+
 def test_two_given_targets_are_judged_on_one_source(app: Driver) -> None:
     opened(app, source_b=SYLLABLES, translation=MIRRORED, translation_b="ju ne ba")
     expect(app.page.get_by_text("B: provided target")).to_be_visible()

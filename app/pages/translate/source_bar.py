@@ -120,6 +120,16 @@ def about(translations: Translations) -> None:
             details(side, partial(_details, each, side))
 
 
+def _words_of(translation: Translation) -> dict[str, str]:
+    """All words of source and target, where a model knows whole words alone."""
+    sides = {"source": translation.model.source_tokenizer, "target": translation.model.target_tokenizer}
+    return {
+        f"words of the {side}": " ".join(tokenizer.labels(tokenizer.word_ids()))
+        for side, tokenizer in sides.items()
+        if tokenizer is not None and not tokenizer.adds_special
+    }
+
+
 def _details(translation: Translation, side: str) -> None:
     cfg, source = translation.model.cfg, translation.source
     n_parameters = sum(parameter.numel() for parameter in translation.model.parameters())
@@ -134,6 +144,7 @@ def _details(translation: Translation, side: str) -> None:
         "shared embeddings": cfg.shared_embeddings,
         "parameters": f"{n_parameters:,}",
         "weights' SHA-256": source.sha256,
+        **_words_of(translation),
         "token ids read": " ".join(map(str, translation.source_tokens.tolist())),
         "token ids written": " ".join(map(str, translation.written.tolist())),
     }

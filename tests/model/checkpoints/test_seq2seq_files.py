@@ -59,6 +59,14 @@ def test_text_becomes_ids_between_the_special_tokens(tmp_path: Path) -> None:
     assert model.to_target_tokens("").tolist() == [[1]]
     with pytest.raises(InputError, match=r"does not know 'vier', 'fünf'.* 3 words of the source"):
         model.to_source_tokens("eins vier fünf vier")
+    with pytest.raises(InputError, match=r"know 'zwo'\. .* 3 words .* some are: eins, zwei, drei"):
+        model.to_source_tokens("zwo")
+    with pytest.raises(InputError, match=r"know 'Zwi'\. .* the nearest are: zwei\.$"):
+        model.to_source_tokens("eins Zwi")
+    with pytest.raises(InputError, match="'x6', 'x7' and 32 more"):
+        model.to_source_tokens(" ".join(f"x{number}" for number in range(40)))
+    with pytest.raises(InputError, match=f"know '{'y' * 40}…'"):
+        model.to_source_tokens("y" * 1000)
     with pytest.raises(InputError, match="source is empty"):
         model.to_source_tokens("  ")
 
