@@ -13,7 +13,7 @@ from headlight.app.frame import tour
 from headlight.app.frame.lessons import state as lessons
 from headlight.app.glossary import TERMS
 from headlight.app.parts.markdown import plain
-from headlight.app.parts.parts import heading
+from headlight.app.parts.parts import heading, preview
 from headlight.app.runs import models, models_folder
 from headlight.app.runs.prompts import Example, SourceExample
 from headlight.app.selection import BarFields, Selection
@@ -171,11 +171,18 @@ def menus(bar: Bar, examples: Sequence[AnyExample], show: Callable[[AnyExample],
     return beginning
 
 
-def offer(question: str, example: AnyExample, show: Callable[[AnyExample], None]) -> None:
-    """An example, where nothing of what was asked for could be run and nothing else is on the page."""
-    heading(question, level=1, key="empty")
-    key = selection.widget_key("offered_example")
-    st.button(plain(f"Open an example: {example.name}"), type="primary", key=key, on_click=show, args=(example,))
+def offer(question: str, example: AnyExample, show: Callable[[AnyExample], None], slug: str) -> None:
+    """An example, where nothing of what was asked for could be run and nothing else is on the page.
+
+    Beside it stands the picture of the page `slug`, if that is of the example.
+    """
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        heading(question, level=1, key="empty")
+        key = selection.widget_key("offered_example")
+        st.button(plain(f"Open an example: {example.name}"), type="primary", key=key, on_click=show, args=(example,))
+    with right:
+        preview(slug)
 
 
 def _links(bar: Bar) -> Iterator[Link]:

@@ -117,7 +117,10 @@ def on_default(chosen: Selection) -> Selection:
 def offer() -> None:
     """The first example of the model, or of all."""
     of_model = (example for example in prompts.examples() if example.model == selection.current().model)
-    bars.offer("Where do the heads of a model look?", next(of_model, prompts.examples()[0]), open_example)
+    first = prompts.examples()[0]
+    example = next(of_model, first)
+    slug = example.view if example == first else ""
+    bars.offer("Where do the heads of a model look?", example, open_example, slug)
 
 
 def open_example(example: prompts.Example) -> None:

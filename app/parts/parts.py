@@ -1,10 +1,14 @@
 """Common elements of several pages."""
 
+from pathlib import Path
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import components, selection
 from headlight.app.glossary import TERMS
+
+PICTURES = Path(__file__).parents[2] / "assets" / "screenshots"  # the manual's, each of a page on the first example
 
 
 def heading(text: str, *terms: str, more: str = "", caption: str = "", level: int = 2, key: str = "") -> None:
@@ -22,3 +26,12 @@ def title_row(title: str, *terms: str, how: str = "", level: int = 2, key: str =
     with line:
         heading(title, *terms, more=how, level=level, key=key)
     return line
+
+
+def preview(slug: str) -> None:
+    """The manual's picture of a page, faint, in place of what is not there yet."""
+    picture = PICTURES / f"{slug}-{st.context.theme.type or 'light'}.png"
+    if picture.is_file():
+        st.caption("What you will get")
+        with st.container(key="headlight-example"):
+            st.image(str(picture))

@@ -198,9 +198,12 @@ def test_a_link_that_cannot_be_run_leaves_an_example_to_open(
     assert page.text
     instead = [button for button in page.button if button.label == "Open this text with the default model"]
     assert len(instead) == ("translator" in link)
+    has_picture = offered in (examples()[0], source_examples()[0])
+    assert ("What you will get" in [caption.value for caption in page.caption]) == has_picture
     _press(page, plain(f"Open an example: {offered.name}"))
     assert page.query_params[opened] == getattr(offered, opened)
     assert not [button for button in page.button if "Open an example" in button.label]
+    assert "What you will get" not in [caption.value for caption in page.caption]
 
 
 def test_a_link_that_a_busy_server_refuses_can_be_run_later(page: AppTest, settings: dict[str, object]) -> None:

@@ -95,8 +95,10 @@ def on_default(chosen: Selection) -> Selection:
 def offer() -> None:
     """The first example of the model, or of all."""
     own = prompts.first_source(selection.current().translator)
-    example = own if own.source else prompts.first_source("")
-    bars.offer("Which words of one language make a word of another?", example, _open)
+    first = prompts.first_source("")
+    example = own if own.source else first
+    slug = "translate" if example == first else ""
+    bars.offer("Which words of one language make a word of another?", example, _open, slug)
 
 
 def look_at(translations: Translations) -> str:
