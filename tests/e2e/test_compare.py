@@ -48,6 +48,23 @@ def test_three_pictures_a_head_stand_abreast_beside_the_grid(app: Driver) -> Non
     assert all(box and box["width"] > 250 for box in boxes)  # of a window of 1280
 
 
+def test_a_line_of_b_does_not_touch_the_words_of_a(app: Driver) -> None:
+    """L1H1 looks from the last token at one far away with nearly all of its weight: a thick line, that rises high."""
+    text = "The quick brown fox found a small key near the river. The quick brown fox found a small"
+    app.open(prompt=text, prompt_b=text.replace("river", "water"), heads="1.1")
+    expect(app.page.locator(".joined.compared")).to_be_visible()
+    app.settle()
+    crossed = app.page.locator("canvas.lines").evaluate(
+        """(canvas) => {
+          const [first] = canvas.parentNode.querySelectorAll(".line"), ratio = canvas.width / canvas.clientWidth;
+          const { bottom, height } = first.querySelector(".chip").getBoundingClientRect();
+          const [third, lower] = [height / 3, bottom - canvas.getBoundingClientRect().top].map((y) => y * ratio);
+          return canvas.getContext("2d").getImageData(0, lower - third, canvas.width, third).data.some(Boolean);
+        }"""
+    )
+    assert not crossed
+
+
 def test_compare_opens_a_second_prompt_and_close_b_ends_it(app: Driver) -> None:
     app.open(prompt=A, heads="1.2")
     app.page.get_by_role("button", name="Compare A | B").click()

@@ -152,7 +152,7 @@ class AttentionLines {
   /** @param {number} width @param {number} top */
   rise(width, top) {
     const rows = [...this.places.values()].filter((place) => place.top < top - 1).map(({ bottom }) => bottom);
-    const room = top - Math.max(0, ...rows) - (rows.length ? 2 : 18); // a value stands over the first line's arcs
+    const room = top - Math.max(0, ...rows) - (rows.length ? this.thickest : 18); // a value stands over the first line's arcs
     return Math.min(room, 12 + 0.14 * width);
   }
 
