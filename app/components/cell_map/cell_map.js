@@ -52,8 +52,10 @@ class CellMap {
 
   /** @param {CellMapProps} props @param {Record<string, Floats> & { unsure?: Bytes }} arrays */
   update(props, arrays) {
+    const before = this.picture;
     this.props = props;
     this.picture = new MapPicture(props, arrays.values, arrays.unsure?.values);
+    if (before?.becomes(this.picture)) fade(this.canvas);
     this.details = props.details.map((name, slot) => [name, arrays[`details${slot}`].values]);
     this.cursor = null;
     const [down, across] = this.picture.shape;

@@ -77,6 +77,13 @@ class MapPicture {
     return upTo(this.down * this.across).map((index) => this.turned([Math.floor(index / this.across), index % this.across]));
   }
 
+  // Whether other numbers of the same cells come in its place, all at once: none of a map that is still being filled.
+  /** @param {MapPicture} next */
+  becomes(next) {
+    const isOther = this.values.some((value, index) => value !== next.values[index]);
+    return this.size[0] > 0 && !this.lacks && !next.lacks && String(this.shape) === String(next.shape) && isOther;
+  }
+
   /** @param {MapCell} cell */
   has([row, column]) {
     return row >= 0 && column >= 0 && row < this.shape[0] && column < this.shape[1];

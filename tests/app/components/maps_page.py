@@ -17,8 +17,17 @@ DEEP = 30  # layers
 
 
 def main() -> None:
-    """All under one another; the map of a long prompt alone with `many`, with `deep` those of a deep model."""
+    """All under one another; the map of a long prompt alone with `many`, with `deep` those of a deep model.
+
+    With `changing` a whole map and one that is being filled, whose numbers become others by a click.
+    """
     st.set_page_config(layout="wide")
+    if "changing" in st.query_params:
+        values = CHANGE * (2 if st.button("Change") else 1)
+        axes = CellAxis("layer", ["L0", "L1"]), CellAxis("head", list("abc"))
+        for key, each in {"whole": np.nan_to_num(values), "filling": values}.items():
+            cell_map(CellMap(each, *axes, title=key, scale="signed", ends=(0, 9)), key=key)
+        return
     if "deep" in st.query_params:
         layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
         long, narrow = ["a long name of a column", "another one of that length"], 40

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from headlight.app import components
 from tests.app.components.conftest import FIRST_DRAWING, go
 from tests.app.components.maps_page import DEEP, MANY, NORMS, TOKENS
+from tests.e2e.settling import settle
 
 PAGE = "maps_page.py"
 TICKS = [Path(components.__file__).parent / "shared" / name for name in ("text.js", "ticks.js")]
@@ -216,6 +218,33 @@ def test_a_thousand_tokens_fit_a_dark_phone(browser: Browser, address: str) -> N
     assert int(lines[3].split()[1]) > 0.98 * MANY
     assert lines[-1] == str(1 + int(lines[3].split()[1]))
     context.close()
+
+
+COUNT_FADES = """() => {
+  const pictures = new Set();
+  window.fades = () => pictures.size;
+  new MutationObserver((changes) => {
+    const added = changes.flatMap((change) => [...change.addedNodes]);
+    for (const node of added) if (node.className === "flying") pictures.add(node);
+  }).observe(document.body, { childList: true });
+}"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_other_numbers_fade_in_unless_a_map_is_being_filled(
+    tab: Page, address: str, motion: Literal["no-preference", "reduce"]
+) -> None:
+    tab.emulate_media(reduced_motion=motion)
+    go(tab, f"{address}&changing=1")
+    expect(tab.locator(".stage")).to_have_count(2)
+    before = [row(picture(tab, place), ABOVE + 3) for place in range(2)]
+    tab.evaluate(COUNT_FADES)
+    tab.get_by_role("button", name="Change").click()
+    settle(tab)
+    expect(tab.locator("body > .flying")).to_have_count(0)  # they do not stay
+    tab.emulate_media(reduced_motion=None)
+    assert all(row(picture(tab, place), ABOVE + 3) != before[place] for place in range(2))
+    assert tab.evaluate("window.fades()") == (motion == "no-preference")
 
 
 @pytest.mark.parametrize(
