@@ -27,7 +27,7 @@ missing feature:
 """
 
 from headlight.app.components.beam_tree import BeamNode, beam_tree
-from headlight.app.components.cell_map import CellAxis, CellMap, MapCell, cell_map, chosen_cell
+from headlight.app.components.cell_map import CellAxis, CellMap, MapCell, bars_once, cell_map, chosen_cell
 from headlight.app.components.flow_graph import FlowChoice, FlowGraph, GraphEdge, GraphNode, flow_choice, flow_graph
 from headlight.app.components.head_grid import HeadGrid, HeadRole, HeadScores, head_grid
 from headlight.app.components.head_steps import (
@@ -129,6 +129,7 @@ __all__ = [
     "TokenValues",
     "Turns",
     "WritingStep",
+    "bars_once",
     "beam_tree",
     "cell_map",
     "chosen_cell",

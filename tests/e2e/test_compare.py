@@ -48,6 +48,13 @@ def test_three_pictures_a_head_stand_abreast_beside_the_grid(app: Driver) -> Non
     assert all(box and box["width"] > 250 for box in boxes)  # of a window of 1280
 
 
+def test_maps_and_graphs_of_a_and_b_have_one_colour_bar_and_the_difference_its_own(app: Driver) -> None:
+    for slug in ("residual", "flow"):
+        app.open(next(view for view in VIEWS if view.slug == slug), prompt=A, prompt_b=B)
+        expect(app.page.get_by_text("B − A", exact=True).first).to_be_visible()
+        expect(app.page.locator(".legend .scale").filter(visible=True)).to_have_count(2)
+
+
 def test_a_line_of_b_does_not_touch_the_words_of_a(app: Driver) -> None:
     """L1H1 looks from the last token at one far away with nearly all of its weight: a thick line, that rises high."""
     text = "The quick brown fox found a small key near the river. The quick brown fox found a small"

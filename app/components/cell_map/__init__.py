@@ -1,8 +1,8 @@
 """A matrix of numbers with names along both sides, as wide as there is room for however many columns it has."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Shaped
 from headlight.app.components.shared.mount import component_value, mount, register
 
 _render = register(__file__)
+Drawn = TypeVar("Drawn")
 
 
 class MapCell(NamedTuple):
@@ -40,7 +41,8 @@ class CellMap:
     without `ends` to the number farthest from there. Below the first end all look alike. Signed colours follow the
     square root of the distance from the centre. `details` are more numbers of each cell, by name. With `sums` the last
     row and column are those of all others. `texts` stand in the cells of a picture. Where a number is `unsure` only the
-    middle of its cell is coloured, and no number stands in it; `unsure_as` says what that means.
+    middle of its cell is coloured, and no number stands in it; `unsure_as` says what that means. Without a `bar` an
+    earlier map has the colour bar.
     """
 
     values: Float[np.ndarray, "row column"]
@@ -57,11 +59,25 @@ class CellMap:
     texts: Sequence[Sequence[str]] | None = None
     unsure: Bool[np.ndarray, "row column"] | None = None
     unsure_as: str = ""
+    bar: bool = True
 
     @property
     def limits(self) -> tuple[float, float]:
         """Ends of the colour scale; those of a signed map are symmetric around its centre."""
         return self.ends or (0.0, float(np.nanmax(np.abs(self.values - self.centre), initial=0.0)))
+
+
+def bars_once(drawn: Sequence[Drawn]) -> list[Drawn]:
+    """The same, but of maps that have the same colours the first alone has a colour bar."""
+    seen, changed = set[tuple[Any, ...]](), list[Any]()
+    for each in drawn:
+        if isinstance(each, CellMap):
+            colours = each.scale, each.limits, each.centre
+            changed.append(replace(each, bar=colours not in seen))
+            seen.add(colours)
+        else:
+            changed.append(each)
+    return changed
 
 
 def chosen_cell(before: MapCell | None, epoch: int, key: str) -> MapCell | None:
@@ -98,6 +114,7 @@ def cell_map(
             "ends": drawn.limits,
             "centre": drawn.centre,
             "lacks": drawn.lacks,
+            "bar": drawn.bar,
             "details": list(drawn.details),
             "sums": drawn.sums,
             "unsureAs": drawn.unsure_as,

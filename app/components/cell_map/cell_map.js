@@ -74,7 +74,8 @@ class CellMap {
 
   /** @param {Theme} theme @param {number} width */
   draw(theme, width) {
-    this.legend.replaceChildren(this.picture.scale.bar(theme, this.props.title));
+    const { title, bar } = this.props;
+    this.legend.replaceChildren(bar ? this.picture.scale.bar(theme, title) : legendEntry(element("span", "title", title)));
     if (this.picture.lacks) this.legend.append(legendSwatch(this.props.lacks, "absent"));
     if (this.picture.hasUnsure) this.legend.append(legendSwatch(this.props.unsureAs, "unsure"));
     this.picture.paint(this.canvas, theme, width);

@@ -3,7 +3,7 @@
 /** @typedef {{ name: string, labels: string[], numbered: boolean }} CellAxis */
 /**
  * @typedef {{ rows: CellAxis, columns: CellAxis, title: string, scale: string, ends: [low: number, high: number],
- *   centre: number, lacks: string, details: string[], sums: boolean, unsureAs: string,
+ *   centre: number, lacks: string, bar: boolean, details: string[], sums: boolean, unsureAs: string,
  *   choosable: boolean, leadsTo: string }} CellMapProps of cell_map/__init__.py
  */
 const ROW = 20; // CSS pixels

@@ -67,7 +67,8 @@ class FlowGraph:
 
     `labels` are the input tokens, numbered by their `places`, or from 0 where there are none, and `states` the names of
     the depths, lowest first. With a `limit` shares are changes from -limit to limit, and `presence` says of each token
-    whether A or B alone has it. The `prediction` stands over the start.
+    whether A or B alone has it. The `prediction` stands over the start. Without a `bar` the colours are those of the
+    graph beside it, which says what they mean.
     """
 
     nodes: Sequence[GraphNode]
@@ -80,6 +81,7 @@ class FlowGraph:
     limit: float | None = None
     presence: Sequence[str] = ()
     title: str = ""
+    bar: bool = True
     prediction: str = ""
 
 
@@ -99,6 +101,7 @@ def flow_graph(drawn: FlowGraph, *, choice: FlowChoice, startable: bool = True, 
             "states": list(drawn.states),
             "threshold": drawn.threshold,
             "title": drawn.title,
+            "bar": drawn.bar,
             "limit": drawn.limit,
             "presence": list(drawn.presence) or ["both"] * len(drawn.labels),
             "startable": startable,

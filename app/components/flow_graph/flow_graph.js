@@ -163,6 +163,7 @@ class FlowGraph {
     if (this.limit) this.legend.append(legendEntry(element("span", "title", "dashed: MLP")));
     const { title } = this.props;
     if (title) this.legend.prepend(legendEntry(element("strong", "", title)));
+    this.legend.classList.toggle("elsewhere", !this.props.bar);
   }
 
   /** @param {number} position */

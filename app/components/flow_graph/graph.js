@@ -13,7 +13,7 @@
 /** @typedef {FlowNode | FlowPlace | FlowEdge} Flowing what can be pointed at */
 /**
  * What flow_graph/__init__.py sends.
- * @typedef {{ labels: string[], states: string[], threshold: number, title: string, limit: number | null,
+ * @typedef {{ labels: string[], states: string[], threshold: number, title: string, bar: boolean, limit: number | null,
  *   presence: Presence[], places: number[], startable: boolean, prediction: string, kinds: EdgeKind[], carried: string[] }} FlowProps
  * @typedef {{ nodes: Ints, numbers: Floats, edges: Ints, shares: Floats, nodeSides: Floats, edgeSides: Floats }} FlowArrays
  */

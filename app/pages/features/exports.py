@@ -1,6 +1,6 @@
 """Exports of the page *Features*: its script, its numbers, and a file of its maps and tables."""
 
-from headlight.app.components import MapCell, TokenValues
+from headlight.app.components import MapCell, TokenValues, bars_once
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
@@ -62,7 +62,10 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         if tables[name]["feature" if name == "nearest" else next(iter(tables[name]))]
     ]
     rows = [
-        [Drawing(maps.feature_map(view, sides, side), cell, maps.GROUP) for side in sides],
+        [
+            Drawing(each, cell, maps.GROUP)
+            for each in bars_once([maps.feature_map(view, sides, side) for side in sides])
+        ],
         [Drawing(maps.missed_map(view), group=maps.GROUP)],
         [Drawing(strip, view.place)],
         *sheets,

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Choice, Listed, MapCell, Option, Suggested, cell_map, chosen_cell
+from headlight.app.components import Choice, Listed, MapCell, Option, Suggested, bars_once, cell_map, chosen_cell
 from headlight.app.frame import notices
 from headlight.app.pages.features import maps, one
 from headlight.app.pages.features.feature_view import FeatureView, find
@@ -152,9 +152,10 @@ def _take_click(view: FeatureView) -> None:
 
 def _maps(view: FeatureView) -> None:
     sides = maps.active(view)
-    for side in sides:
+    drawn = bars_once([maps.feature_map(view, sides, side) for side in sides])
+    for side, each in zip(sides, drawn, strict=True):
         cell_map(
-            maps.feature_map(view, sides, side),
+            each,
             choosable=True,
             chosen=_cell(view),
             epoch=selection.epoch(),

@@ -24,6 +24,7 @@ def of_run(comparison: Comparison, side: str, flow: Flow) -> FlowGraph:
         threshold=flow.threshold,
         places=comparison.places(run),
         title=side if comparison.b is not None else "",
+        bar=side != "B",
         prediction=_prediction(run, flow.start.position),
     )
 

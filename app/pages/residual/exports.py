@@ -1,6 +1,6 @@
 """Exports of the page *Residual stream*: its script, its numbers, and a file of its maps and bars."""
 
-from headlight.app.components import MapCell
+from headlight.app.components import MapCell, bars_once
 from headlight.app.exports.data import Data, of_sides
 from headlight.app.exports.drawings import BarsByPlace, Drawing, Drawings, of_side, on_paper, on_screen
 from headlight.app.exports.script import report
@@ -53,9 +53,8 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
 def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """The maps of norms and cosines, and the components' bars at a token, of which a file can choose another."""
     norms, place, compares = by_side(stream_norms(comparison)), place_of(comparison, chosen), comparison.b is not None
-    maps = [
-        Drawing(of_side(norm_map(comparison, norms, side), side, compares), MapCell(0, place), GROUP) for side in norms
-    ]
+    by_place = bars_once([of_side(norm_map(comparison, norms, side), side, compares) for side in norms])
+    maps = [Drawing(each, MapCell(0, place), GROUP) for each in by_place]
     cosines = [
         on_screen(of_side(cosine_map(comparison, values, side), side, compares))
         for side, values in by_side(layer_cosines(comparison)).items()

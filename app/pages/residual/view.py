@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import selection
-from headlight.app.components import Listed, cell_map
+from headlight.app.components import Listed, bars_once, cell_map
 from headlight.app.pages.residual import charts as own
 from headlight.app.pages.residual import sentences
 from headlight.app.pages.residual.maps import GROUP, norm_map
@@ -59,12 +59,13 @@ def _norm_maps(comparison: Comparison, norms: own.Norms) -> None:
         columns = tables.of_cells(named(comparison, norms, "L2 norm"), layers, comparison.labels)
         tables.draw(columns, "L2 norm of the stream by place and layer")
         return
-    for side in norms:
+    drawn = bars_once([norm_map(comparison, norms, side) for side in norms])
+    for side, each in zip(norms, drawn, strict=True):
         if side == DIFFERENCE:
             st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
         elif comparison.b is not None:
             st.caption(plain(side))
-        cell_map(norm_map(comparison, norms, side), group=GROUP, key=selection.widget_key(f"norms {side}"))
+        cell_map(each, group=GROUP, key=selection.widget_key(f"norms {side}"))
 
 
 def _token(comparison: Comparison, place: int) -> Listed:
