@@ -121,8 +121,8 @@ class Drawing:
 class Drawings:
     """All drawings of a page, row by row, under a title; `runs` are those whose weights and tokens they show.
 
-    Without `tokens` the title stands over no prompt, since other ones are shown; a `note` stands under it. The
-    `finding` is the page's heading in a sentence, where it has one.
+    Without `tokens` the title stands over no prompt, since other ones are shown; a `note` stands under it, and the
+    `roles` of the heads, as far as they are known. The `finding` is the page's heading in a sentence, where it has one.
     """
 
     title: str
@@ -131,6 +131,7 @@ class Drawings:
     tokens: bool = True
     note: str = ""
     finding: str = ""
+    roles: str = ""
 
     @property
     def plots(self) -> list[list[Plot]]:

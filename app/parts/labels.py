@@ -10,13 +10,14 @@ import numpy as np
 from headlight.app.components import HeadRole
 from headlight.app.figures.text import token_name
 from headlight.app.figures.tokens import colour
+from headlight.app.parts import detection
 from headlight.app.parts.detection import Repeats
 from headlight.app.selection.chosen import Selection
 from headlight.model.roles import max_repeat_length
 from headlight.model.roles.detectors import KINDS, Kind
 from headlight.model.roles.tables import COPYING, TITLES
 from headlight.model.runs.comparison import Comparison
-from headlight.model.runs.edits import Head
+from headlight.model.runs.edits import Head, head_name
 
 FinderScore = Literal[Kind, "copying", "effect"]
 Labels = Mapping[Head, tuple[Kind, ...]]
@@ -88,6 +89,18 @@ def drawn(comparison: Comparison, chosen: Selection) -> Repeats:
     """The random repeats: as long as was chosen, or as all models' contexts hold, so that all read the same ones."""
     most = min(max_repeat_length(run.model, run.bos, run.host) for run in comparison.runs)
     return Repeats(chosen.finder_seed, chosen.finder_count, min(chosen.finder_half, most))
+
+
+def known(comparison: Comparison, chosen: Selection) -> Labels:
+    """The labels of A's heads on random repeats, as far as they are known."""
+    return detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, chosen))
+
+
+def said_of_heads(comparison: Comparison, chosen: Selection, heads: Iterable[Head]) -> str:
+    """The known roles of some heads of A, in words."""
+    own = known(comparison, chosen)
+    named = {head: " and ".join(SCORES[kind].title.lower() for kind in own[head]) for head in heads if head in own}
+    return ", ".join(f"{head_name(head)}: {roles}" for head, roles in named.items())
 
 
 def number(value: float) -> str:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
-from headlight.app.components import CellMap, FlowGraph, HeadSteps, LensGrid, Table, TokenBars, TokenValues
+from headlight.app.components import (
+    CellMap,
+    FlowGraph,
+    HeadSteps,
+    LensGrid,
+    Table,
+    TokenBars,
+    TokenValues,
+    bars_once,
+)
 from headlight.app.exports.drawings import BarList, Description, Drawings, TextLines
 from headlight.app.exports.facts import inputs, sources
 from headlight.app.exports.pictures import flow, maps, plots, steps, text_lines, texts, writing
@@ -123,12 +132,12 @@ def _row(
     palette: Palette,
     names: Iterator[str],
 ) -> None:
-    """Descriptions side by side, as high as they want to be and as wide, or somewhat wider."""
+    """Descriptions side by side, as high as they want to be and as wide, or somewhat wider; a bar for each scale."""
     widths, high = [STRETCH * wide for wide, _ in sizes], max(height for _, height in sizes)
     spare = width - sum(widths)
     ratios = [*widths, spare] if spare > 0 else widths
     parts = band.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios)[0]
-    for part, one, (_, height) in zip(parts, row, sizes, strict=False):
+    for part, one, (_, height) in zip(parts, bars_once(row), sizes, strict=False):
         if name := next(names, ""):  # of more than there are letters the rest has none
             part.suptitle(name, x=0.005, ha="left", fontsize=9, weight="bold")
         if high > STRETCH * height:
@@ -137,7 +146,7 @@ def _row(
 
 
 def _origin(drawings: Drawings) -> list[str]:
-    """Notes, models, texts and edits, for the small lines below."""
+    """Notes, models, texts, roles of heads and edits, for the small lines below."""
     parts = [drawings.note] if drawings.note else []
     if drawings.runs is None:
         return parts
@@ -147,6 +156,7 @@ def _origin(drawings: Drawings) -> list[str]:
         called = {text: one.called for one in reversed(texts) if (text := one.text)}
         several = len(called) > 1
         parts += [f"{f'{name}: ' if several else ''}{_quoted(text)}" for text, name in reversed(called.items())]
+    parts += [drawings.roles] if drawings.roles else []
     return parts + [f"{one.called} is edited: {'; '.join(one.edits)}" for one in texts if one.edits]
 
 

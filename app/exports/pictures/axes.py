@@ -147,18 +147,31 @@ def colour_bar(
     title: str,
     ticks: Sequence[float],
     read_as: Sequence[str] = (),
+    is_there: bool = True,
 ) -> None:
-    """A slim bar under the left of some axes, with numbers at these values: themselves, or others they are read as."""
+    """A slim bar under the left of some axes, with numbers at these values: themselves, or others they are read as.
+
+    Where it is not there its room is, so that the axes are as large as those beside them.
+    """
     width = max(BAR_INCHES, room(axes[0]) - BESIDE)
     share = max(BAR_SHARE, BAR_INCHES / width)
     left: dict[str, Any] = {"anchor": (0.0, 1.0), "panchor": (0.0, 1.0)}
     aspect = share * width * POINTS / BAR_POINTS
     bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=share, aspect=aspect, pad=0.02, **left)
     bar.outline.set_linewidth(0.4)
-    bar.set_ticks(list(ticks), labels=list(read_as) or [number(tick) for tick in ticks])
+    labels = list(read_as) or [number(tick) for tick in ticks]
+    step = 1 if LETTER * len(" ".join(labels)) < share * width else 2  # the ends and the middle of five
+    bar.set_ticks(list(ticks)[::step], labels=labels[::step])
     bar.minorticks_off()
     bar.ax.tick_params(labelsize=7, length=2)
     bar.set_label(title, fontsize=7.5)
+    if not is_there:
+        bar.set_label(" " if title else "")
+        assert bar.solids is not None  # an image has them
+        bar.solids.set_visible(False)
+        bar.outline.set_visible(False)
+        bar.set_ticks(list(ticks), labels=[" "] * len(ticks))
+        bar.ax.tick_params(color="none")
 
 
 def number(value: float, digits: str = ".3g") -> str:

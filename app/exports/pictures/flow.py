@@ -46,7 +46,7 @@ def draw(drawn: FlowGraph, figure: "SubFigure", palette: Palette) -> None:
     change = "" if drawn.limit is None else "change of the "
     title = f"{change}share of its node (edge, at least {drawn.threshold:g}; dashed: MLP), of the start (node)"
     marks = [0, 0.01, 0.1, 0.25, 0.5, 1] if drawn.limit is None else ticks(limit, signed=True, root=True)
-    colour_bar(figure, colours, [axes], title, marks)
+    colour_bar(figure, colours, [axes], title, marks, is_there=drawn.bar)
 
 
 def _colours(palette: Palette, limit: float | None) -> "ScalarMappable":

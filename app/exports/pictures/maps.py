@@ -98,7 +98,7 @@ def draw(drawn: CellMap, figure: "SubFigure", palette: Palette) -> None:
     _doubt(image, away, doubted, palette)
     meaning = f"Small: {drawn.unsure_as}" if doubted.any() else ""
     title(axes, drawn.title, "\n".join(filter(None, [drawn.caption, meaning])), wide, palette)
-    colour_bar(figure, image, [axes], "", marks, [number(drawn.centre + mark) for mark in marks])
+    colour_bar(figure, image, [axes], "", marks, [number(drawn.centre + mark) for mark in marks], drawn.bar)
     if drawn.texts is not None:
         texts = drawn.texts
         write(image, away, palette, lambda row, column, _: texts[row][column], fontsize=6)

@@ -14,6 +14,7 @@ from headlight.app.pages.attention import receivers
 from headlight.app.pages.attention.choices import Choices
 from headlight.app.pages.attention.finding import finding, looked_from, named_sinks, predicted, prediction
 from headlight.app.parts.first_heads import heads_of
+from headlight.app.parts.labels import said_of_heads
 from headlight.app.parts.panels import panel
 from headlight.app.parts.scores import score
 from headlight.app.runs import thumbnails
@@ -109,7 +110,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     )
     said = finding(comparison, heads[0], axis, chosen) if heads else ""
     rows = [[openable], *_text(comparison, heads, axis, chosen), *patterns, *_receivers(comparison, heads, axis, own)]
-    return Drawings("Attention", comparison, rows, finding=said)
+    return Drawings("Attention", comparison, rows, finding=said, roles=said_of_heads(comparison, chosen, heads))
 
 
 def _receivers(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, own: Choices) -> list[list[Drawing]]:

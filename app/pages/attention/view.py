@@ -30,10 +30,9 @@ from headlight.app.frame import progress
 from headlight.app.glossary import TERMS
 from headlight.app.pages.attention import cell_tables, finding, head_tables, pooled, receivers
 from headlight.app.pages.attention.choices import Choices
-from headlight.app.parts import detection, grid, labels, options
+from headlight.app.parts import grid, labels, options
 from headlight.app.parts.first_heads import FIRST_HEADS, heads_of
 from headlight.app.parts.grid import Pictures
-from headlight.app.parts.labels import drawn
 from headlight.app.parts.markdown import plain
 from headlight.app.parts.pair import typeable
 from headlight.app.parts.panels import fetchable, panel
@@ -286,7 +285,7 @@ def _grid(comparison: Comparison, axis: Axis) -> tuple[tuple[Head, ...], dict[Ki
     now, side, order = selection.current(), grid.side_of(comparison.b is not None), _order(comparison, axis)
     before, drawn_as = heads_of(comparison, now), now.choices_of(Choices).how
     pictures = _thumbnails(comparison, axis)
-    supported = detection.supported_labels(comparison.a.source.name, comparison.a.bos, drawn(comparison, now))
+    supported = labels.known(comparison, now)
     chosen = grid.draw(
         pictures,
         fields.title(drawn_as.show, drawn_as.fold),

@@ -11,6 +11,7 @@ from headlight.app.exports.script import report
 from headlight.app.pages.inside.choices import Choices, Inside, key_of, query_of, sides_of
 from headlight.app.pages.inside.view import described, for_file
 from headlight.app.parts.first_heads import head_of
+from headlight.app.parts.labels import said_of_heads
 from headlight.app.parts.sides import DIFFERENCE
 from headlight.app.selection.chosen import Selection
 from headlight.model.attention.inside_tables import head_tables
@@ -61,8 +62,9 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         [for_file(comparison, sides, side, convention) for side in names],
         [on_paper(each) for each in steps],
     ]
-    place, head = query_of(comparison, chosen), head_name(head_of(comparison, chosen))
-    return Drawings(f"Inside {head} at {comparison.labels[place]}, place {place},", comparison, rows)
+    place, head = query_of(comparison, chosen), head_of(comparison, chosen)
+    title = f"Inside {head_name(head)} at {comparison.labels[place]}, place {place},"
+    return Drawings(title, comparison, rows, roles=said_of_heads(comparison, chosen, [head]))
 
 
 def _aligned(sides: Sequence[HeadSteps]) -> list[HeadSteps]:

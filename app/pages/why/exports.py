@@ -13,6 +13,7 @@ from headlight.app.pages.why import figures as numbers
 from headlight.app.pages.why.by_features import Reader, wanted
 from headlight.app.pages.why.chosen import head_of, query_place, question_of, sides_of
 from headlight.app.parts import part_maps
+from headlight.app.parts.labels import said_of_heads
 from headlight.app.parts.pair import Pair, pair_of, place_of, said_of_cap
 from headlight.app.parts.sides import DIFFERENCE, compared, compared_parts, is_there, side_of
 from headlight.app.parts.sums import condensed
@@ -155,7 +156,8 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     title = f"Why {target} and not {distractor}, and {head_name(head)}"
     side = side_of(comparison, chosen)
     said = answer.finding(comparison, pair, sides, side) if is_there(sides, side) else ""
-    return Drawings(title, comparison, rows, note=said_of_cap(comparison.runs), finding=said)
+    roles, note = said_of_heads(comparison, chosen, [head]), said_of_cap(comparison.runs)
+    return Drawings(title, comparison, rows, note=note, finding=said, roles=roles)
 
 
 def _column(

@@ -28,6 +28,7 @@ from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
+from headlight.app.parts import detection
 from headlight.app.server.theme import options
 from headlight.model.base.source import Source
 from headlight.model.runs.comparison import Comparison
@@ -180,12 +181,24 @@ def test_a_colour_bar_is_slim_and_begins_with_its_axes(alone: Comparison, folder
     figure = ATTENTION.picture(alone, chosen(folder), LIGHT)
     figure.draw_without_rendering()
     panels = [axes.get_window_extent() for axes in figure.axes if axes.images]
-    bars = [axes.get_window_extent() for axes in figure.axes if axes.get_label() == "<colorbar>"]
-    assert len(bars) == len(panels) > 0
-    for panel, bar in zip(panels, bars, strict=True):
+    bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    assert len(bars) == len(panels) > 1
+    for panel, bar in zip(panels, (axes.get_window_extent() for axes in bars), strict=True):
         assert bar.height / figure.dpi * 72 == pytest.approx(5, abs=1.5)
         assert bar.x0 == pytest.approx(panel.x0, abs=2)
         assert bar.width < 0.9 * panel.width
+    shown = ["".join(label.get_text() for label in bar.get_xticklabels()).strip() for bar in bars]
+    assert [bool(text) for text in shown] == [True] + [False] * (len(bars) - 1)  # both heads have its colours
+    for panel in panels:  # those with a bar and those without are as large
+        assert (panel.y0, panel.height) == pytest.approx((panels[0].y0, panels[0].height), abs=2)
+
+
+def test_below_stand_the_roles_of_heads_as_far_as_they_are_known(
+    alone: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detection, "supported_labels", lambda *_: {(1, 2): ("induction", "previous_token"), (1, 1): ()})
+    below = " ".join(ATTENTION.picture(alone, chosen(folder), LIGHT).get_supxlabel().split())
+    assert below.endswith("L1H2: induction and previous token")
 
 
 def test_lines_over_the_text_are_as_wide_as_the_attention(alone: Comparison, folder: str) -> None:
