@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.drawings import BarList
-from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, number, room, short, title
+from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, number, room, short, title, write
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures import Axis, Plot
 from headlight.app.figures.layout import Trace
@@ -165,8 +165,8 @@ def _heatmap(axes: "Axes", plot: Plot, trace: Trace, palette: Palette) -> "Scala
         origin="lower",
     )
     axes.patch.set_facecolor(palette.secondary)
-    for (row, column), text in np.ndenumerate(np.array(trace.get("text", []), dtype=object)):
-        axes.text(column, row, html.unescape(str(text)), fontsize=6, ha="center", va="center")
+    if texts := trace.get("text"):
+        write(image, values, palette, lambda row, column, _: html.unescape(str(texts[row][column])), fontsize=6)
     return image
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from headlight.app.components import HeadStep, HeadSteps, StepMatrix
 from headlight.app.components.head_steps import OF_TOKENS
-from headlight.app.exports.pictures.axes import label_axis, matrix, scale, write
+from headlight.app.exports.pictures.axes import label_axis, matrix, scale, short, write
 from headlight.app.exports.style import Palette
+from headlight.app.figures.text import token_names
 from headlight.app.parts.labels import number
 
 if TYPE_CHECKING:
@@ -64,5 +65,5 @@ def _step(axes: "Axes", step: HeadStep, labels: "Sequence[str]", side: str, pale
     if result.rows in OF_TOKENS:
         label_axis(axes, "y", labels, MATRIX - 0.4)
     if result.columns == "key":
-        axes.set_xticks(range(len(labels)), labels, fontsize=5.5)
+        axes.set_xticks(range(len(labels)), [short(name) for name in token_names(labels)], fontsize=5.5)
         write(image, result.values[:1], palette, lambda row, key, value: number(value), fontsize=5)

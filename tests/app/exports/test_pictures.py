@@ -20,6 +20,7 @@ from headlight.app.exports.export import Export
 from headlight.app.exports.pictures.fitting import WIDTHS, fit
 from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
+from headlight.app.figures.colours import ON_DARK, ON_LIGHT
 from headlight.app.figures.text import token_name
 from headlight.app.pages.attention import EXPORT as ATTENTION
 from headlight.app.pages.flow import EXPORT as FLOW
@@ -191,6 +192,22 @@ def test_a_colour_bar_is_slim_and_begins_with_its_axes(alone: Comparison, folder
     assert [bool(text) for text in shown] == [True] + [False] * (len(bars) - 1)  # both heads have its colours
     for panel in panels:  # those with a bar and those without are as large
         assert (panel.y0, panel.height) == pytest.approx((panels[0].y0, panels[0].height), abs=2)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_numbers_are_readable_on_the_strongest_colours(alone: Comparison, folder: str, palette: Palette) -> None:
+    """The cosine of a layer with itself is the map's far end: dark in the light theme, light in the dark one."""
+    figure = RESIDUAL.picture(alone, chosen(folder), palette)
+    (axes,) = (axes for axes in figure.axes if axes.get_xlabel() == "and after")
+    inks = {text.get_text(): text.get_color() for text in axes.texts}
+    assert inks["1.00"] == (ON_DARK if palette is LIGHT else ON_LIGHT)
+
+
+def test_steps_name_special_tokens_as_the_page_does(alone: Comparison, folder: str) -> None:
+    figure = INSIDE.picture(alone, chosen(folder, queries=(3,)), LIGHT)
+    named = {label.get_text() for axes in figure.axes for label in axes.get_xticklabels()}
+    assert alone.a.labels[0] not in named
+    assert token_name(alone.a.labels[0], 0) in named
 
 
 def test_below_stand_the_roles_of_heads_as_far_as_they_are_known(
