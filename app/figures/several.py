@@ -33,7 +33,7 @@ def prompts(values: np.ndarray, mean: np.ndarray, sd: np.ndarray, *, head: str, 
     """A head's statistic over several prompts [prompt], and every head's mean and deviation [layer, head]."""
     known = values[np.isfinite(values)]
     own = plots.counts(known, title=f"{title} of {head}", unit=f"{title} ({unit})", y_title="prompts", share=0.7)
-    called = f"{title} of every head, mean ± standard deviation"
+    called = f"{title} of every head, mean ± SD"
     every = plots.points(
         {"": mean},
         title=called,

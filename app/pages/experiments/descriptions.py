@@ -88,7 +88,7 @@ def drawn_cell(experiment: Experiment, cell: tuple[int, ...]) -> Plot:
     if experiment.is_paired and len(of_rows) == 2:
         of_rows[DIFFERENCE] = _paired(experiment, cell)
     measurement = measurement_of(experiment, "")
-    called = f"{maps.name_of(measurement, cell)} over the rows: {title(experiment.settings).lower()}"
+    called = f"{maps.name_of(measurement, cell)}: {title(experiment.settings).lower()}"
     return distribution(of_rows, title=called, unit=measurement.measure.unit)
 
 

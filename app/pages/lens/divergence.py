@@ -60,7 +60,7 @@ def rows(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> c
 
 def _all(comparison: Comparison, by: Mapping[str, Lens], chosen: Selection) -> dict[str, dict[str, Values]]:
     """By title the lines' values, by their names."""
-    panels = {f"{WHAT}, mean over this prompt": _on_prompt(comparison, by)}
+    panels = {f"Mean {WHAT}, this prompt": _on_prompt(comparison, by)}
     source = chosen.choices_of(Choices).lens_from
     for side, run in comparison.sides.items():
         held_out = lenses.held_out(run, by[side].kind, name_for(comparison, run, source))

@@ -22,4 +22,5 @@ def test_a_standard_deviation_over_prompts_is_not_called_a_confidence_interval()
     mean, sd = np.array([[1.0]]), np.array([[0.25]])
     (plot,) = prompts(np.array([1.0]), mean, sd, head="L0H0", title="entropy", unit="nats")
     (trace,) = plot.traces
+    assert plot.title == "entropy of every head, mean ± SD"
     assert "mean ± standard deviation: 0.75 nats to 1.25 nats" in trace["hovertext"][0].split("<br>")
