@@ -62,7 +62,8 @@ class BarsByPlace:
 class TextLines:
     """The prompt's `words` with lines from the one at `query` to those that it attends to, as wide as their `weights`.
 
-    A weight is not a number where the query cannot look; `predicted` stands behind the last word, if it is no "".
+    A word that goes on with the one before has no space. A weight is not a number where the query cannot look;
+    `predicted` stands behind the last word, if it is no "".
     """
 
     words: Sequence[str]

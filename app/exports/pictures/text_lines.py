@@ -1,7 +1,7 @@
 """The prompt with lines from one token to those that it attends to, as a picture."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ WIDTH = 11.6  # inches of a line of text
 LETTER, FONT = 0.092, 11  # inches of a monospaced character, and its points
 LINE, ARC = 0.34, 0.7  # inches of a line of text, and of the room for arcs over the first
 HIGH = 0.26  # inches of a token
-GAP = 0.6  # characters between tokens
+GAP, TIGHT = 1.0, 0.4  # characters between words, and between tokens of one
 BESIDE = 0.2  # inches of room beside the text
 FAINTEST = 0.02  # of the whole attention: what is less has no line
 
@@ -45,9 +45,10 @@ def size(drawn: TextLines, inches: float = WIDTH + BESIDE) -> tuple[float, float
 def draw(drawn: TextLines, figure: "SubFigure", palette: Palette) -> None:
     """Tokens in the colours of their weights, arcs as wide as these, the largest weight over its own."""
     axes = figure.subplots()
-    across, down = size(drawn, room(axes))
+    _, down = size(drawn, room(axes))
     axes.set_axis_off()
-    axes.set(xlim=(-1, across / LETTER), ylim=(down, -ARC))  # characters and inches
+    wide = (room(axes) - BESIDE / 2) / LETTER  # as many characters as the part has room for, so that each has its own
+    axes.set(xlim=(-1, wide - 1), ylim=(down, -ARC))  # characters and inches
     boxes = _boxes(drawn, room(axes))
     colours = colour_map(palette, signed=False)
     largest = int(np.nanargmax(drawn.weights)) if np.isfinite(drawn.weights).any() else None
@@ -68,13 +69,18 @@ def draw(drawn: TextLines, figure: "SubFigure", palette: Palette) -> None:
 def _boxes(drawn: TextLines, inches: float) -> list[_Box]:
     """Tokens from left to right, on the next line where one has no more room, and last what is predicted."""
     texts = [*drawn.words, *filter(None, [drawn.predicted])]
+    has_spaces = any(word.startswith(" ") for word in drawn.words)
     boxes, left, line = list[_Box](), 0.0, 0
     most = min(WIDTH, inches - BESIDE) / LETTER
-    for text in texts:
-        if left and left + len(text) > most:
+    for place, text in enumerate(texts):
+        width = len(text.strip())
+        if place:
+            is_word = place == 1 or text.startswith(" ") or not has_spaces
+            left += 2 * GAP if place == len(drawn.words) else GAP if is_word else TIGHT
+        if left and left + width > most:
             left, line = 0.0, line + 1
-        boxes.append(_Box(left, len(text), line))
-        left += len(text) + GAP * (2 if text is drawn.words[-1] else 1)
+        boxes.append(_Box(left, width, line))
+        left += width
     return boxes
 
 
@@ -85,9 +91,8 @@ def _token(axes: "Axes", box: _Box, text: str, colour: tuple[float, ...] | None,
     if colour is not None:
         axes.add_patch(Rectangle((box.left - 0.2, top), box.width + 0.4, HIGH, color=colour, linewidth=0))
     written = palette.text if colour is None else ink(colour, palette)
-    axes.text(
-        box.middle, top + HIGH / 2, text, fontsize=FONT, family="monospace", color=written, ha="center", va="center"
-    )
+    look: dict[str, Any] = {"family": "monospace", "color": written, "ha": "center", "va": "center"}
+    axes.text(box.middle, top + HIGH / 2, text.strip(), fontsize=FONT, **look)
 
 
 def _frame(axes: "Axes", box: _Box, colour: str, style: str) -> None:

@@ -129,7 +129,7 @@ def _text(comparison: Comparison, heads: tuple[Head, ...], axis: Axis, chosen: S
     query, own = looked_from(axis, chosen), chosen.choices_of(Choices)
     if query is None or not heads or comparison.b is not None or own.how.show != "weight":
         return []
-    words = [name.replace("␣", "") for name in token_names(axis.labels)]
+    words = [name.replace("␣", " ") for name in token_names(axis.labels)]
     if not 1 < len(words) <= MAX_WORDS:
         return []
     row = attend(comparison.a, *heads[0], range(query, query + 1)).pattern[0].numpy()

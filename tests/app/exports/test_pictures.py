@@ -16,7 +16,9 @@ from playwright.sync_api import Browser
 
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
+from headlight.app.exports.drawings import TextLines
 from headlight.app.exports.export import Export
+from headlight.app.exports.pictures import alone as alone_in_picture
 from headlight.app.exports.pictures.fitting import WIDTHS, fit
 from headlight.app.exports.pictures.slide import slide
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
@@ -99,6 +101,23 @@ def test_words_with_lines_stand_beside_each_other_in_a_narrow_column(alone: Comp
         for line in lines.values():
             boxes = [word.get_window_extent() for word in line]
             assert all(one.x1 <= other.x0 + 2 for one, other in pairwise(boxes))
+        return figure
+
+    style.file(draw, LIGHT, "svg")
+
+
+def test_tokens_of_one_word_stand_closer_than_words() -> None:
+    weights = np.full(5, 0.2)
+
+    def draw() -> Figure:
+        figure = alone_in_picture(TextLines(["⟨bos⟩", "The", " qu", "ick", " fox"], weights, 4), LIGHT)
+        figure.draw_without_rendering()
+        words = {text.get_text(): text.get_window_extent() for text in figure.axes[0].texts}
+        bos, the, qu, ick, fox = (words[word] for word in ("⟨bos⟩", "The", "qu", "ick", "fox"))
+        word = qu.width / 2  # about a character
+        assert bos.x1 + word / 2 < the.x0
+        assert 0 <= ick.x0 - qu.x1 < word
+        assert word / 2 < fox.x0 - ick.x1 == pytest.approx(qu.x0 - the.x1, abs=2)
         return figure
 
     style.file(draw, LIGHT, "svg")
