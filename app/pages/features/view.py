@@ -10,7 +10,7 @@ from headlight.app.pages.features.feature_view import FeatureView, find
 from headlight.app.parts import needs, options, tables
 from headlight.app.parts.labels import nats, number, quoted
 from headlight.app.parts.markdown import plain
-from headlight.app.parts.parts import title_row
+from headlight.app.parts.parts import preview, title_row
 from headlight.app.runs import dictionaries, models
 from headlight.app.selection.chosen import FeaturesBy
 from headlight.app.server import boundary
@@ -45,10 +45,14 @@ def render(comparison: Comparison) -> None:
     if views:
         _draw(views[0])
     elif not dictionaries.named(selection.current().dictionary, comparison.a.source.name):
-        with st.container(key="headlight-missing-dictionary"):
+        left, right = st.columns([2, 3], gap="large")
+        with left, st.container(key="headlight-missing-dictionary"):
             st.info(HOW)
             hook = f"blocks.{comparison.a.cfg.n_layers // 2}.hook_resid_pre"
-            st.code(make("train-dictionary", MODEL=models.opened_by(comparison.a.source), HOOK=hook), "bash")
+            command = make("train-dictionary", MODEL=models.opened_by(comparison.a.source), HOOK=hook)
+            st.code(command, "bash", wrap_lines=True)
+        with right:
+            preview("features")
 
 
 def _refused(reason: str) -> None:

@@ -89,6 +89,7 @@ def test_what_does_not_fit_is_refused_and_another_can_be_chosen(run: Run, option
 def test_without_a_dictionary_the_page_says_how_one_is_had(run: Run) -> None:
     at = page("features", Comparison(run))
     assert "make train-dictionary" in at.code[0].value
+    assert "What you will get" in [caption.value for caption in at.caption]
 
 
 def test_only_what_is_offered_opens_where_no_path_may_be_typed(saved: Path, settings: dict[str, object]) -> None:
