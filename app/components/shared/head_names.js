@@ -2,6 +2,8 @@
 // a file or a notebook, which have no pages, there is none.
 const HEAD_MENU = "head menu"; // the group of the navigation, which says on the topic "offered" that there is a menu
 const HEAD_NAME = /\b(?:(?:self|cross|encoder) )?L\d+H\d+\b/g; // an encoder-decoder's with the kind of its attention
+const LONG_TOUCH = 500; // milliseconds
+const STAYS = 10; // CSS pixels that a finger may move and still mean the same place
 const MENU_HINT = "m opens a head's menu";
 
 /** @typedef {{ heads: HeadIndex[], x: number, y: number }} HeadMenuCall the topic "open" */
@@ -39,6 +41,29 @@ function offerHeadMenu(made, headsAt) {
     if (heads.length === 0) return;
     event.preventDefault();
     openHeadMenu(heads, event.clientX, event.clientY);
+  });
+  onLongTouch(made, (event) => {
+    const heads = hasHeadMenu() ? headsAt(event) : [];
+    setTimeout(() => openHeadMenu(heads, event.clientX, event.clientY)); // the end of the touch would close it
+    return heads.length > 0;
+  });
+}
+
+// Calls `act` at the end of a touch that was long and stayed in its place; where it answers, that is no click. Safari has
+// no contextmenu for one.
+/** @param {HTMLElement} made @param {(event: MouseEvent) => boolean} act */
+function onLongTouch(made, act) {
+  /** @type {{ time: number, x: number, y: number } | null} */
+  let begun = null;
+  const begin = (/** @type {TouchEvent} */ { timeStamp: time, touches: [touch, second] }) => {
+    begun = second ? null : { time, x: touch.clientX, y: touch.clientY };
+  };
+  made.addEventListener("touchstart", begin, { passive: true });
+  made.addEventListener("touchend", (event) => {
+    const { clientX, clientY } = event.changedTouches[0];
+    if (!begun || event.timeStamp - begun.time < LONG_TOUCH) return;
+    if (Math.hypot(clientX - begun.x, clientY - begun.y) > STAYS) return;
+    if (act(new PointerEvent("contextmenu", { clientX, clientY, pointerType: "touch" }))) event.preventDefault();
   });
 }
 

@@ -189,6 +189,22 @@ def test_the_menu_of_a_head_is_used_by_keyboard_and_gives_the_focus_back(page: P
     expect(page.get_by_text("opened ('ablate', (1, 1))")).to_be_visible()
 
 
+def test_a_long_touch_on_a_thumbnail_opens_the_menu_and_chooses_nothing(page: Page) -> None:
+    """Safari on a phone has no event for it, as this browser has none for a touch that it is told of."""
+    chosen = page.get_by_text("selected (").inner_text()
+    board = page.locator(".board canvas")
+    board.scroll_into_view_if_needed()
+    box = box_of(board)
+    point = {"x": box["x"] + 2.5 * box["width"] / N_HEADS, "y": box["y"] + 0.5 * box["width"] / N_HEADS}
+    client = page.context.new_cdp_session(page)
+    client.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    page.wait_for_timeout(600)
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(page.get_by_role("menu", name="L0H2")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_text("selected (").inner_text() == chosen
+
+
 def test_a_right_click_on_a_thumbnail_opens_the_menu_and_chooses_nothing(page: Page) -> None:
     chosen = page.get_by_text("selected (").inner_text()
     pitch = box_of(page.locator(".board canvas"))["width"] / N_HEADS
