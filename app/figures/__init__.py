@@ -236,7 +236,7 @@ def waterfall(steps: Sequence[tuple[str, float, float]], total: str, unit: str =
         [*listed, Row(total, [(0.0, end)], last, "sum")],
         title="Direct logit attribution",
         unit=unit,
-        what="direct effect on target − distractor",
+        what="direct effect",  # on what the last bar is called
     )
 
 
