@@ -90,4 +90,5 @@ def caption(ranking: Ranking, head: Head) -> str:
     interval = "" if np.isnan(low) else f" ({low:{sign}.2f} to {high:{sign}.2f})"
     score = f"{value:{sign}.2f}{interval}".replace("-", "−")
     sides = f"A {ranking.a.values[head]:.2f}, B {ranking.b.values[head]:.2f}" if isinstance(ranking, Change) else ""
-    return " · ".join(filter(None, (score, sides, f"{ranking.ranks[head]} of {ranking.n_ranked}", ranking.label(head))))
+    rank = f"{ranking.ranks[head]:,} of {ranking.n_ranked:,}"
+    return " · ".join(filter(None, (score, sides, rank, ranking.label(head))))

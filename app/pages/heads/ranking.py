@@ -122,7 +122,7 @@ class HeadRanking(Ranking):
         if self.score not in KINDS:
             return strongest
         count = sum(self.score in kinds for kinds in self.labels.values())
-        return f"{title}: {count} of {self.n_ranked} heads. {strongest}"
+        return f"{title}: {count:,} of {self.n_ranked:,} heads. {strongest}"
 
     def evidence(self, head: Head) -> str:
         """Evidence for a head's labels."""

@@ -324,7 +324,7 @@ def _columns(
 ) -> list[Column]:
     """The table's columns: scores with three decimals, the rank with how many there are."""
     return [
-        Column(called, each, 0, explained.get(called, ""), after=f" of {n_ranked}")
+        Column(called, each, 0, explained.get(called, ""), after=f" of {n_ranked:,}")
         if called == "rank"
         else Column(called, each, _decimals(called, each, signed), explained.get(called, ""), called in signed)
         for called, each in cells.items()
