@@ -23,7 +23,7 @@ def fall(effects: Mapping[str, float], named: str = "", total: str = "target −
         listed,
         title=f"Direct logit attribution{named}",
         unit="logits",
-        what=f"direct effect on {total}",
+        what="direct effect",  # on what the last bar is called
         reach=_floor(listed),
     )
     bars, *others = plot.traces
