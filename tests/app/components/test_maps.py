@@ -242,7 +242,7 @@ def test_other_numbers_fade_in_unless_a_map_is_being_filled(
     tab.get_by_role("button", name="Change").click()
     settle(tab)
     expect(tab.locator("body > .flying")).to_have_count(0)  # they do not stay
-    tab.emulate_media(reduced_motion=None)
+    tab.emulate_media(reduced_motion="no-preference")
     assert all(row(picture(tab, place), ABOVE + 3) != before[place] for place in range(2))
     assert tab.evaluate("window.fades()") == (motion == "no-preference")
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
 from headlight.app.exports.style import LIGHT
+from headlight.app.figures.text import token_names
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.inside.choices import Choices, inside_of
 from headlight.app.parts.labels import number
@@ -49,7 +50,7 @@ def test_tokens_stay_text_in_the_picture(alone: Comparison, folder: str) -> None
     assert at is not None
     labels = [alone.a.labels[position] for position in at.window]
     assert {"$"} <= set(labels)
-    assert set(labels) <= set(texts(svg))
+    assert set(token_names(labels)) <= set(texts(svg))
     assert number(float(at.steps.weights.values[KEY])) in texts(svg)
 
 
