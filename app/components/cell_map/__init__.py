@@ -70,13 +70,13 @@ class CellMap:
 def bars_once(drawn: Sequence[Drawn]) -> list[Drawn]:
     """The same, but of maps that have the same colours the first alone has a colour bar."""
     seen, changed = set[tuple[Any, ...]](), list[Any]()
-    for each in drawn:
-        if isinstance(each, CellMap):
-            colours = each.scale, each.limits, each.centre
-            changed.append(replace(each, bar=colours not in seen))
+    for picture in drawn:
+        if isinstance(picture, CellMap):
+            colours = picture.scale, picture.limits, picture.centre
+            changed.append(replace(picture, bar=colours not in seen))
             seen.add(colours)
         else:
-            changed.append(each)
+            changed.append(picture)
     return changed
 
 

@@ -63,8 +63,8 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     ]
     rows = [
         [
-            Drawing(each, cell, maps.GROUP)
-            for each in bars_once([maps.feature_map(view, sides, side) for side in sides])
+            Drawing(feature_map, cell, maps.GROUP)
+            for feature_map in bars_once([maps.feature_map(view, sides, side) for side in sides])
         ],
         [Drawing(maps.missed_map(view), group=maps.GROUP)],
         [Drawing(strip, view.place)],

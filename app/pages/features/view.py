@@ -157,9 +157,9 @@ def _take_click(view: FeatureView) -> None:
 def _maps(view: FeatureView) -> None:
     sides = maps.active(view)
     drawn = bars_once([maps.feature_map(view, sides, side) for side in sides])
-    for side, each in zip(sides, drawn, strict=True):
+    for side, feature_map in zip(sides, drawn, strict=True):
         cell_map(
-            each,
+            feature_map,
             choosable=True,
             chosen=_cell(view),
             epoch=selection.epoch(),

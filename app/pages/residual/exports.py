@@ -54,7 +54,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
     """The maps of norms and cosines, and the components' bars at a token, of which a file can choose another."""
     norms, place, compares = by_side(stream_norms(comparison)), place_of(comparison, chosen), comparison.b is not None
     by_place = bars_once([of_side(norm_map(comparison, norms, side), side, compares) for side in norms])
-    maps = [Drawing(each, MapCell(0, place), GROUP) for each in by_place]
+    maps = [Drawing(side_map, MapCell(0, place), GROUP) for side_map in by_place]
     cosines = [
         on_screen(of_side(cosine_map(comparison, values, side), side, compares))
         for side, values in by_side(layer_cosines(comparison)).items()

@@ -60,12 +60,12 @@ def _norm_maps(comparison: Comparison, norms: own.Norms) -> None:
         tables.draw(columns, "L2 norm of the stream by place and layer")
         return
     drawn = bars_once([norm_map(comparison, norms, side) for side in norms])
-    for side, each in zip(norms, drawn, strict=True):
+    for side, side_map in zip(norms, drawn, strict=True):
         if side == DIFFERENCE:
             st.caption("B − A: blue where the norm is larger in B, orange where it is larger in A")
         elif comparison.b is not None:
             st.caption(plain(side))
-        cell_map(each, group=GROUP, key=selection.widget_key(f"norms {side}"))
+        cell_map(side_map, group=GROUP, key=selection.widget_key(f"norms {side}"))
 
 
 def _token(comparison: Comparison, place: int) -> Listed:

@@ -25,8 +25,8 @@ def main() -> None:
     if "changing" in st.query_params:
         values = CHANGE * (2 if st.button("Change") else 1)
         axes = CellAxis("layer", ["L0", "L1"]), CellAxis("head", list("abc"))
-        for key, each in {"whole": np.nan_to_num(values), "filling": values}.items():
-            cell_map(CellMap(each, *axes, title=key, scale="signed", ends=(0, 9)), key=key)
+        for key, numbers in {"whole": np.nan_to_num(values), "filling": values}.items():
+            cell_map(CellMap(numbers, *axes, title=key, scale="signed", ends=(0, 9)), key=key)
         return
     if "deep" in st.query_params:
         layers = CellAxis("layer", [f"L{layer}" for layer in range(DEEP)])
