@@ -11,12 +11,12 @@ from headlight.app.components import nav_bar
 from headlight.app.frame import (
     copied_picture,
     hint,
-    interruptions,
     link,
     notices,
     progress,
     prompt_list,
     reading,
+    script_turns,
     take_away,
 )
 from headlight.app.frame.lessons import pane, state
@@ -37,7 +37,7 @@ MAX_MODELS = 2  # A's and B's
 ABOUT = "What every attention head of a transformer does with your prompt. Nothing you type leaves the server."
 
 
-@interruptions.paused()
+@script_turns.in_turn()
 def main() -> None:
     """Draw the page that the URL names."""
     memory.spare_modules()

@@ -13,7 +13,7 @@ MODULES = (
     "headlight.app.frame.copied_picture",
     "headlight.app.frame.head_menu",
     "headlight.app.frame.hint",
-    "headlight.app.frame.interruptions",
+    "headlight.app.frame.script_turns",
     "headlight.app.frame.lessons.pane",
     "headlight.app.frame.link",
     "headlight.app.frame.progress",
