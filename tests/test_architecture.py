@@ -93,8 +93,7 @@ LOADS_OR_RUNS = {
 }
 PAGES_MAY_NAME = {"model.corpus.tables", "model.corpus.titles", "model.corpus.tree"}
 MAY_RUN_MODELS = {"app.runs", "app.frame.checks", "app.parts.detection", "app.scan", "app.scanning"}
-MAY_RUN_MODELS |= {"app.experiment", "app.experimenting", "app.circuit_experimenting"}
-MAY_RUN_MODELS |= {"app.pages.patching.analysis", "app.pages.weights.analysis"}
+MAY_RUN_MODELS |= {"app.experiment", "app.experimenting", "app.circuit_experimenting", "app.pages.weights.analysis"}
 
 # What may be imported besides the standard library; "lazily" is inside a function, or for the type checker alone.
 THIRD_PARTY = {

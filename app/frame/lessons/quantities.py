@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -11,6 +10,8 @@ from torch import Tensor
 
 from headlight.app.figures.text import token_name
 from headlight.app.parts import pair
+from headlight.app.runs import passes, patching
+from headlight.app.runs.patching import PatchQuestion
 from headlight.app.selection import Selection
 from headlight.model.attention.fields import head_scores
 from headlight.model.attention.tables import SCORES
@@ -18,11 +19,10 @@ from headlight.model.attribution.logits import Question, logit_attribution
 from headlight.model.base.errors import InputError, nearest
 from headlight.model.decoding.translation import Translation
 from headlight.model.decoding.translations import Translations
-from headlight.model.patching import EVERY_HEAD, Cells, LogitDifference, patch_runs
+from headlight.model.patching import LogitDifference
 from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import Head, head_name
 from headlight.model.runs.head import attend, patterns
-from headlight.model.runs.host import Steps
 from headlight.model.runs.run import Run
 
 Kind = Literal["number", "token", "head"]
@@ -216,26 +216,21 @@ def _effects(context: _Context) -> Tensor:
 
 
 def _patched(comparison: Comparison, chosen: Selection) -> Tensor:
-    """The share of the logit difference that each head of B brings into A, as on the page *Patching*."""
+    """The share of the logit difference that each head of B brings into A, kept as that of the page *Patching* is."""
     a, b = comparison.a, comparison.b
     if b is None:
         raise InputError("There is no B here, of which a head could be patched into A.")
     both = pair.pair_of(comparison, chosen, b.prediction_position)
     measured = LogitDifference(both.target, both.distractor, a.prediction_position, b.prediction_position)
-
-    name = measured, comparison.align
-    patching = comparison.keep(("patching", *name), lambda: patch_runs(a, b, measured, "A", comparison.align))
-    cells, n_heads = Cells(patching, EVERY_HEAD), a.cfg.n_heads
-
-    def shares(layer: int) -> Tensor:
-        with a.host.turn():
-            return cells.shares(layer * n_heads, (layer + 1) * n_heads).float()
-
-    steps, layers = Steps(a.host, a.cfg.n_layers), list[Tensor]()
-    for layer in range(a.cfg.n_layers):
-        layers.append(comparison.keep(("heads patched", *name, layer), partial(shares, layer)))
-        steps.add()
-    return cells.as_map(torch.cat(layers)).values
+    question = PatchQuestion(
+        a.source.name, a.prompt, b.prompt, a.bos, measured, b.source.name, b.edits, comparison.align
+    )
+    pieces, shares = patching.pieces_of(question), dict[int, Tensor]()
+    for piece in pieces:
+        passes.tell(len(shares), len(pieces), "parts of the map done")
+        shares[piece.start] = patching.do(piece).float()
+    whole = torch.cat([shares[start] for start in sorted(shares)])
+    return patching.cells_of(question).as_map(whole).values
 
 
 def _cross_row(translation: Translation, head: str, target: str) -> Tensor:

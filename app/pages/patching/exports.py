@@ -5,12 +5,12 @@ import torch
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawing, Drawings, table
 from headlight.app.exports.script import report
-from headlight.app.pages.patching import analysis
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import axes, finished, question_of, said_after, said_of_b, title
 from headlight.app.pages.patching.patches import table as cells_table
 from headlight.app.pages.patching.view import drawn, patch_map
 from headlight.app.parts.pair import said_of_cap
+from headlight.app.runs import patching
 from headlight.app.selection.chosen import Selection
 from headlight.model.measure import Measure
 from headlight.model.patching import PATHS
@@ -39,7 +39,7 @@ def data(comparison: Comparison, chosen: Selection) -> Data:
         name: Measure("share of the logit difference", "share", axes(question), torch.tensor(matrix.values))
         for name, matrix in matrices.items()
     }
-    tables = map_tables(comparison, analysis.cells_of(question), arrays["exact"], arrays.get("estimate"))
+    tables = map_tables(comparison, patching.cells_of(question), arrays["exact"], arrays.get("estimate"))
     shows = {
         "map": title(question),
         "share": "0 = the logit difference of A, 1 = that of B; not clipped",

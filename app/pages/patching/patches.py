@@ -7,12 +7,12 @@ import numpy as np
 from headlight.app.exports.csv_files import Cell
 from headlight.app.figures.colours import LEAST_EFFECT
 from headlight.app.figures.text import named_place
-from headlight.app.pages.patching import analysis
-from headlight.app.pages.patching.analysis import PatchQuestion
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.parts.first_heads import heads_of
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import Pair, pair_of
+from headlight.app.runs import patching
+from headlight.app.runs.patching import PatchQuestion
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import InputError
 from headlight.model.measure.alignment import Matches
@@ -164,14 +164,14 @@ def patched_of(comparison: Comparison, chosen: Selection) -> PatchedMap:
         HeadlightError: the runs do not differ in what is measured, or cannot be patched.
     """
     question = question_of(comparison, chosen)
-    cells, exact = analysis.cells_of(question), analysis.known(question)
+    cells, exact = patching.cells_of(question), patching.known(question)
     rows, columns = (tuple(map(named_place, names)) for names in cells_named(comparison, cells))
     estimate = agreement = None
     if chosen.choices_of(Choices).patch_estimate and question.parts.what not in PATHS:
-        estimated = analysis.estimate(question)
+        estimated = patching.estimate(question)
         estimate = Matrix(rows, columns, estimated.values.numpy())
         agreement = rank_correlation(exact.values, estimated.values)
-    complete = all(map(analysis.is_done, analysis.pieces_of(question)))
+    complete = all(map(patching.is_done, patching.pieces_of(question)))
     a, b = cells.patching.a, cells.patching.b
     return PatchedMap(question, Matrix(rows, columns, exact.values.numpy()), estimate, agreement, a, b, complete)
 
@@ -182,8 +182,8 @@ def finished(comparison: Comparison, chosen: Selection) -> PatchedMap:
     Raises:
         HeadlightError: as `patched_of`.
     """
-    for piece in analysis.pieces_of(question_of(comparison, chosen)):
-        analysis.do(piece)
+    for piece in patching.pieces_of(question_of(comparison, chosen)):
+        patching.do(piece)
     return patched_of(comparison, chosen)
 
 
@@ -249,4 +249,4 @@ def table(patched: PatchedMap, most: int | None = None) -> dict[str, list[Cell]]
 
 def axes(question: PatchQuestion) -> tuple[str, str]:
     """Names of the map's rows and columns."""
-    return cells_axes(analysis.cells_of(question))
+    return cells_axes(patching.cells_of(question))

@@ -19,8 +19,7 @@ from headlight.app.components import (
 )
 from headlight.app.frame import notices, progress, prompt_bar
 from headlight.app.glossary import TERMS
-from headlight.app.pages.patching import analysis, cell, example_map
-from headlight.app.pages.patching.analysis import Piece
+from headlight.app.pages.patching import cell, example_map
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     INTO,
@@ -47,8 +46,9 @@ from headlight.app.parts.markdown import plain
 from headlight.app.parts.matrix import Matrix
 from headlight.app.parts.pair import preposition, said_of_cap
 from headlight.app.parts.parts import heading, title_row
-from headlight.app.runs import jobs, prompts
+from headlight.app.runs import jobs, patching, prompts
 from headlight.app.runs.jobs import Jobs
+from headlight.app.runs.patching import Piece
 from headlight.app.selection.chosen import Selection
 from headlight.model.base.errors import HeadlightError
 from headlight.model.patching import PATHS
@@ -71,11 +71,11 @@ def render(comparison: Comparison) -> None:
         notices.refused(remark, f"pair_{slot}")
     question = question_of(comparison, selection.current())
     work = jobs.get_jobs("patching")
-    pieces = analysis.pieces_of(question)
+    pieces = patching.pieces_of(question)
     _working(work, pieces)
     _draw(comparison, patched_of(comparison, selection.current()))
     _say_difference(comparison)
-    progress.go_on(work, analysis.do)
+    progress.go_on(work, patching.do)
 
 
 def is_complete(comparison: Comparison) -> bool:
@@ -195,7 +195,7 @@ def _token(comparison: Comparison, place: int) -> str:
 
 def _say_difference(comparison: Comparison) -> None:
     now = selection.current()
-    runs, tokens = analysis.patching_of(question_of(comparison, now)), pair(comparison, now)
+    runs, tokens = patching.patching_of(question_of(comparison, now)), pair(comparison, now)
     target, distractor = comparison.a.outputs.labels([tokens.target, tokens.distractor])
     st.text(
         f"Logit difference ({quoted(target)} − {quoted(distractor)}) after {isolated(said_after(comparison, now))}:  "
@@ -207,10 +207,10 @@ def _say_difference(comparison: Comparison) -> None:
 
 def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     """Compute missing cells: at once where that is quick, else on a click, with progress and a stop button."""
-    missing = progress.missing(work, pieces, analysis.is_done, "patches")
+    missing = progress.missing(work, pieces, patching.is_done, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
-    progress.offer(work, missing, label, "patching", analysis.seconds(missing), AT_ONCE, cost=analysis.seconds_of)
+    progress.offer(work, missing, label, "patching", patching.seconds(missing), AT_ONCE, cost=patching.seconds_of)
 
 
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."

@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import Button
 from headlight.app import selection
 from headlight.app.frame import progress
 from headlight.app.frame.lessons import pane
-from headlight.app.runs import gate, passes, runs
+from headlight.app.runs import gate, passes, patching, runs
 from headlight.app.runs.passes import Listener
 from tests.app.frame.lessons.test_pane import Pane
 from tests.places import MAIN
@@ -133,14 +133,17 @@ Check: top 1 patched
 
 
 @pytest.mark.usefixtures("unchecked")  # the last layer is run at one position alone
-def test_the_check_of_an_answer_counts_layers_and_is_stopped(ending: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_an_answer_counts_its_parts_and_is_stopped(
+    ending: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = Pane()
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 0.0)  # of each head by itself
     monkeypatch.setattr(pane, "lesson_pane", drawn.draw)
     page = _page().run()
     drawn.say(page, "file", PATCHED)
     ending.add("lesson")
     drawn.say(page, "check", "L0H0")
-    assert any("1 of 4 layers done" in each.proto.text for each in page.get("progress"))
+    assert any("1 of 16 parts of the map done" in each.proto.text for each in page.get("progress"))
     ending.clear()
     _button(page, "Stop").click().run()
     assert drawn.props["verdict"] is None

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.app.pages.patching import analysis
 from headlight.app.registry import VIEWS
-from headlight.app.runs import jobs, limits, runs
+from headlight.app.runs import jobs, limits, patching, runs
 from headlight.app.runs.jobs import Jobs
 from headlight.app.server import boundary
 from headlight.app.server.flags import FIELDS
@@ -34,9 +33,8 @@ pytestmark = pytest.mark.usefixtures("unchecked")  # a batch grows where variant
 def works(settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> list[Jobs]:
     """What is done in slices; a second place that a thread asks for is refused at once."""
     settings.update(runs_at_once=1, runs_waiting=0, cache_gib=CACHE / limits.GIB)
-    monkeypatch.setattr(
-        analysis, "AT_ONCE", 400_000
-    )  # bytes: a map is in several pieces, none of which pushes out another
+    # Bytes: a map is in several pieces, none of which pushes out another.
+    monkeypatch.setattr(patching, "AT_ONCE", 400_000)
     step, taken = Jobs.step, list[Jobs]()
 
     def counted(work: Jobs, do: Callable[[Any], object]) -> None:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from torch import Tensor
 
 from headlight.app.frame.lessons import library, pane, writing
 from headlight.app.frame.lessons.lesson import read_lesson
 from headlight.app.selection import Selection
 from headlight.app.selection import session as session_module
 from headlight.model.base.errors import InputError
+from headlight.model.patching import AT_ONCE, Cells
 from tests.places import MAIN
 
 TWO_STEPS = """---
@@ -120,6 +122,41 @@ def test_a_verdict_has_no_more_digits_than_the_lesson_s_answer(page: AppTest, dr
     _open(page, lesson=library.in_link(TWO_STEPS.format(model=folder).replace("± 100%", answer)))
     drawn.say(page, "check", "0.03")
     assert re.fullmatch(r"The model says \d\.\d\d\.", drawn.props["verdict"]["text"])
+
+
+PATCHED = """---
+title: Patch
+minutes: 5
+model: {model}
+---
+
+## Which head
+
+Link: ?page=patching&prompt=one+two+three&prompt_b=one+four+three&target=one&distractor=two
+
+Question: Which head carries the most?
+
+Check: top 1 patched
+"""
+
+
+@pytest.mark.usefixtures("unchecked")  # a batch of patches grows within a pass
+def test_a_check_takes_the_map_that_the_page_has_made(
+    page: AppTest, drawn: Pane, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares, computed = Cells.shares, list[int]()
+
+    def counted(cells: Cells, start: int, stop: int, at_once: int = AT_ONCE) -> Tensor:
+        computed.extend(range(start, stop))
+        return shares(cells, start, stop, at_once)
+
+    monkeypatch.setattr(Cells, "shares", counted)
+    _open(page, lesson=library.in_link(PATCHED.format(model=folder)))
+    heads = list(range(len(computed)))
+    assert sorted(computed) == heads != []
+    drawn.say(page, "check", "L0H0")
+    assert drawn.props["verdict"]["text"].startswith("The model says L")
+    assert sorted(computed) == heads
 
 
 def test_a_link_with_a_page_of_its_own_keeps_it(page: AppTest, drawn: Pane, folder: str) -> None:

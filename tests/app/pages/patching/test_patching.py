@@ -12,7 +12,7 @@ import torch
 
 from headlight.app.exports import style
 from headlight.app.pages.patching import EXPORT as PATCHING
-from headlight.app.pages.patching import analysis, exports
+from headlight.app.pages.patching import exports
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     finished,
@@ -26,7 +26,7 @@ from headlight.app.pages.patching.patches import (
     table,
 )
 from headlight.app.pages.patching.view import patch_map
-from headlight.app.runs import comparisons, runs
+from headlight.app.runs import comparisons, patching, runs
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
 from headlight.model.base.errors import InputError
@@ -69,10 +69,10 @@ def test_a_masked_tokens_prediction_is_measured_where_it_is(tmp_path: Path) -> N
 def test_a_map_in_pieces_is_the_librarys(
     which: PatchMap, into: str, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
     comparison, selection = runs_for(folder, patch_map=which, patch_into=into, patch_layer=1, patch_head=(2, 3))
     question = question_of(comparison, selection)
-    pieces = analysis.pieces_of(question)
+    pieces = patching.pieces_of(question)
     assert len(pieces) > 1
     in_place = sorted(pieces, key=lambda piece: piece.start)
     assert [piece.start for piece in in_place] == [0, *(piece.stop for piece in in_place[:-1])]
@@ -91,23 +91,23 @@ def test_a_map_in_pieces_is_the_librarys(
 
 
 def test_a_map_is_shown_as_far_as_it_is_done(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis, "PIECE_SECONDS", 1e-5)
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 1e-5)
     comparison, selection = runs_for(folder, prompt=f"{A} six", prompt_b=f"{B} six", patch_map="attn_out")
     question = question_of(comparison, selection)
     before = patched_of(comparison, selection)
     assert not before.complete
     assert np.isnan(before.exact.values).all()
     assert before.order == []
-    first, *rest = analysis.pieces_of(question)
-    assert not analysis.is_done(first)
-    analysis.do(first)
-    assert analysis.is_done(first)
+    first, *rest = patching.pieces_of(question)
+    assert not patching.is_done(first)
+    patching.do(first)
+    assert patching.is_done(first)
     part = patched_of(comparison, selection)
     assert np.isfinite(part.exact.values).sum() == first.stop - first.start
     assert np.isfinite(part.exact.values[-1]).any()  # the last layer, from which on the least is computed
     assert not part.complete
     for piece in rest:
-        analysis.do(piece)
+        patching.do(piece)
     assert patched_of(comparison, selection).complete
 
 
@@ -140,7 +140,7 @@ def test_the_question_is_what_a_and_what_b_say_unless_another_is_typed() -> None
     assert measured_at(comparison, selection) == (len(comparison.a.tokens) - 1,) * 2
     earlier = question_of(comparison, replace(selection, position=12))
     assert (earlier.measured.position, earlier.measured.position_b) == (12, 12)
-    assert analysis.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
+    assert patching.cells_of(replace(earlier, parts=Parts("resid_pre"))).grid.shape == (4, 13)
 
 
 def test_the_last_position_is_measured_even_where_the_last_tokens_differ(folder: str) -> None:
@@ -174,11 +174,11 @@ def test_the_same_prompt_twice_leaves_nothing_to_share(folder: str) -> None:
 def test_a_map_that_would_not_fit_is_refused(settings: dict[str, object], folder: str) -> None:
     comparison, selection = runs_for(folder)
     question = question_of(comparison, selection)
-    analysis.patching_of(question)
+    patching.patching_of(question)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysis, "_at_once", lambda: 1000)
+        patch.setattr(patching, "_at_once", lambda: 1000)
         with pytest.raises(InputError, match="Shorten the prompts or allow more"):
-            analysis.pieces_of(question)
+            patching.pieces_of(question)
 
 
 CASES = [
