@@ -45,8 +45,8 @@ def _graph(app: Driver) -> Locator:
     return app.page.get_by_role("application", name="information flow")
 
 
-def _click(app: Driver, depth: int, position: float, n_depths: int = 9) -> None:
-    """Click where a node is drawn, or between two: the columns fill the canvas from the names of the rows on."""
+def _click(app: Driver, flow: Flow, depth: int, position: int) -> None:
+    """Click where a state is drawn: columns fill the canvas from the names of the rows on."""
     graph = _graph(app).locator("canvas")
     box = graph.bounding_box()
     assert box
@@ -55,8 +55,13 @@ def _click(app: Driver, depth: int, position: float, n_depths: int = 9) -> None:
       return Math.ceil(context.measureText("L0 attention").width) + 12;
     }"""
     left = float(graph.evaluate(read))
-    pitch = min(78, int((box["width"] - left - MARGIN) / N_TOKENS))
-    graph.click(position={"x": left + (position + 0.5) * pitch, "y": TOP + (n_depths - 1 - depth) * ROW})
+    taken = {node.place.position for node in flow.nodes}
+    n_empty = N_TOKENS - len(taken)
+    wide = min(120, int((box["width"] - left - MARGIN - 14 * n_empty) / len(taken)))
+    narrow = min(wide // 2, int((box["width"] - left - MARGIN - wide * len(taken)) / max(1, n_empty)))
+    widths = [wide if at in taken else narrow for at in range(N_TOKENS)]
+    x = left + sum(widths[:position]) + widths[position] / 2
+    graph.click(position={"x": x, "y": TOP + (8 - depth) * ROW})
 
 
 def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> None:
@@ -75,9 +80,12 @@ def test_the_heads_of_a_line_are_the_librarys(app: Driver, expected: Flow) -> No
     app.page.wait_for_url(re.compile(rf"heads=1\.{edge.heads[0][0]}.*page=why"))
 
 
-def test_a_click_on_a_dot_tells_its_tokens_and_on_the_top_row_starts_there(app: Driver, mini: Transformer) -> None:
+def test_a_click_on_a_dot_tells_its_tokens_and_on_the_top_row_starts_there(
+    app: Driver, mini: Transformer, expected: Flow
+) -> None:
     app.open(FLOW, **CHOSEN)
-    _click(app, 8, START)
+    narrow = max(set(range(START)) - {node.place.position for node in expected.nodes})  # one without a node
+    _click(app, expected, 8, START)
     app.page.wait_for_url(re.compile(r"flow_chosen=8\+10"))
     with torch.inference_mode():
         logits = mini(mini.to_tokens(PROMPT, prepend_bos=True))[0, START]
@@ -85,11 +93,11 @@ def test_a_click_on_a_dot_tells_its_tokens_and_on_the_top_row_starts_there(app: 
     table = app.page.get_by_role("region", name="Top tokens of the chosen node")
     expect(table.locator("tbody tr").first).to_contain_text(best)
     before = app.picture()
-    _click(app, 8, START - 4)
-    app.page.wait_for_url(re.compile(r"position=6(?!\d)"))
+    _click(app, expected, 8, narrow)
+    app.page.wait_for_url(re.compile(rf"position={narrow}(?!\d)"))
     app.changed_from(before)
     assert "flow_chosen" not in app.page.url
-    expect(app.page.get_by_role("combobox", name="Start from")).to_have_value(re.compile("^6 "))
+    expect(app.page.get_by_role("combobox", name="Start from")).to_have_value(re.compile(f"^{narrow} "))
 
 
 def test_a_line_is_reached_by_the_keyboard(app: Driver, expected: Flow) -> None:

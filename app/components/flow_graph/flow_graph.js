@@ -1,9 +1,7 @@
 // What a token's last state was made of: tokens across, states of the stream upwards, dots joined by what flows, or by
 // what flows more or less in B than in A. The canvas is only as wide as what is seen of it at a time, however long the
 // prompt is.
-const NARROWEST_COLUMN = 24; // CSS pixels
-const WIDEST_COLUMN = 78;
-const [LEAST_ROW, MAX_ROW] = [22, 44]; // of a state
+const [LEAST_ROW, MAX_ROW] = [22, 44]; // of a state, in CSS pixels
 const AROUND_FLOW = 360; // of the window, what stands around the rows
 const FLOW_MARGIN = 14;
 const DOT = 6;
@@ -25,7 +23,6 @@ function curveAt(share) {
   return at;
 }
 
-const SHARES = "line: share of its node · dot: share of the start";
 const PREDICTION = 20; // CSS pixels over the top dots, for what is predicted from the start
 
 /** @implements {Component} */
@@ -49,7 +46,8 @@ class FlowGraph {
   map = [];
   width = 0; // from here on CSS pixels
   left = 0;
-  pitch = 0;
+  /** @type {number[]} */
+  columns = []; // where each begins to the right of that, and where they end
   row = MAX_ROW;
   upper = FLOW_MARGIN; // where the top dots are
   bottom = 0;
@@ -120,15 +118,15 @@ class FlowGraph {
     const context = contextOf(this.canvas);
     context.font = labelFont(theme);
     this.left = Math.ceil(textWidth(context, this.props.states)) + 2 * LABEL_GAP;
-    const room = (width - this.left - FLOW_MARGIN) / this.props.labels.length;
-    this.pitch = Math.floor(clamp(room, NARROWEST_COLUMN, WIDEST_COLUMN));
-    const longest = Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, this.props.labels)));
-    this.turned = longest > this.pitch - 4;
+    this.columns = this.data.columns(width - this.left - FLOW_MARGIN);
+    const widths = this.props.labels.map((label) => Math.min(LONGEST_LABEL, Math.ceil(textWidth(context, [label]))));
+    const longest = Math.max(...widths);
+    this.turned = widths.some((label, position) => label > this.columnWidth(position) - 4);
     this.row = Math.floor(clamp((innerHeight - AROUND_FLOW) / this.data.top, LEAST_ROW, MAX_ROW));
     this.upper = FLOW_MARGIN + (this.props.prediction ? PREDICTION : 0);
     this.bottom = this.data.top * this.row + this.upper + FLOW_MARGIN;
     this.height = this.bottom + (this.turned ? longest : CONSTANTS.fonts.sizes.label) + 2 * LABEL_GAP;
-    this.sheet.style.width = `${this.left + this.props.labels.length * this.pitch + FLOW_MARGIN}px`;
+    this.sheet.style.width = `${this.left + this.columns[this.data.positions] + FLOW_MARGIN}px`;
     this.drawLegend();
     this.revealStart();
     this.painter.paint();
@@ -152,7 +150,8 @@ class FlowGraph {
 
   drawLegend() {
     const scale = new ColourScale({ signed: Boolean(this.limit), root: "sqrt", limit: this.limit || 1 });
-    this.legend.replaceChildren(legendBar({ title: SHARES, ticks: scale.ticks(), map: this.map }));
+    const shares = [legendSwatch("line: share of its node", "flow"), legendSwatch("dot: share of the start", "flow dot")];
+    this.legend.replaceChildren(...shares, legendBar({ title: "", ticks: scale.ticks(), map: this.map }));
     /** @type {Presence[]} */
     const kinds = ["a", "b"];
     for (const kind of kinds.filter((each) => this.props.presence.includes(each))) {
@@ -168,7 +167,12 @@ class FlowGraph {
 
   /** @param {number} position */
   x(position) {
-    return this.left + (position + 0.5) * this.pitch - this.scroller.scrollLeft;
+    return this.left + this.columns[position] + this.columnWidth(position) / 2 - this.scroller.scrollLeft;
+  }
+
+  /** @param {number} position */
+  columnWidth(position) {
+    return this.columns[position + 1] - this.columns[position];
   }
 
   /** @param {number} depth */
@@ -179,7 +183,7 @@ class FlowGraph {
   // From where to where an edge goes and how far it bends aside, on the canvas.
   /** @type {(edge: FlowEdge) => [x0: number, y0: number, x1: number, y1: number, bend: number]} */
   line({ depth, source, target, kind }) {
-    const aside = Math.min(BEND, (this.pitch - THICKEST) / 2 - 1); // so that a thick one stays in its column
+    const aside = Math.min(BEND, (this.columnWidth(source) - THICKEST) / 2 - 1); // so that a thick one stays in its column
     const bend = source !== target ? 0 : { residual: 0, attention: -aside, mlp: aside }[kind];
     return [this.x(source), this.y(depth - 1), this.x(target), this.y(depth), bend];
   }
@@ -190,8 +194,8 @@ class FlowGraph {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const depth = this.data.top - Math.round((y - this.upper) / this.row);
-    const position = Math.floor((x + this.scroller.scrollLeft - this.left) / this.pitch);
-    if (x < this.left || position >= this.data.positions || y > this.bottom) return null;
+    const position = this.columns.findIndex((begin) => begin > x + this.scroller.scrollLeft - this.left) - 1;
+    if (x < this.left || position < 0 || y > this.bottom) return null;
     const reach = DOT + RING + (event.pointerType === "touch" ? 5 : 1);
     const onDot = Math.hypot(x - this.x(position), y - this.y(depth)) <= reach;
     if (onDot && this.data.has(depth, position)) return this.data.node(depth, position) ?? { depth, position };
@@ -233,9 +237,9 @@ class FlowGraph {
   // Scrolls the graph, and not the page, until the position is seen.
   /** @param {number} position */
   reveal(position) {
-    const at = this.left + position * this.pitch;
+    const [begin, end] = this.columns.slice(position);
     const { scrollLeft } = this.scroller;
-    this.scroller.scrollLeft = clamp(scrollLeft, at + this.pitch + FLOW_MARGIN - this.width, at - this.left);
+    this.scroller.scrollLeft = clamp(scrollLeft, this.left + end + FLOW_MARGIN - this.width, begin);
   }
 
   /** @param {Flowing | null} what */

@@ -21,6 +21,9 @@
 /** @type {(what: Flowing) => what is FlowEdge} */
 const isEdge = (what) => "target" in what;
 
+const [MIN_COLUMN, MAX_COLUMN] = [24, 120]; // CSS pixels, of a position with a node
+const MIN_EMPTY = 14; // of one without: the height of a line of text, unless that is more than half a column
+
 class Graph {
   /** @param {FlowProps} props @param {FlowArrays} arrays */
   constructor({ labels, states, kinds, carried }, { nodes, numbers, edges, shares, nodeSides, edgeSides }) {
@@ -55,6 +58,18 @@ class Graph {
   /** @param {number} depth @param {number} position */
   has(depth, position) {
     return this.byPlace.has(`${depth} ${position}`) || (depth === this.top && position >= 0 && position < this.positions);
+  }
+
+  // Where each position's column begins, and where the last one ends: positions without a node are at most half as wide.
+  /** @param {number} room */
+  columns(room) {
+    const taken = new Set(this.nodes.map(({ position }) => position));
+    const empty = this.positions - taken.size;
+    const wide = Math.floor(clamp((room - empty * MIN_EMPTY) / taken.size, MIN_COLUMN, MAX_COLUMN));
+    const narrow = Math.floor(clamp((room - taken.size * wide) / empty, MIN_EMPTY, wide / 2));
+    const begins = [0];
+    for (const position of upTo(this.positions)) begins.push(begins[position] + (taken.has(position) ? wide : narrow));
+    return begins;
   }
 
   // The edges from the smallest to the largest, so that these are drawn over those.

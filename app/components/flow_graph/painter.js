@@ -149,21 +149,19 @@ class FlowPainter {
 
   /** @param {CanvasRenderingContext2D} context */
   paintTokens(context) {
-    const { theme, pitch, turned, bottom, start, pointed, chosen, props, data } = this.graph;
+    const { theme, turned, bottom, start, pointed, chosen, props, data } = this.graph;
     const at = pointed ?? chosen;
     const ends = at && (isEdge(at) ? [at.target, at.source] : [at.position]);
-    const step = turned ? labelStep(pitch, LABEL_ROOM) : 1;
     context.textBaseline = "middle";
     context.textAlign = turned ? "right" : "center";
     props.labels.map(shortLabel).forEach((label, position) => {
       const marked = position === start || ends?.includes(position);
-      if (position % step && !marked) return;
       setLabelLook(context, theme, marked);
       if (!marked && data.nodes.some((node) => node.position === position)) context.fillStyle = cssColour(theme.text);
       context.save();
       context.translate(this.graph.x(position), bottom + (turned ? 0 : LABEL_GAP));
       if (turned) context.rotate(-Math.PI / 2);
-      context.fillText(fitText(context, label, turned ? LONGEST_LABEL : pitch - 4), 0, 0);
+      context.fillText(fitText(context, label, turned ? LONGEST_LABEL : this.graph.columnWidth(position) - 4), 0, 0);
       context.restore();
     });
   }
@@ -171,9 +169,10 @@ class FlowPainter {
   // Under the lowest state: an empty bar for what A alone has, a full one for B.
   /** @param {CanvasRenderingContext2D} context */
   paintPresence(context) {
-    const { theme, pitch, bottom, props } = this.graph;
-    const [y, width] = [bottom - MARK_WIDTH - 1, pitch - 4];
+    const { theme, bottom, props } = this.graph;
+    const y = bottom - MARK_WIDTH - 1;
     props.presence.forEach((kind, position) => {
+      const width = this.graph.columnWidth(position) - 4;
       const x = this.graph.x(position) - width / 2;
       context.fillStyle = context.strokeStyle = cssColour(kind === "a" ? theme.onlyA : theme.onlyB);
       context.lineWidth = 1;

@@ -1,7 +1,7 @@
 """The scripts' own arithmetic in a browser without Streamlit, against the Python side of the same formats."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -632,6 +632,34 @@ def test_a_curved_edge_is_found_where_it_is_drawn(browser: Browser) -> None:
     aside = page.evaluate(script, points[0, :, 1].tolist())
     page.close()
     np.testing.assert_allclose(aside, 40 * points[0, :, 0], atol=1e-6)  # Newton's steps converge to rounding
+
+
+@pytest.mark.parametrize(
+    ("taken", "count", "room"),
+    [((0, 4, 5, 59), 60, 1275), (range(24), 24, 1275), ((0, 23), 24, 250), ((3,), 200, 1000)],
+)
+def test_positions_without_a_node_have_at_most_half_a_column_of_the_flow(
+    browser: Browser, taken: Sequence[int], count: int, room: int
+) -> None:
+    """Those with one are as wide as there is room for, and every token has a line, where half a column is one."""
+    page = browser.new_page()
+    page.add_script_tag(content=mount.scripts(SHARED, SHARED.parent / "flow_graph"))
+    script = """([taken, positions, room]) => {
+      const nodes = taken.map((position) => ({ position }));
+      return Graph.prototype.columns.call({ nodes, positions }, room);
+    }"""
+    begins = page.evaluate(script, [list(taken), count, room])
+    page.close()
+    widths = np.diff(begins)
+    (wide,) = set(widths[list(taken)].tolist())
+    narrow = set(np.delete(widths, list(taken)).tolist())
+    assert begins[0] == 0
+    assert len(widths) == count
+    assert 24 <= wide <= 120
+    assert len(narrow) == (len(taken) < count)
+    assert all(12 <= width <= wide / 2 for width in narrow)
+    assert begins[-1] <= room or wide == 24  # beyond which it is scrolled
+    assert begins[-1] > room - count or wide == 120  # and else the window is full
 
 
 def test_a_tooltip_has_no_rows_for_what_arrays_of_weights_do_not_tell(scripts: Page) -> None:

@@ -1,5 +1,6 @@
 """What can be taken along of the page *Flow*: the script prints its numbers, its tokens stay text."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,17 @@ def test_the_file_tells_its_numbers(browser: Browser, tmp_path: Path, alone: Com
     expect(tooltip).to_contain_text("No flow from the chosen token.")
     page.context.close()
     assert not opened.complaints
+
+
+def test_positions_without_a_node_are_half_as_wide_in_the_picture(alone: Comparison, folder: str) -> None:
+    figure = FLOW.picture(alone, chosen(folder, flow_threshold=0.2), LIGHT)
+    (axes,) = (axes for axes in figure.axes if axes.get_yticklabels() and axes.patches)
+    nodes = {round(float(x), 6) for dots in axes.collections for x, _ in dots.get_offsets()}
+    places = [round(float(place), 6) for place in axes.get_xticks()]
+    widths = [1.0 if place in nodes else 0.5 for place in places]
+    assert nodes < set(places)
+    assert len(places) == len(alone.a.labels)
+    gaps = [(one + other) / 2 for one, other in pairwise(widths)]
+    assert [other - one for one, other in pairwise(places)] == pytest.approx(gaps)
+    colours = {place in nodes: label.get_color() for place, label in zip(places, axes.get_xticklabels(), strict=True)}
+    assert colours == {True: LIGHT.text, False: LIGHT.faded}
