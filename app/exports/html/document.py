@@ -57,7 +57,7 @@ def document(drawings: Drawings) -> bytes:
 {SHEET.read_text(encoding="utf-8")}
 {_read("page.css")}
 </style>
-{"".join(_template(folder) for folder in sorted(folders))}
+{"".join(_template(folder) for folder in (SHARED, *sorted(folders)))}
 </head>
 <body>
 <header>
@@ -94,8 +94,8 @@ def _section(each: Input, with_tokens: bool) -> str:
 
 
 def _template(folder: Path) -> str:
-    """A component's styles, waiting to be put beside it where they reach nothing else."""
-    return f'<template id="{folder.name}"><style>\n{joined("*.css", SHARED, folder)}\n</style></template>\n'
+    """The styles of a folder, waiting to be put beside a component where they reach nothing else."""
+    return f'<template id="{folder.name}"><style>\n{joined("*.css", folder)}\n</style></template>\n'
 
 
 def _script(folders: Sequence[Path], own: str) -> str:

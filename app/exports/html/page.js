@@ -38,7 +38,9 @@ class Place {
     if (title) section.append(element("h2", "", title));
     const host = element("div");
     const shadow = host.attachShadow({ mode: "open" });
-    shadow.append(/** @type {HTMLTemplateElement} */ (byId(component)).content.cloneNode(true));
+    for (const styles of ["shared", component]) {
+      shadow.append(/** @type {HTMLTemplateElement} */ (byId(styles)).content.cloneNode(true));
+    }
     this.parentElement = element("div");
     shadow.append(this.parentElement);
     section.append(host);

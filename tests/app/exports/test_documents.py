@@ -11,6 +11,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 
+from headlight.app.components.shared.mount import SHARED, bare
 from headlight.app.exports.export import Export
 from headlight.app.frame.prompt_list import Prompt
 from headlight.app.pages.attention import EXPORT as ATTENTION
@@ -67,6 +68,13 @@ def test_a_page_names_nothing_outside_itself(export: Export, two: Comparison, fo
     assert len(re.findall(r"<script\b", text)) == len(re.findall(r"</script>", text)) == 2
     assert "default-src 'none'" in text
     assert two.a.source.sha256 in text
+
+
+def test_what_components_share_is_in_a_file_once(alone: Comparison, folder: str) -> None:
+    text = ATTENTION.page(alone, chosen(folder)).decode()
+    assert text.count('<template id="') > 2
+    for name in ("shared.css", "measures.js"):
+        assert text.count(bare((SHARED / name).read_text(encoding="utf-8")).strip()) == 1
 
 
 def test_a_click_on_a_thumbnail_shows_the_head(opened: Opened, alone: Comparison, folder: str) -> None:
