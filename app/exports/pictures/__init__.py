@@ -27,7 +27,7 @@ from headlight.model.text.labels import label
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-WIDEST = 40.0  # inches
+WIDEST, PAGE = 40.0, 9.0  # inches, of a row and of one that takes in what stands alone
 STRETCH = 1.4  # times its width that a description may get
 TITLE, FOOT, LETTER = 0.3, 0.12, 0.22  # inches of a line of the title, of one below, and of a part's letter
 LETTERS, FOOT_LETTERS = 13, 19  # of the title and of the lines below, in an inch
@@ -59,21 +59,24 @@ DRAWERS: dict[type, Drawer] = {
 }
 
 
-def picture(drawings: Drawings, palette: Palette, lettered: bool = True, inches: float | None = None) -> "Figure":
+def picture(
+    drawings: Drawings, palette: Palette, lettered: bool = True, inches: float | None = None, shape: float = 0.0
+) -> "Figure":
     """Picture of all that fits on paper, each row at its own width, with the title above and the weights below.
 
     Several parts are `lettered` a, b, c, by which a paper's text names them. Where it is to be so many `inches` wide,
-    rows are broken, wide parts drawn narrower, and no text has less than six points.
+    rows are broken, wide parts drawn narrower, and no text has less than six points. Parts are stretched as far as
+    they can be for a picture that has the `shape`, its width over its height.
     """
     from matplotlib.figure import Figure
 
-    rows = [[one for drawing in row for one in drawing.for_paper if type(one) in DRAWERS] for row in drawings.rows]
-    rows = [line for row in rows for line in _lines(row, inches or WIDEST) if line]
+    rows = [line for row in rows_of(drawings, inches or PAGE) for line in _lines(row, inches or WIDEST)]
     sizes = [[_size(one, inches) for one in row] for row in rows]
     lettered = lettered and sum(map(len, rows)) > 1
     heights = [max(height for _, height in row) + LETTER * lettered for row in sizes]
     width = inches or max((sum(wide for wide, _ in row) for row in sizes), default=EMPTY[0])
     total = sum(heights) or EMPTY[1]
+    width = max(width, min(shape * (total + TITLE + FOOT), STRETCH * width))
     heading = textwrap.wrap(drawings.finding or drawings.title.rstrip(","), round(LETTERS * width))
     foot = textwrap.wrap("   ".join(_origin(drawings)), round(FOOT_LETTERS * width), replace_whitespace=False)
     figure_height = total + TITLE * max(1, len(heading)) + FOOT * (1 + len(foot))
@@ -89,6 +92,21 @@ def picture(drawings: Drawings, palette: Palette, lettered: bool = True, inches:
     if inches is not None:
         fit(figure)
     return figure
+
+
+def rows_of(drawings: Drawings, inches: float = PAGE) -> list[list[Description]]:
+    """What fits on paper, row by row; rows of one part have others beside them where there is room for both."""
+    rows = [[one for drawing in row for one in drawing.for_paper if type(one) in DRAWERS] for row in drawings.rows]
+    widths = [sum(DRAWERS[type(one)].size(one)[0] for one in row) for row in rows]
+    widest, joined, used = max([inches, *widths]), list[list[Description]](), 0.0
+    for row, wide in zip(rows, widths, strict=True):
+        if joined and row and 1 in (len(row), len(joined[-1])) and used + wide <= widest:
+            joined[-1].extend(row)
+            used += wide
+        elif row:
+            joined.append(row)
+            used = wide
+    return joined
 
 
 def _lines(row: Sequence[Description], inches: float) -> Iterator[list[Description]]:
@@ -132,17 +150,25 @@ def _row(
     palette: Palette,
     names: Iterator[str],
 ) -> None:
-    """Descriptions side by side, as high as they want to be and as wide, or somewhat wider; a bar for each scale."""
+    """Descriptions side by side, as high as they want to be and as wide, or somewhat wider.
+
+    There is a bar for each scale, and of maps that share their axes the first names them.
+    """
     widths, high = [STRETCH * wide for wide, _ in sizes], max(height for _, height in sizes)
     spare = width - sum(widths)
     ratios = [*widths, spare] if spare > 0 else widths
-    parts = band.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios)[0]
+    parts, named = band.subfigures(1, len(ratios), squeeze=False, width_ratios=ratios)[0], set[tuple[Any, ...]]()
     for part, one, (_, height) in zip(parts, bars_once(row), sizes, strict=False):
         if name := next(names, ""):  # of more than there are letters the rest has none
             part.suptitle(name, x=0.005, ha="left", fontsize=9, weight="bold")
         if high > STRETCH * height:
             part = part.subfigures(2, 1, height_ratios=[height, high - height])[0]
         DRAWERS[type(one)].draw(one, part, palette)
+        if isinstance(one, CellMap):
+            ends = tuple(one.rows.labels), tuple(one.columns.labels)
+            if ends in named:
+                maps.leave_unnamed(part.axes)
+            named.add(ends)
 
 
 def _origin(drawings: Drawings) -> list[str]:

@@ -25,7 +25,8 @@ POINTS = 72  # an inch
 BAR_SHARE, BAR_POINTS = 0.4, 5  # of the axes' width that a colour bar takes, and how thick it is
 BAR_INCHES = 1.7  # that its numbers need
 LETTER, TITLE_LETTER = 0.065, 0.075  # inches of a character of a label or a caption, and of a title
-TITLE_POINTS, CAPTION_POINTS = 8, 8.5
+TITLE_POINTS, CAPTION_POINTS, LEGEND_POINTS = 8, 8.5, 10
+THOUSANDS = 1000  # of which large numbers are counted
 Cells = Float[np.ndarray, "..."]
 
 
@@ -108,7 +109,7 @@ def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette
     """A title in as many lines as it needs, over a fainter caption and the room of a legend."""
     inches = min(inches, room(axes) - BESIDE)
     small, large = lines(caption, inches, LETTER), lines(text, inches, TITLE_LETTER)
-    pad = 4 + CAPTION_POINTS * (len(small) + legend_lines)
+    pad = 4 + CAPTION_POINTS * len(small) + LEGEND_POINTS * legend_lines
     axes.set_title("\n".join(large), fontsize=TITLE_POINTS, pad=pad)
     if not small:
         return
@@ -116,7 +117,7 @@ def title(axes: "Axes", text: str, caption: str, inches: float, palette: Palette
         "\n".join(small),
         (0, 1),
         xycoords="axes fraction",
-        xytext=(0, 3 + CAPTION_POINTS * legend_lines),
+        xytext=(0, 3 + LEGEND_POINTS * legend_lines),
         textcoords="offset points",
         fontsize=6.5,
         color=palette.faded,
@@ -160,8 +161,8 @@ def colour_bar(
     bar = figure.colorbar(image, ax=list(axes), location="bottom", shrink=share, aspect=aspect, pad=0.02, **left)
     bar.outline.set_linewidth(0.4)
     labels = list(read_as) or [number(tick) for tick in ticks]
-    step = 1 if LETTER * len(" ".join(labels)) < share * width else 2  # the ends and the middle of five
-    bar.set_ticks(list(ticks)[::step], labels=labels[::step])
+    kept = _apart(share * width * np.asarray(image.norm(np.array(ticks, float))), labels)
+    bar.set_ticks([ticks[place] for place in kept], labels=[labels[place] for place in kept])
     bar.minorticks_off()
     bar.ax.tick_params(labelsize=7, length=2)
     bar.set_label(title, fontsize=7.5)
@@ -174,9 +175,19 @@ def colour_bar(
         bar.ax.tick_params(color="none")
 
 
-def number(value: float, digits: str = ".3g") -> str:
-    """A number with a minus sign."""
-    return f"{value:{digits}}".replace("-", "−")
+def _apart(places: Float[np.ndarray, " label"], labels: Sequence[str]) -> list[int]:
+    """Those of the labels at these places (inches) that do not touch: both ends, the middle, and others between."""
+    last, kept = len(labels) - 1, list[int]()
+    for label in sorted({0, last}) + sorted({*range(1, last)}, key=lambda label: abs(2 * label - last)):
+        room = [LETTER * (len(labels[label]) + len(labels[one]) + 2) / 2 for one in kept]
+        if all(abs(places[label] - places[one]) > least for one, least in zip(kept, room, strict=True)):
+            kept.append(label)
+    return sorted(kept)
+
+
+def number(value: float, digits: str = "") -> str:
+    """A number with a minus sign, with three digits if no others are asked for; thousands are whole."""
+    return f"{value:{digits or (',.0f' if abs(value) >= THOUSANDS else '.3g')}}".replace("-", "−")
 
 
 EQUAL = 0.19  # the luminance at which both inks have the same contrast, by WCAG 2's formula

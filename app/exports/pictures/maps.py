@@ -28,6 +28,7 @@ from headlight.app.parts.grid import is_deep
 from headlight.model.measure.difference import DIFFERENCE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
     from matplotlib.figure import SubFigure
     from matplotlib.image import AxesImage
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 CELL = 0.2  # inches of a cell with a label beside it
 ACROSS, DOWN = (2.2, 8.0), (0.4, 7.0)  # inches of all cells, at least and at most
 ROOM_FOR_NUMBER = 0.3, 0.14  # inches of a cell whose number can be read
-ENDS = {"query": "from (query)", "key": "to (key)"}  # of attention, by the names of a pattern's axes
+NAMED = ("query's part", "key's part", "feature", "after", "and after")  # axes whose labels do not say what they are
+ENDS = {"query": "from (query)", "key": "to (key)", **dict(zip(NAMED, NAMED, strict=True))}
 AROUND = 0.9  # inches above and below a map, for its title and its colour bar
 LENS_CELL = 0.62, 0.2  # inches
 MAX_PLACES = 32  # of the lens beside each other; of a longer prompt those around the place looked at
@@ -106,6 +108,13 @@ def draw(drawn: CellMap, figure: "SubFigure", palette: Palette) -> None:
         hidden = doubted | (np.abs(away) < LEAST_WRITTEN * max(map(abs, drawn.limits)))
         sure = np.where(hidden, np.nan, away)
         write(image, sure, palette, lambda _row, _column, value: number(drawn.centre + value, "z.2f"), fontsize=5)
+
+
+def leave_unnamed(every: "Sequence[Axes]") -> None:
+    """Take the names of axes away but not their room, so that a map is as large as the one that has them."""
+    for axes in every:
+        if axes.images:
+            axes.set(**{f"{side}label": " " for side in "xy" if getattr(axes, f"get_{side}label")()})
 
 
 def _doubt(

@@ -8,9 +8,20 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.exports.drawings import BarList
-from headlight.app.exports.pictures.axes import LETTER, colour_bar, letters, number, room, short, title, write
+from headlight.app.exports.pictures.axes import (
+    LETTER,
+    THOUSANDS,
+    colour_bar,
+    letters,
+    number,
+    room,
+    short,
+    title,
+    write,
+)
 from headlight.app.exports.style import Palette, colour_map
 from headlight.app.figures import Axis, Plot
+from headlight.app.figures.graph import LABEL_WIDTH
 from headlight.app.figures.layout import Trace
 from headlight.app.figures.text import LONGEST, LONGEST_ROW
 
@@ -34,6 +45,8 @@ CLEAR = "none"
 def size(plot: Plot) -> tuple[float, float]:
     """Inches across and down."""
     wide = max(PLOT, min(WIDEST, PITCH * len(plot.x.labels)))
+    if plot.x.at:  # places that are no places of a row: they and the names of marks are laid out for a width
+        wide = LABEL_WIDTH / PIXELS
     upright = letters(plot.x.labels, LONGEST) if _is_upright(plot.x, wide) else 0.0
     legend = 0.16 * _legend_lines(plot)
     bar = 0.5 * (plot.colours is not None)
@@ -41,6 +54,9 @@ def size(plot: Plot) -> tuple[float, float]:
 
 
 def _is_upright(axis: Axis, inches: float) -> bool:
+    if axis.at and axis.ends:
+        room = np.diff(axis.at) * inches / (axis.ends[1] - axis.ends[0])
+        return bool(np.any(room < [LETTER * (len(short(label, LONGEST)) + 2) for label in axis.labels[1:]]))
     return sum(len(short(label, LONGEST)) + 2 for label in axis.labels) * LETTER > inches
 
 
@@ -49,7 +65,9 @@ def _legend_lines(plot: Plot, columns: int = LEGEND_COLUMNS) -> int:
 
 
 def _named(plot: Plot) -> list[Trace]:
-    return [trace for trace in plot.traces if trace.get("showlegend", True) and trace.get("name")]
+    """The traces of a legend, which one that the title names does not need."""
+    named = [trace for trace in plot.traces if trace.get("showlegend", True) and trace.get("name")]
+    return [] if len(named) == 1 and html.unescape(str(named[0]["name"])) in plot.title else named
 
 
 def draw(plot: Plot, figure: "SubFigure", palette: Palette) -> None:
@@ -75,7 +93,8 @@ def draw(plot: Plot, figure: "SubFigure", palette: Palette) -> None:
     columns = max(1, min(LEGEND_COLUMNS, int(beside / LEGEND_INCHES)))
     title(axes, plot.title, "", beside, palette, _legend_lines(plot, columns) + (columns < LEGEND_COLUMNS))
     if named := _named(plot):
-        look = {"fontsize": 6.5, "ncols": min(columns, len(named)), "handlelength": 1.4, "borderaxespad": 0.2}
+        look = {"fontsize": 6.5, "ncols": min(columns, len(named)), "handlelength": 2.4}
+        look |= {"borderpad": 0, "borderaxespad": 0.5, "labelspacing": 0.35}
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), **look)
     if coloured is not None and plot.colours is not None:
         marks = list(plot.colours.ticks) or np.linspace(*plot.colours.ends, 5).tolist()
@@ -263,3 +282,5 @@ def _axis(axes: "Axes", which: str, axis: Axis, inches: float) -> None:
         ends(min(0.0, low), max(0.0, high))
     if axis.kind == "percent" and high > 1:  # as on the page
         ends(min(0.0, low) if axis.from_zero else low, 1.0)
+    if axis.kind == "linear" and not axis.labels and high >= THOUSANDS:
+        ruler.set_major_formatter(lambda value, _: number(value))

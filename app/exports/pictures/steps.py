@@ -1,5 +1,6 @@
 """One head's steps as a picture: of each step its result."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +24,19 @@ WIDTH, ROW, MATRIX = 6.4, 0.75, 1.7  # inches: a column, a step whose result is 
 def size(drawn: HeadSteps) -> tuple[float, float]:
     """Inches across and down."""
     return WIDTH, sum(map(_height, drawn.steps))
+
+
+def columns(drawn: HeadSteps, n_columns: int) -> list[HeadSteps]:
+    """The steps in columns that are about equally high, one after the other."""
+    ends = np.cumsum([_height(step) for step in drawn.steps])
+    column = np.ceil(ends / ends[-1] * n_columns - 0.5 / len(ends)).astype(int).clip(1, n_columns)
+    parts = [[step for step, at in zip(drawn.steps, column, strict=True) if at == place] for place in np.unique(column)]
+    return [replace(drawn, steps=part) for part in parts]
+
+
+def of_query(drawn: HeadSteps) -> HeadSteps:
+    """The steps that result in one vector, or one number a key."""
+    return replace(drawn, steps=[step for step in drawn.steps if _height(step) == ROW])
 
 
 def draw(drawn: HeadSteps, figure: "SubFigure", palette: Palette) -> None:
@@ -63,7 +77,7 @@ def _step(axes: "Axes", step: HeadStep, labels: "Sequence[str]", side: str, pale
     image = matrix(axes, known, palette, scale(limit, signed, root=True), signed)
     axes.set_yticks([])
     if result.rows in OF_TOKENS:
-        label_axis(axes, "y", labels, MATRIX - 0.4)
+        label_axis(axes, "y", labels, MATRIX - 0.6)
     if result.columns == "key":
         axes.set_xticks(range(len(labels)), [short(name) for name in token_names(labels)], fontsize=5.5)
         write(image, result.values[:1], palette, lambda row, key, value: number(value), fontsize=5)

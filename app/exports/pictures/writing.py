@@ -8,6 +8,7 @@ import numpy as np
 from headlight.app.components import TokenBars, TokenChoice, WritingStep
 from headlight.app.exports.pictures.axes import number
 from headlight.app.exports.style import Palette
+from headlight.app.figures.text import token_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,14 +75,14 @@ def _label(same: tuple[TokenChoice, ...], steps: Mapping[str, WritingStep]) -> s
     written = first.token == steps["A"].token
     by_b = not written and "B" in steps and first.token == steps["B"].token
     mark = "◆ " if written else "◇ " if by_b else ""
-    return f"{mark}{first.label}{'' if any(choice.after for choice in same) else ' (cut)'}"
+    return f"{mark}{token_name(first.label, 1)}{'' if any(choice.after for choice in same) else ' (cut)'}"
 
 
 def _facts(step: WritingStep) -> str:
     own, drawn = step.entropies
     return ",\n".join(
         [
-            step.label,
+            token_name(step.label, 1),
             f"log-probability {number(step.log_prob, '.2f')} nats",
             f"entropy {own:.2f} nats",
             f"of what is drawn from {drawn:.2f} nats",

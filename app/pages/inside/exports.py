@@ -8,6 +8,7 @@ from headlight.app.components import HeadSteps
 from headlight.app.exports.data import Data
 from headlight.app.exports.drawings import Drawings, on_paper
 from headlight.app.exports.script import report
+from headlight.app.figures.text import token_name
 from headlight.app.pages.inside.choices import Choices, Inside, key_of, query_of, sides_of
 from headlight.app.pages.inside.view import described, for_file
 from headlight.app.parts.first_heads import head_of
@@ -63,7 +64,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         [on_paper(each) for each in steps],
     ]
     place, head = query_of(comparison, chosen), head_of(comparison, chosen)
-    title = f"Inside {head_name(head)} at {comparison.labels[place]}, place {place},"
+    title = f"Inside {head_name(head)} at {token_name(comparison.labels[place], place)}, place {place},"
     return Drawings(title, comparison, rows, roles=said_of_heads(comparison, chosen, [head]))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headlight.app.figures import Plot, Row, bar_list
-from headlight.app.figures.text import alike
+from headlight.app.figures.text import alike, token_name
 from headlight.app.pages.mlp.neuron_view import NeuronView
 from headlight.model.neurons.tables import BIASES, EDITS, MEASURED, MEASURES, NEURONS, WRITTEN
 from headlight.model.runs.edits import neuron_name
@@ -22,7 +22,7 @@ def neurons(view: NeuronView) -> Plot:
     ]
     target, distractor = view.comparison.a.outputs.labels([view.question.target, view.question.distractor])
     where = "every layer" if layer is None else f"L{layer}"
-    at = view.comparison.labels[view.question.place]
+    at = token_name(view.comparison.labels[view.question.place], view.question.place)
     side = "" if view.comparison.b is None else f", {view.called}"
     is_effect = name != MEASURES["activation"]
     rest = _rest(view, name, values, len(measured) > 0) if is_effect else []

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.app.figures import Bars, Plot, cosines, plots
+from headlight.app.figures.text import token_name
 from headlight.app.parts import needs, tables
 from headlight.app.parts.charts import Rows
 from headlight.app.parts.pair import place_of
@@ -39,8 +40,24 @@ LAYERED = re.compile(r"(?P<layer>L\d+) (?P<kind>.+)")
 
 def rows(comparison: Comparison, chosen: Selection) -> Rows:
     """Two by two for A; with a B the bars of both in rows of their own, and B − A beside or under them."""
+    growth, added, shares, turns = _plots(comparison, chosen)
+    if comparison.b is None:
+        return [growth + added, shares + turns]
+    return [growth, added[:1], shares[:1], added[1:] + shares[1:], turns]
+
+
+def rows_on_paper(comparison: Comparison, chosen: Selection) -> Rows:
+    """The same, and with a B three by three: all of A and B beside each other, under them what changes."""
+    if comparison.b is None:
+        return rows(comparison, chosen)
+    *of_token, turns = _plots(comparison, chosen)
+    return [[each[0] for each in of_token if each], [plot for each in of_token for plot in each[1:]], turns]
+
+
+def _plots(comparison: Comparison, chosen: Selection) -> tuple[list[Plot], ...]:
+    """Of the norm, the components' norms and shares, and the cosines: the plot of A and B, and that of B − A."""
     place = place_of(comparison, chosen)
-    at = comparison.labels[place]
+    at = token_name(comparison.labels[place], place)
     growth = _growth(comparison, by_side(stream_norms(comparison)), place)
     added = _written(comparison, by_side(component_norms(comparison)), place, f"Component norms at {at}", "L2 norm")
     shares = []
@@ -52,9 +69,7 @@ def rows(comparison: Comparison, chosen: Selection) -> Rows:
         cosines(values, comparison.layer_labels, side)
         for side, values in named(comparison, by_side(layer_cosines(comparison)), "").items()
     ]
-    if comparison.b is None:
-        return [growth + added, shares + turns]
-    return [growth, added[:1], shares[:1], added[1:] + shares[1:], turns]
+    return growth, added, shares, turns
 
 
 def written(comparison: Comparison, parts: Parts, place: int) -> dict[str, Float[np.ndarray, " component"]]:
@@ -64,7 +79,7 @@ def written(comparison: Comparison, parts: Parts, place: int) -> dict[str, Float
 
 
 def _growth(comparison: Comparison, norms: Norms, place: int) -> list[Plot]:
-    layers, at = comparison.layer_labels, comparison.labels[place]
+    layers, at = comparison.layer_labels, token_name(comparison.labels[place], place)
     whole = {side: tables.filled(norms[side], len(layers)) for side in comparison.sides}
     of_runs = plots.lines(
         named(comparison, {side: values[:, place] for side, values in whole.items()}, ""),

@@ -59,7 +59,7 @@ def drawings(comparison: Comparison, chosen: Selection) -> Drawings:
         on_screen(of_side(cosine_map(comparison, values, side), side, compares))
         for side, values in by_side(layer_cosines(comparison)).items()
     ]
-    plots = [[on_paper(plot) for plot in row] for row in charts.rows(comparison, chosen)]
+    plots = [[on_paper(plot) for plot in row] for row in charts.rows_on_paper(comparison, chosen)]
     of_sentences = [] if no_cosine(comparison) else _of_sentences(comparison)
     return Drawings(
         "Residual stream",

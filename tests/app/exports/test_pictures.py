@@ -14,6 +14,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 from playwright.sync_api import Browser
 
+from headlight.app.components import CellAxis, CellMap, HeadSteps, TokenBars, TokenChoice, WritingStep
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
 from headlight.app.exports.drawings import TextLines
@@ -21,14 +22,18 @@ from headlight.app.exports.export import Export
 from headlight.app.exports.pictures import alone as alone_in_picture
 from headlight.app.exports.pictures.fitting import WIDTHS, fit
 from headlight.app.exports.pictures.slide import slide
+from headlight.app.exports.pictures.steps import columns, size
 from headlight.app.exports.style import DARK, LIGHT, Palette, colour_map
 from headlight.app.figures.colours import ON_DARK, ON_LIGHT
+from headlight.app.figures.corpus import steps
+from headlight.app.figures.graph import Mark, Scene, graph
 from headlight.app.figures.text import token_name
 from headlight.app.pages.attention import EXPORT as ATTENTION
 from headlight.app.pages.flow import EXPORT as FLOW
 from headlight.app.pages.generate import EXPORT as GENERATE
 from headlight.app.pages.inside import EXPORT as INSIDE
 from headlight.app.pages.lens import EXPORT as LENS
+from headlight.app.pages.mlp import EXPORT as MLP
 from headlight.app.pages.residual import EXPORT as RESIDUAL
 from headlight.app.pages.why import EXPORT as WHY
 from headlight.app.parts import detection
@@ -175,6 +180,87 @@ def test_panels_hold_the_heads_patterns(alone: Comparison, folder: str) -> None:
         np.testing.assert_array_equal(np.ma.filled(cells, 0), pattern)
 
 
+def test_a_row_of_patterns_names_its_axes_once(alone: Comparison, two: Comparison, folder: str) -> None:
+    sides = chosen(folder, prompt_b=OTHER)
+    for comparison, selection, n_maps in ((alone, chosen(folder), 2), (two, sides, 6)):
+        figure = ATTENTION.picture(comparison, selection, LIGHT)
+        maps = [axes for axes in figure.axes if axes.images]
+        named = [(axes.get_ylabel().strip(), axes.get_xlabel().strip()) for axes in maps]
+        across = 2 if comparison is alone else 3
+        assert named == ([("from (query)", "to (key)")] + [("", "")] * (across - 1)) * (n_maps // across)
+        figure.draw_without_rendering()
+        widths = [axes.get_window_extent().width for axes in maps[:across]]
+        assert max(widths) < 1.01 * min(widths)  # those without names have their room
+
+
+def test_a_comparison_of_streams_leaves_no_row_half_empty(two: Comparison, folder: str) -> None:
+    figure = RESIDUAL.picture(two, chosen(folder, prompt_b=OTHER), LIGHT)
+    assert [sum(bool(part.axes or part.subfigs) for part in band.subfigs) for band in figure.subfigs] == [3] * 4
+
+
+def test_a_legend_stands_below_its_title(two: Comparison, folder: str) -> None:
+    figure = RESIDUAL.picture(two, chosen(folder, prompt_b=OTHER), LIGHT)
+    figure.draw_without_rendering()
+    drawn = [(axes, legend) for axes in figure.axes if (legend := axes.get_legend())]
+    assert max(len(legend.get_texts()) for _, legend in drawn) > 4  # in two lines
+    for axes, legend in drawn:
+        title = axes._left_title.get_window_extent()  # type: ignore[attr-defined]  # it has no public name
+        assert title.y0 >= max(text.get_window_extent().y1 for text in legend.get_texts())
+
+
+def test_numbers_of_a_colour_bar_do_not_touch_and_name_its_ends() -> None:
+    places = CellAxis("query", [*"abc"])
+    drawn = CellMap(np.eye(3), places, CellAxis("key", [*"abc"]), title="weight", scale="sqrt", ends=(0.0, 1.0))
+
+    def draw() -> Figure:
+        figure = alone_in_picture(drawn, LIGHT)
+        figure.draw_without_rendering()
+        (bar,) = (axes for axes in figure.axes if axes.get_label() == "<colorbar>")
+        labels = bar.get_xticklabels()
+        assert (labels[0].get_text(), labels[-1].get_text()) == ("0", "1")
+        assert len(labels) > 2
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(one.x1 + 5 < other.x0 for one, other in pairwise(boxes))  # pixels of a hundredth of an inch
+        return figure
+
+    style.file(draw, LIGHT, "svg")
+
+
+def test_thousands_are_counted() -> None:
+    at = np.array([100.0, 1000.0, 20000.0])
+    drawn = steps({"L1H1": (at, 50 * at, 50 * at, 50 * at)}, title="Induction", unit="")
+
+    def draw() -> Figure:
+        figure = alone_in_picture(drawn, LIGHT)
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        assert {"1,000", "10,000"} <= {label.get_text() for label in axes.get_xticklabels()}
+        assert "200,000" in {label.get_text() for label in axes.get_yticklabels()}
+        return figure
+
+    style.file(draw, LIGHT, "svg")
+
+
+def test_a_graph_is_as_wide_as_its_names_are_laid_out_for() -> None:
+    """Of 24 columns all but the last have their token alone, and are narrow; the names of a row's marks are beside."""
+    words = [f"␣word{place}" for place in range(24)]
+    tokens = [Mark("token", place, 0, 0.5, 1, [word]) for place, word in enumerate(words)]
+    features = [Mark("feature", 23, 1, 0.5, 1, [""], label=f"L2 feature {800 + place}") for place in range(3)]
+    scene = Scene([*tokens, *features], [], [], None, words, ["tokens", "L2 MLP"], "token", "")
+
+    def draw() -> Figure:
+        figure = alone_in_picture(graph(scene), LIGHT)
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        for texts in (axes.get_xticklabels(), axes.texts):
+            boxes = sorted((text.get_window_extent().extents for text in texts), key=lambda box: float(box[0]))
+            assert len(boxes) > 1
+            assert all(one[2] < other[0] for one, other in pairwise(boxes))
+        return figure
+
+    style.file(draw, LIGHT, "svg")
+
+
 def test_parts_have_letters_where_there_are_several(alone: Comparison, folder: str) -> None:
     figure = ATTENTION.picture(alone, chosen(folder), LIGHT)
     bands = [part for band in figure.subfigs for part in band.subfigs]
@@ -229,6 +315,23 @@ def test_steps_name_special_tokens_as_the_page_does(alone: Comparison, folder: s
     assert token_name(alone.a.labels[0], 0) in named
 
 
+@pytest.mark.parametrize("export", [INSIDE, RESIDUAL, MLP])
+def test_titles_name_special_tokens_as_the_page_does(export: Export, alone: Comparison, folder: str) -> None:
+    figure = export.picture(alone, chosen(folder, queries=(0,), position=0), LIGHT)
+    written = [text.get_text() for text in figure.findobj(Text)]
+    assert any(f"at {token_name(alone.a.labels[0], 0)}" in text for text in written)
+    assert not any(alone.a.labels[0] in text for text in written)
+
+
+def test_a_step_names_special_tokens_that_may_follow() -> None:
+    choices = [TokenChoice(0, "<|endoftext|>", 1, 0.5, 0.5), TokenChoice(1, "a", 2, 0.5, 0.0)]
+    step = WritingStep(0, "<|endoftext|>", False, -0.7, (0.7, 0.7), choices)
+    figure = alone_in_picture(TokenBars(["a"], [step], [0], 0), LIGHT)
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["◆ ⟨eos⟩", "a (cut)"]
+    assert "of 1: ⟨eos⟩" in axes.get_title(loc="left") + axes.get_title()
+
+
 def test_below_stand_the_roles_of_heads_as_far_as_they_are_known(
     alone: Comparison, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +367,32 @@ def test_what_is_copied_says_the_finding_on_1600_by_900(export: Export, alone: C
     assert max(wide / 3200, high / 1800) > 0.6  # as large as it fits
     assert wide < 3200
     assert high < 1800
+
+
+def test_what_is_copied_of_steps_fills_the_picture(alone: Comparison, two: Comparison, folder: str) -> None:
+    """One head's steps stand in columns; those of A, B and B − A are the query's own, one column a side."""
+    for comparison, selection in ((alone, chosen(folder)), (two, chosen(folder, prompt_b=OTHER))):
+        drawn = slide(INSIDE.drawings(comparison, selection), LIGHT).images[0].get_array()
+        assert drawn is not None
+        inked = np.flatnonzero((drawn != drawn[0, 0]).any(-1).any(0))
+        assert inked.min() < 100
+        assert inked.max() > 2800  # of 3200
+
+
+def test_steps_in_columns_are_all_there_in_their_order(alone: Comparison, folder: str) -> None:
+    (drawn,) = (
+        one
+        for row in INSIDE.drawings(alone, chosen(folder)).rows
+        for drawing in row
+        for one in drawing.for_paper
+        if isinstance(one, HeadSteps)
+    )
+    for n_columns in (1, 2, 3):
+        parts = columns(drawn, n_columns)
+        assert len(parts) == n_columns
+        assert [step.title for part in parts for step in part.steps] == [step.title for step in drawn.steps]
+        heights = [size(part)[1] for part in parts]
+        assert max(heights) - min(heights) <= 2 * 1.7  # a matrix of tokens more or less
 
 
 def test_maps_hold_mean_and_deviation(alone: Comparison, folder: str) -> None:
