@@ -81,7 +81,8 @@ def _ground(axes: "Axes", drawn: FlowGraph, palette: Palette, places: Sequence[f
     widths = _widths(drawn)
     label_axis(axes, "x", drawn.labels, _width(drawn) * min(widths) * len(widths) / sum(widths))
     named = [int(place) for place in axes.get_xticks()]
-    axes.set_xticks([places[place] for place in named])
+    texts = [label.get_text() for label in axes.get_xticklabels()]  # which matplotlib keeps by where they stand
+    axes.set_xticks([places[place] for place in named], texts)
     for place, label in zip(named, axes.get_xticklabels(), strict=True):
         label.set_color(palette.text if widths[place] == 1 else palette.faded)
     axes.set_xlim(-0.8, sum(widths) - 0.2)

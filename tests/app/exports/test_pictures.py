@@ -14,7 +14,16 @@ from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 from playwright.sync_api import Browser
 
-from headlight.app.components import CellAxis, CellMap, HeadSteps, TokenBars, TokenChoice, WritingStep
+from headlight.app.components import (
+    CellAxis,
+    CellMap,
+    FlowGraph,
+    GraphNode,
+    HeadSteps,
+    TokenBars,
+    TokenChoice,
+    WritingStep,
+)
 from headlight.app.components.shared.mount import SHARED, scripts
 from headlight.app.exports import style
 from headlight.app.exports.drawings import TextLines
@@ -313,6 +322,21 @@ def test_steps_name_special_tokens_as_the_page_does(alone: Comparison, folder: s
     named = {label.get_text() for axes in figure.axes for label in axes.get_xticklabels()}
     assert alone.a.labels[0] not in named
     assert token_name(alone.a.labels[0], 0) in named
+
+
+def test_tokens_of_a_flow_have_their_names_where_some_are_narrow() -> None:
+    nodes = [GraphNode(0, place, 1.0) for place in (0, 3, 5)]
+    drawn = FlowGraph(nodes, [], labels=[*"abcdef"], states=["embed", "L0"], threshold=0.04)
+
+    def draw() -> Figure:
+        figure = alone_in_picture(drawn, LIGHT)
+        figure.draw_without_rendering()
+        labels = figure.axes[0].get_xticklabels()
+        assert [label.get_text() for label in labels] == [*"abcdef"]
+        assert len({round(two - one, 3) for one, two in pairwise(label.get_position()[0] for label in labels)}) > 1
+        return figure
+
+    style.file(draw, LIGHT, "svg")
 
 
 @pytest.mark.parametrize("export", [INSIDE, RESIDUAL, MLP])
