@@ -53,6 +53,15 @@ def test_a_newcomer_sees_the_text_and_the_grid_whole(app: Driver, width: int, he
     assert heads["x"] > board["x"] + board["width"]
 
 
+def test_of_a_long_text_the_prediction_stands_in_the_line_of_its_last_token(app: Driver) -> None:
+    app.page.set_viewport_size({"width": 1440, "height": 900})
+    app.open(prompt=" ".join(["The cat sat on the mat."] * 20))
+    last, predicted = app.chips.last.bounding_box(), app.page.locator(".prediction").bounding_box()
+    assert last
+    assert predicted
+    assert predicted["y"] < last["y"] + last["height"] / 2 < predicted["y"] + predicted["height"]
+
+
 def test_a_phones_first_screen_has_the_text_and_most_of_a_head(app: Driver) -> None:
     app.page.set_viewport_size({"width": 390, "height": 844})
     app.open()
