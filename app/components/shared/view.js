@@ -114,7 +114,7 @@ class View {
       if (arrays === null) return void (this.asking = sayLost(this.setTriggerValue));
       this.tooltip.hide(); // what it tells is of the data before
       for (const digest of Object.values(header.digests)) this.fetched.delete(digest);
-      this.caption.textContent = header.props.caption ?? "";
+      this.caption.replaceChildren(...withHeadButtons(header.props.caption ?? ""));
       this.component.update(header.props, arrays);
       this.drawn = null;
     }
