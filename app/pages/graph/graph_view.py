@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.parts import needs as parts_needs
+from headlight.app.parts.labels import isolated
 from headlight.app.parts.pair import pair_of, place_of
 from headlight.app.runs import dictionaries
 from headlight.app.selection.chosen import Selection
@@ -55,7 +56,8 @@ class GraphView:
         """A node with its token and that one's place: L1H2 at 5 ␣dog."""
         node = self.graph.nodes[place]
         name = self.names[place] if self.names and self.names[place] else self.name(node)
-        return f"{name} at {self.places[node.position]} {self.graph.tokens[node.position]}"
+        token = isolated(self.graph.tokens[node.position], node.position)
+        return f"{name} at {self.places[node.position]} {token}"
 
     def name(self, node: Node) -> str:
         """Name of a node without its position."""

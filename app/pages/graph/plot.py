@@ -3,6 +3,7 @@
 import torch
 
 from headlight.app.figures.graph import Line, Mark, Scene
+from headlight.app.figures.text import token_name
 from headlight.app.pages.graph import circuit
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import GraphView, sides_of
@@ -39,7 +40,8 @@ def row_of(node: Node, rows: list[str]) -> int:
 def _name(view: GraphView, place: int) -> str:
     """A node's name in short: its token's, or its own."""
     node = view.graph.nodes[place]
-    return view.graph.tokens[node.position] if node.kind == "token" else view.name(node)
+    token = token_name(view.graph.tokens[node.position], node.position)
+    return token if node.kind == "token" else view.name(node)
 
 
 def scene_of(view: GraphView, title: str = "") -> Scene:

@@ -202,7 +202,7 @@ def _spelled(view: GraphView) -> str:
     graph, pruned, scores = view.graph, view.pruned, view.scores
     n_kept, n_edges = int(pruned.nodes.sum()), int(pruned.edges.sum())
     return (
-        f"The {graph.target_name} is {number(graph.target.value)}. {n_kept} of {len(graph.nodes)} nodes are kept, "
+        f"The {graph.target_name} is {number(graph.target.value)}. {n_kept:,} of {len(graph.nodes):,} nodes are kept, "
         f"with {pruned.node_share:.1%} of the influence, and {n_edges:,} edges, with {pruned.edge_share:.1%} of "
         "theirs."
         f" {scores.replacement:.0%} of the influence starts at tokens (replacement score), "

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from headlight.app.exports.pictures import plots
 from headlight.app.exports.style import LIGHT
 from headlight.app.figures.graph import Mark, graph, laid_out
-from headlight.app.pages.graph import circuit, files, node_panel
+from headlight.app.pages.graph import circuit, files, node_panel, plot
 from headlight.app.pages.graph.choices import Choices
 from headlight.app.pages.graph.graph_view import sides_of
 from headlight.app.pages.graph.grouping import put, without
@@ -116,7 +116,8 @@ def test_tokens_are_numbered_by_their_places(shifted: Comparison, side: str) -> 
     numbered = [f"{place} {label}" for place, label in zip(PLACES[side], view.graph.tokens, strict=True)]
     expected = [numbered[node.position] for node in view.graph.nodes]
     slots = range(len(expected))
-    assert [view.called(slot).partition(" at ")[2] for slot in slots] == expected
+    shown = [each.replace("<|endoftext|>", "⟨bos⟩") for each in expected]
+    assert [view.called(slot).partition(" at ")[2] for slot in slots] == shown
     assert [mark.lines[0] for mark in marks_of(view)] == [view.called(slot) for slot in view.kept]
     places = [each.split()[0] for each in expected]
     assert [each.rpartition("_")[2] for each in view.ids] == places
@@ -190,6 +191,15 @@ def test_groups_are_made_by_hand_and_travel_in_the_address() -> None:
     assert from_query(query, [Choices]) == (chosen, ())
     for bad in ("[", "{}", '[["a", 1]]', json.dumps([["x" * 100, "0_1_2"]]), "[" * 5000, json.dumps([["a", "b"]] * 99)):
         assert from_query({"graph_groups": bad}, [Choices])[1] == ("graph_groups",)
+
+
+def test_special_tokens_have_their_short_names(run: Run) -> None:
+    view = sides_of(Comparison(run), selection_of(graph_nodes=1.0, **SMALL))["A"]
+    special = replace(view, graph=replace(view.graph, tokens=("<|im_start|>", *view.graph.tokens[1:])))
+    nodes = special.graph.nodes
+    first = next(place for place, node in enumerate(nodes) if node.kind == "token" and node.position == 0)
+    assert special.called(first).endswith(" at 0 ⟨im_start⟩")
+    assert plot._name(special, first) == "⟨im_start⟩"
 
 
 def test_a_file_is_shown_as_it_was_written(run: Run) -> None:
