@@ -60,7 +60,7 @@ ESTIMATE = "estimate of it, by attribution patching"
 
 
 def render(comparison: Comparison) -> None:
-    """The question, how far the work is, the map, and its strongest cells."""
+    """The question, the map and its strongest cells, and how far the work is."""
     title = title_row("Patching", "patching", level=1)
     if reason := obstacle(comparison, selection.current()):
         _refuse(comparison, reason)
@@ -72,8 +72,9 @@ def render(comparison: Comparison) -> None:
     question = question_of(comparison, selection.current())
     work = jobs.get_jobs("patching")
     pieces = patching.pieces_of(question)
-    _working(work, pieces)
     _draw(comparison, patched_of(comparison, selection.current()))
+    with st.container(key="headlight-work"):  # below the map, which stays where it is when this comes and goes
+        _working(work, pieces)
     _say_difference(comparison)
     progress.go_on(work, patching.do)
 

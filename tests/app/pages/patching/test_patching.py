@@ -4,7 +4,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import torch
 
 from headlight.app.exports import style
 from headlight.app.pages.patching import EXPORT as PATCHING
-from headlight.app.pages.patching import exports
+from headlight.app.pages.patching import exports, view
 from headlight.app.pages.patching.choices import Choices
 from headlight.app.pages.patching.patches import (
     finished,
@@ -27,6 +27,8 @@ from headlight.app.pages.patching.patches import (
 )
 from headlight.app.pages.patching.view import patch_map
 from headlight.app.runs import comparisons, patching, runs
+from headlight.app.runs import jobs as jobs_module
+from headlight.app.runs.jobs import Jobs
 from headlight.app.selection import Selection
 from headlight.model import load, save_gpt2
 from headlight.model.base.errors import InputError
@@ -37,6 +39,7 @@ from headlight.model.runs.comparison import Comparison
 from headlight.model.runs.edits import AblateHeads, Drop, Edit, Head, Patch, Steer
 from tests.app.choosing import selection_of
 from tests.app.exports.test_code import compare, run_here
+from tests.app.pages.test_sides import page
 from tests.model.runs.test_masked_runs import CONFIGS, saved
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # of the batch, which grows on the way
@@ -325,3 +328,24 @@ def test_another_model_of_the_same_shape_is_patched(folder: str, tmp_path: Path)
     assert np.abs(exact[0]).max() < 1e-3  # the first layer is the same in both
     assert np.abs(exact[1]).max() > 1e-2
     assert "B runs on" in said_of_b(comparison, selection)[-1]
+
+
+def test_what_says_how_far_the_work_is_stands_below_the_map(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above it, the map moved down when it came and up when it went."""
+    drawn: list[str] = []
+    bar, cells = view.progress.bar, view.cell_map
+
+    def noted_bar(work: Jobs, *names: str) -> None:
+        drawn.append("bar" if work.waiting else "")
+        bar(work, *names)
+
+    def noted_cells(*args: Any, **named: Any) -> Any:
+        drawn.append("map")
+        return cells(*args, **named)
+
+    monkeypatch.setattr(view.progress, "bar", noted_bar)
+    monkeypatch.setattr(view, "cell_map", noted_cells)
+    monkeypatch.setattr(jobs_module, "SLICE_SECONDS", 0)  # a piece at a time
+    monkeypatch.setattr(patching, "PIECE_SECONDS", 0)
+    page("patching", comparisons.for_selection(chosen(folder)), model=folder, prompt=A, prompt_b=B, align="position")
+    assert ["map", "bar"] in [drawn[start : start + 2] for start in range(0, len(drawn), 2)]
