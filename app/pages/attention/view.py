@@ -59,7 +59,7 @@ LONG = 200  # tokens, beyond which sentences are offered
 
 def render(comparison: Comparison) -> None:
     """The token strip with the page's options under it, the grid of all heads and the chosen ones."""
-    _offer_sentences(comparison)
+    offer = _offer_sentences(comparison)
     now = selection.current()
     own = now.choices_of(Choices)
     compares, shape = comparison.b is not None, (comparison.n_layers, comparison.n_heads)
@@ -74,6 +74,10 @@ def render(comparison: Comparison) -> None:
         head_tables.draw(comparison, chosen, axis)
         receivers.draw(comparison, chosen[0] if chosen else None, axis, own.unit)
     else:
+        if own.unit != "token":
+            with offer, st.spinner(f"Attention between {(UNITS | TURNS)[own.unit]}…", show_time=True):
+                for head in heads_of(comparison, now):
+                    panel(comparison, head, axis, own.unit, own.how.fold)  # which is kept, and drawn below
         _pictures(comparison, axis, text, all_heads, large)
 
 
@@ -218,15 +222,16 @@ def _caption_of_text(comparison: Comparison, drawn: HeadPanel, how: How) -> str:
     return f"{'' if is_begun else f'{WELCOME} '}{finding.how_to_read(comparison, head, quantity)}"
 
 
-def _offer_sentences(comparison: Comparison) -> None:
-    """A button that folds the tokens of a long text into its sentences."""
+def _offer_sentences(comparison: Comparison) -> DeltaGenerator:
+    """A button that folds the tokens of a long text into its sentences; returns its place, where it is then awaited."""
     own = selection.current().choices_of(Choices)
     # The container is there always: it would else take the pictures' place, and hold them while a long text is run.
-    with st.container(horizontal=True, vertical_alignment="center", key="headlight-fold"):
+    place = st.container(horizontal=True, vertical_alignment="center", key="headlight-fold")
+    with place:
         if own.unit != "token" or len(comparison.a.tokens) <= LONG:
             for _ in range(2):
                 st.empty()  # in the places of what was drawn, which would else stay until all heads are done
-            return
+            return place
         st.caption(plain(f"{len(comparison.a.tokens):,} tokens are a long text."), width="content")
         st.button(
             "Read it by sentences",
@@ -234,6 +239,7 @@ def _offer_sentences(comparison: Comparison) -> None:
             key=selection.widget_key("fold"),
             on_click=lambda: selection.choose(Choices, unit="sentence"),
         )
+    return place
 
 
 def _options(comparison: Comparison) -> None:

@@ -1,6 +1,7 @@
 """Of a long prompt the chosen heads and the text are drawn first: the grid needs every head's pattern."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -82,3 +83,26 @@ def test_between_sentences_each_pattern_is_computed_once(
     assert not at.exception
     assert sorted(layers) == [(layer, None) for layer in range(run.cfg.n_layers)]
     assert order == ["heads", "token_strip", "draw"]
+
+
+def test_while_the_chosen_heads_are_folded_it_is_said_above_the_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing of the page told for some seconds that it works on the sentences that were asked for."""
+    now: list[str] = []
+    seen: list[list[str]] = []
+    spinner, fold = view.st.spinner, view.panel
+
+    @contextmanager
+    def noted(said: str, **look: Any) -> Iterator[None]:
+        now.append(said)
+        with spinner(said, **look):
+            yield
+        now.pop()
+
+    def folded(*args: Any) -> Any:
+        seen.append([*now])
+        return fold(*args)
+
+    monkeypatch.setattr(view.st, "spinner", noted)
+    monkeypatch.setattr(view, "panel", folded)
+    page("attention", Comparison(replace(run, prompt=f"{run.prompt}   ")), unit="sentence")
+    assert seen[0] == ["Attention between sentences…"]
