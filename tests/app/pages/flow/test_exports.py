@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from headlight.app.exports import style
 from headlight.app.exports.style import DARK, LIGHT
+from headlight.app.figures.text import token_name
 from headlight.app.pages.flow import EXPORT as FLOW
 from headlight.app.runs import comparisons
 from headlight.model.runs.comparison import Comparison
@@ -113,5 +114,7 @@ def test_positions_without_a_node_are_half_as_wide_in_the_picture(alone: Compari
     assert len(places) == len(alone.a.labels)
     gaps = [(one + other) / 2 for one, other in pairwise(widths)]
     assert [other - one for one, other in pairwise(places)] == pytest.approx(gaps)
+    named = [token_name(label, place) for place, label in enumerate(alone.a.labels)]
+    assert [label.get_text() for label in axes.get_xticklabels()] == named
     colours = {place in nodes: label.get_color() for place, label in zip(places, axes.get_xticklabels(), strict=True)}
     assert colours == {True: LIGHT.text, False: LIGHT.faded}
