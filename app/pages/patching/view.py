@@ -211,7 +211,8 @@ def _working(work: Jobs, pieces: Sequence[Piece]) -> None:
     missing = progress.missing(work, pieces, patching.is_done, "patches")
     progress.bar(work, "parts of the map done", "patching")
     label = f"Patch {sum(piece.stop - piece.start for piece in missing):,} cells"
-    progress.offer(work, missing, label, "patching", patching.seconds(missing), AT_ONCE, cost=patching.seconds_of)
+    with st.empty():  # or else a button that was pressed would stay until all work is done
+        progress.offer(work, missing, label, "patching", patching.seconds(missing), AT_ONCE, cost=patching.seconds_of)
 
 
 LEFT_OUT = " Positions after the prediction cannot influence it and are left out."
