@@ -232,7 +232,7 @@ def _check_shown(window: Driver, view: View, prompt: str, tokens: list[str]) -> 
     window.settle()
     figure = window.page.get_by_test_id("stPlotlyChart")
     if view is RESIDUAL:
-        expect(figure.locator(".legendtext", has_text=tokens[-1])).to_be_visible()
+        expect(figure.locator(".legendtext", has_text=_named(tokens)[-1])).to_be_visible()
         expect(figure.locator(".scatterlayer .points path")).to_have_count(3)  # after the embedding and two layers
     if view is LENS:
         expect(figure.locator(".barlayer .points .point")).to_have_count(30)  # and a patchscope's, twice
