@@ -239,12 +239,17 @@ def test_the_keyboard_begins_at_the_first_minute_and_stays_there(newcomer: Drive
 
 
 def test_the_keyboard_goes_on_at_what_was_spoken_of_last(newcomer: Driver) -> None:
+    """At the first control of the text: the head that its caption names, once it does, or the switch after that."""
     newcomer.page.goto(newcomer.url)
     expect(_minute(newcomer)).to_be_focused()
     newcomer.page.keyboard.press("Escape")
     expect(_minute(newcomer)).to_have_count(0)
-    newcomer.page.keyboard.press("Tab")
-    expect(newcomer.page.get_by_role("listbox", name=re.compile("^Tokens"))).to_be_focused()
+    tokens = newcomer.page.get_by_role("listbox", name=re.compile("^Tokens"))
+    for _ in range(2):
+        newcomer.page.keyboard.press("Tab")
+        if tokens.evaluate("tokens => tokens.matches(':focus')"):
+            break
+    expect(tokens).to_be_focused()
 
 
 def test_the_keyboard_goes_back_to_the_button_that_began_it(newcomer: Driver) -> None:
